@@ -1,0 +1,64 @@
+# One obvious command for each thing. `make` lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up down test lint test-unit test-nessie test-spark test-synth test-local bench bench-audit bench-keys lock clean
+
+help: ## list the targets
+	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install everything, pinned by hash, inside this checkout; a second run takes a second
+	@$(PYTHON) tools/setup.py
+
+demo: setup ## start the local cloud, drop a year of flights and one bad month, show what became of them
+	@$(BIN)/python -m examples.demo
+
+up: setup ## start the local cloud and deploy the stack to it
+	@$(BIN)/lakegate local up
+
+down: ## stop the local cloud
+	@test ! -x $(BIN)/lakegate || $(BIN)/lakegate local down
+
+test: lint test-unit test-nessie test-spark test-synth test-local ## the whole gate: linters, then every layer of tests
+
+lint: setup ## ruff, mypy --strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(TYPED)
+	$(BIN)/lint-imports
+
+test-unit: setup ## tests without Spark and servers, in a minute and a half
+	$(PYTEST) -m "not nessie and not spark and not synth and not local"
+
+test-nessie: setup ## tests against a real Nessie
+	$(PYTEST) -m nessie
+
+test-spark: setup ## tests in a Spark session
+	$(PYTEST) -m "spark and not nessie"
+
+test-synth: setup ## tests of the synthesised CDK app
+	$(PYTEST) -m synth
+
+test-local: setup ## tests of the whole loop on the local cloud
+	$(PYTEST) -m local
+
+bench: setup ## what an audit costs on top of the append it audits
+	$(BIN)/python -m bench
+
+bench-audit: setup ## what the audit costs on ten million rows, beside other engines in environments of their own (half an hour)
+	$(BIN)/python -m bench.audit
+
+bench-keys: setup ## what uniqueness in tables of 1, 10 and 100 million keys costs a batch (ten minutes, two gigabytes)
+	$(BIN)/python -m bench.keys
+
+lock: setup ## resolve the dependencies and export every requirements file (UPGRADE=1: to the newest allowed)
+	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
+
+clean: down ## stop the local cloud and remove everything set-up and runs have left
+	rm -rf $(VENV) .local infra/node_modules cdk.out .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,22 @@
+"""What the audited job is compared with: a Spark job that starts, appends one file to its table, and trusts it.
+
+It is written as anyone would write it, and takes the address of the same job.json.
+"""
+
+import sys
+
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.job import Job
+from lakegate.audit.wire import from_json
+from spark_jobs import hadoop
+from spark_jobs.session import LAKE, build, open_catalog
+
+spark = build("append only")
+job = from_json(Job, hadoop.read(spark, sys.argv[1]))
+open_catalog(spark, LAKE, job, job.branch)
+rows = spark.read.parquet(*(file.uri for file in job.files))
+file_id = F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
+rows.select("*", file_id).writeTo(f"{LAKE}.{job.plan.table}").append()
+spark.stop()

@@ -1,0 +1,61 @@
+"""Great Expectations: a suite with an expectation a rule, over a data frame asset.
+
+By its documented settings for speed: nothing is persisted, and it is asked for booleans alone.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import great_expectations as gx
+import great_expectations.expectations as gxe
+from great_expectations.data_context.types.base import ProgressBarsConfig
+from pyspark.sql import SparkSession
+
+from bench.audit.engines import plain
+from bench.audit.rules import Rule
+
+
+def version() -> str:
+    return f"Great Expectations {gx.__version__}"
+
+
+def auditor(spark: SparkSession, rules: Sequence[Rule], table: str) -> Callable[[], list[str]]:
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = ProgressBarsConfig(globally=False)
+    asset = context.data_sources.add_spark("spark", persist=False).add_dataframe_asset("rows")
+    definition = asset.add_batch_definition_whole_dataframe("all")
+    made = [expectation for rule in rules if (expectation := _expectation(rule))]
+    suite = context.suites.add(gx.ExpectationSuite(name="rules", expectations=made))
+
+    def audit() -> list[str]:
+        rows = spark.read.table(table)
+        batch = definition.get_batch(batch_parameters={"dataframe": rows})
+        told = batch.validate(suite, result_format="BOOLEAN_ONLY")
+        failed = [str(each.expectation_config.type) for each in told.results if not each.success]
+        return failed + plain.failed(spark, rows, [rule for rule in rules if rule.kind == "refers"])
+
+    return audit
+
+
+def _expectation(rule: Rule) -> Any:  # noqa: PLR0911 - a table
+    name, given = rule.column, rule.arguments
+    match rule.kind:
+        case "required":
+            return gxe.ExpectColumnValuesToNotBeNull(column=name)
+        case "range":
+            low, high = (datetime.fromisoformat(each) if isinstance(each, str) else each for each in given)
+            return gxe.ExpectColumnValuesToBeBetween(column=name, min_value=low, max_value=high)
+        case "one_of":
+            return gxe.ExpectColumnValuesToBeInSet(column=name, value_set=list(given))
+        case "pattern":
+            return gxe.ExpectColumnValuesToMatchRegex(column=name, regex=given[0])
+        case "length":
+            return gxe.ExpectColumnValueLengthsToBeBetween(column=name, min_value=given[0], max_value=given[1])
+        case "rows":
+            return gxe.ExpectTableRowCountToBeBetween(min_value=given[0] + 1)
+        case "order":
+            return gxe.ExpectTableColumnsToMatchOrderedList(column_list=[*given, "_lakegate_file"])
+        case "unique":
+            return gxe.ExpectColumnValuesToBeUnique(column=name)
+    return None

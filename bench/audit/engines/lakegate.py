@@ -1,0 +1,44 @@
+"""lakegate's own audit, by the functions that the job runs, on a catalog that is a folder."""
+
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakegate import __version__
+from lakegate.audit.job import Job
+from spark_jobs import iceberg, table
+from spark_jobs.append import rows_of
+from spark_jobs.append_and_audit import Run, audit_table
+from spark_jobs.session import LAKE
+from spark_jobs.staged import fit_all, look_at_all
+
+
+def version() -> str:
+    return f"lakegate {__version__}"
+
+
+def append_and_audit(spark: SparkSession, job: Job) -> Run:
+    """All that the job does but for Nessie's branch and the report's file; the run with its timings and results."""
+    run = Run(spark=spark, job=job)
+    with run.step("look"):
+        _, run.looks = fit_all(job.plan, None, look_at_all(spark, job.plan, job.files))
+    with run.step("prepare"):
+        table.prepare(spark, job.plan, None)
+    with run.step("append"):
+        rows_of(spark, job.plan, run.good).writeTo(table.table_name(LAKE, job.plan.table)).append()
+    _audit(run, iceberg.load(spark, LAKE, job.plan.table))
+    return run
+
+
+def audit(spark: SparkSession, job: Job, appended: str) -> Run:
+    """The audit alone, of a table that somebody else has appended to."""
+    name = appended.removeprefix(f"{LAKE}.")
+    run = Run(spark=spark, job=replace(job, plan=replace(job.plan, table=name)))
+    _, run.looks = fit_all(job.plan, None, look_at_all(spark, job.plan, job.files))
+    _audit(run, iceberg.load(spark, LAKE, name))
+    return run
+
+
+def _audit(run: Run, loaded: Any) -> None:
+    audit_table(run, loaded, LAKE, [look.file.id for look in run.good])

@@ -1,0 +1,178 @@
+"""One engine in a Spark session of its own: appends the rows as anyone would, and audits what was appended.
+
+It runs in the engine's environment, where nothing of the product is installed: what it imports of it needs the standard
+library and pyspark alone. A round is: the bare append, then the engine's audit and lakegate's of the same rows, in turn
+first. lakegate's own worker has its whole job, append and audit, beside the bare append instead.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from bench.audit import data
+from bench.audit.engines import lakegate
+from bench.audit.rules import Rule
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.job import Job, JobFile
+from lakegate.audit.plan import Plan
+from lakegate.audit.report import Verdict
+from lakegate.audit.wire import from_plain
+from spark_jobs.append_and_audit import Run
+from spark_jobs.java import jvm
+from spark_jobs.session import AUDIT, BASE, LAKE, build
+
+BARE = "lake.bench.bare"
+Round = dict[str, list[float]]
+"""Of each part, its seconds on the clock and of processor time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What a worker is told: by a JSON file, so that its environment need not read contracts."""
+
+    engine: str
+    set: str
+    rows: int
+    rounds: int
+    cache: str  # a folder for the rows
+    warehouse: str  # a folder for the tables
+    plan: Plan
+    rules: tuple[Rule, ...]
+
+
+def main(order: Order) -> dict[str, Any]:
+    """The engine's version, and of every round the seconds of each part."""
+    spark = build("bench")
+    for catalog in (LAKE, BASE, AUDIT):
+        spark.conf.set(f"spark.sql.catalog.{catalog}", "org.apache.iceberg.spark.SparkCatalog")
+        spark.conf.set(f"spark.sql.catalog.{catalog}.type", "hadoop")
+        spark.conf.set(f"spark.sql.catalog.{catalog}.warehouse", f"file:{order.warehouse}")
+        spark.conf.set(f"spark.sql.catalog.{catalog}.cache-enabled", "false")
+    spark.sparkContext.setLogLevel("ERROR")
+    dimensions(spark)
+    job = job_of(order, data.make(spark, Path(order.cache), order.set, order.rows))
+    rounds = whole_jobs if order.engine == "lakegate" else audits
+    return {
+        "version": import_module(f"bench.audit.engines.{order.engine}").version(),
+        "rounds": rounds(spark, order, job),
+    }
+
+
+def dimensions(spark: SparkSession) -> None:
+    """The tables that keys refer to."""
+    spark.sql("create namespace if not exists lake.bench")
+    for name, rows in {"zones": data.zones(spark), "drivers": data.drivers(spark)}.items():
+        rows.coalesce(1).writeTo(f"lake.bench.{name}").using("iceberg").createOrReplace()
+
+
+def job_of(order: Order, place: Path) -> Job:
+    files = [
+        JobFile(id=path.stem, key=path.name, uri=path.as_uri(), size=path.stat().st_size)
+        for path in sorted(place.glob("*.parquet"))
+    ]
+    return Job(
+        branch="wap-bench", batch="bench", attempt=1, base="", nessie_uri="", warehouse="", report_uri="",
+        plan=order.plan, files=tuple(files),
+    )  # fmt: skip
+
+
+def audits(spark: SparkSession, order: Order, job: Job) -> list[Round]:
+    """The engine's audit and lakegate's, of the same rows that a bare append has just put there."""
+    theirs = import_module(f"bench.audit.engines.{order.engine}").auditor(spark, order.rules, BARE)
+    dirty = order.set == "dirty"
+
+    def engine() -> None:
+        failed = theirs()
+        if bool(failed) is not dirty:
+            raise SystemExit(f"{order.engine} says {failed}")
+
+    parts = {order.engine: engine, "lakegate": lambda: passed(lakegate.audit(spark, job, BARE), dirty=dirty)}
+    rounds = []
+    for turn in range(-1, order.rounds):  # the first warms up
+        took = {"append": timed(spark, lambda: bare_append(spark, job))}
+        for name in list(parts) if turn % 2 else list(reversed(parts)):
+            took[name] = timed(spark, parts[name])
+        rounds.append(told(order, turn, took))
+    return rounds[1:]
+
+
+def whole_jobs(spark: SparkSession, order: Order, job: Job) -> list[Round]:
+    """Bare appends and whole jobs, in turn first."""
+    dirty, rounds = order.set == "dirty", []
+    steps: dict[str, list[float]] = {}
+
+    def whole() -> None:
+        run = lakegate.append_and_audit(spark, job)
+        passed(run, dirty=dirty)
+        steps.update({f"step {name}": [took] for name, took in run.timings.items()})
+
+    parts: dict[str, Callable[[], None]] = {"append": lambda: bare_append(spark, job), "append and audit": whole}
+    for turn in range(-1, order.rounds):
+        took: Round = {}
+        for name in list(parts) if turn % 2 else list(reversed(parts)):
+            spark.sql(f"drop table if exists lake.{job.plan.table} purge")
+            took[name] = timed(spark, parts[name])
+        rounds.append(told(order, turn, {**took, **steps}))
+    return rounds[1:]
+
+
+def bare_append(spark: SparkSession, job: Job) -> None:
+    """As anyone would write it. The one column more says which file a row came from."""
+    spark.sql(f"drop table if exists {BARE} purge")
+    rows = spark.read.parquet(*(file.uri for file in job.files))
+    file_id = F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
+    rows.select("*", file_id).limit(0).writeTo(BARE).using("iceberg").create()
+    rows.select("*", file_id).writeTo(BARE).append()
+
+
+def passed(run: Run, *, dirty: bool) -> None:
+    """A wrong verdict would make the measurement worthless."""
+    verdicts = {check.verdict for checks in run.checks.values() for check in checks}
+    if len(run.checks) != data.FILES or (verdicts != {Verdict.PASS}) is not dirty:
+        raise SystemExit(f"lakegate says {verdicts} of {len(run.checks)} files")
+
+
+def timed(spark: SparkSession, part: Callable[[], object]) -> list[float]:
+    """Seconds on the clock, and of processor time that the JVM took meanwhile, which others' work disturbs less."""
+    began, busy = time.perf_counter(), processor_seconds(spark)
+    part()
+    return [time.perf_counter() - began, processor_seconds(spark) - busy]
+
+
+def processor_seconds(spark: SparkSession) -> float:
+    java = jvm(spark).java.lang
+    bean = java.management.ManagementFactory.getOperatingSystemMXBean()
+    kind = java.Class.forName("com.sun.management.OperatingSystemMXBean")
+    return float(kind.getMethod("getProcessCpuTime", None).invoke(bean, None)) / 1e9
+
+
+def told(order: Order, turn: int, took: Round) -> Round:
+    shown = ", ".join(f"{name} {seconds[0]:.2f} s" for name, seconds in took.items())
+    print(f"  {order.set}, {order.engine}, round {turn + 1}: {shown}", flush=True)
+    return {name: [round(each, 3) for each in seconds] for name, seconds in took.items()}
+
+
+def shut_down() -> None:
+    """An engine may have had Spark's gateway call back to Python, by a thread that would keep the process alive."""
+    spark = SparkSession.active()
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - as PyDeequ's documentation has it
+    gateway.shutdown_callback_server()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("order", type=Path)
+    parser.add_argument("result", type=Path)
+    given = parser.parse_args()
+    result = main(from_plain(Order, json.loads(given.order.read_text())))
+    given.result.write_text(json.dumps(result))
+    shut_down()

@@ -1,0 +1,1 @@
+"""Example data to try lakegate with. Nothing that ships imports it."""

@@ -1,0 +1,36 @@
+"""SQS → ingest: each message carries one "Object Created" event of the landing bucket, as EventBridge delivers it."""
+
+import json
+from typing import Any
+
+import structlog
+
+from handlers.runtime import service
+from lakegate.workflow.receive import Arrival, receive
+
+log = structlog.get_logger()
+
+
+def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
+    """Receive the files of these messages; answer with the messages to deliver again."""
+    running = service()
+    arrivals, failed = {}, []
+    for record in event["Records"]:
+        try:
+            arrivals[record["messageId"]] = parse(json.loads(record["body"]))
+        except (ValueError, KeyError, TypeError) as error:
+            log.warning("not_an_event", message=record["messageId"], error=repr(error))
+            failed.append(record["messageId"])
+    again = {_version(arrival) for failure in receive(running, arrivals.values()) for arrival in failure.arrivals}
+    failed += [message for message, arrival in arrivals.items() if _version(arrival) in again]
+    return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
+
+
+def parse(event: dict[str, Any]) -> Arrival:
+    """The file version that an event tells of. EventBridge keys are not URL-encoded."""
+    thing = event["detail"]["object"]
+    return Arrival(key=thing["key"], version_id=thing["version-id"], sequencer=thing.get("sequencer", ""))
+
+
+def _version(arrival: Arrival) -> tuple[str, str]:
+    return (arrival.key, arrival.version_id)

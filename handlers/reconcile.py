@@ -1,0 +1,15 @@
+"""A rule's schedule → reconcile. Whatever could not be finished fails the invocation, so that the alarm is heard."""
+
+from typing import Any
+
+from handlers.runtime import service
+from lakegate.errors import LakegateError, Retryable
+from lakegate.workflow.reconcile import reconcile
+
+
+def handler(_event: dict[str, Any], _context: object) -> dict[str, int]:
+    """Sweep once."""
+    errors: list[LakegateError] = reconcile(service())
+    if errors:
+        raise Retryable(f"{len(errors)} steps failed; the first: {errors[0]}") from errors[0]
+    return {"failed": 0}

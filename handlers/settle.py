@@ -1,0 +1,24 @@
+"""EventBridge → settle: "EMR Serverless Job Run State Change" of a run that ended. The event carries no reason and no
+attempt.
+"""
+
+from typing import Any
+
+import structlog
+
+from handlers.runtime import service
+from lakegate.landing.attempts import Attempt
+from lakegate.workflow.settle import settle
+
+log = structlog.get_logger()
+
+
+def handler(event: dict[str, Any], _context: object) -> None:
+    """Settle the attempt whose job run ended; a run that is not lakegate's is left alone."""
+    running = service()
+    run = running.runner.run(event["detail"]["jobRunId"])
+    attempt = Attempt.parse(run.branch)
+    if attempt is None:
+        log.info("not_ours", run=run.id, name=run.branch)
+        return
+    settle(running, attempt)

@@ -1,0 +1,60 @@
+"""The CDK app: `python -m infra.app` packages what is shipped and writes the cloud assembly.
+
+It needs no account and no Docker, and deploys nothing: that is the cdk command's part.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+# jsii looks for `node` when aws_cdk is imported; the environment's own is the one that set-up pinned.
+os.environ.setdefault("JSII_NODE", str(Path(sys.executable).with_name("node")))
+
+from aws_cdk import App, Validations
+from cdk_nag import AwsSolutionsChecks
+
+from infra.config import Config
+from infra.packaging import package
+from infra.spark import Artifacts
+from infra.stack import LakegateStack
+from lakegate.errors import Misconfigured
+
+ROOT = Path(__file__).resolve().parent.parent
+JARS = ("iceberg-spark-runtime-3.5_2.12-1.11.0.jar", "iceberg-aws-bundle-1.11.0.jar")
+# CDK's recommended behaviour where it differs from its default; here, so that tests and the cdk command see the same.
+FLAGS = {
+    "@aws-cdk/aws-iam:minimizePolicies": True,
+    "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": True,
+    "@aws-cdk/core:enablePartitionLiterals": True,
+}
+
+
+def build(context: Mapping[str, object] | None = None, outdir: Path | None = None) -> App:
+    """The app with its one stack; what the cdk command gives with `-c` wins over `context`."""
+    bundles = package(ROOT, ROOT / ".local/build")
+    app = App(
+        context={**FLAGS, **(context or {})},
+        outdir=str(outdir) if outdir else None,
+        analytics_reporting=False,
+    )
+    config = Config.read(app.node.try_get_context)
+    artifacts = Artifacts(
+        entry_point=ROOT / "spark_jobs/append_and_audit.py",
+        py_files=bundles.py_files,
+        jars=tuple(ROOT / ".local/jars" / jar for jar in JARS),
+    )
+    LakegateStack(app, config.name, config=config, functions=bundles.functions, artifacts=artifacts)
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
+    return app
+
+
+def main() -> None:
+    try:
+        build().synth()
+    except Misconfigured as error:
+        sys.exit(f"lakegate: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""What an installation may choose, read from CDK context (`-c name=value`). It knows no AWS resources."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Self
+
+from lakegate.errors import Misconfigured
+
+SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """One installation's choices. An empty `nessie_uri` becomes a parameter that the deployment must be given."""
+
+    name: str = "lakegate"
+    nessie_uri: str = ""
+    warehouse: str = "lake"
+    slack_secret: str = ""
+    slack_channel: str = ""
+    slack_api: str = ""
+    batch_window: int = 20
+    reconcile_minutes: int = 5
+    job_timeout_minutes: int = 60
+    grace_seconds: int = 120
+    ephemeral: bool = False
+    subnets: tuple[str, ...] = ()
+    security_groups: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, look_up: Callable[[str], object]) -> Self:
+        """From context; everything that is wrong is named at once (Misconfigured)."""
+        values, wrong = {}, []
+        for field in fields(cls):
+            given = look_up(field.name)
+            try:
+                values[field.name] = _parse(given, field.default)
+            except ValueError as error:
+                wrong.append(f"-c {field.name}={given}: {error}")
+        config = cls(**values)  # type: ignore[arg-type]
+        if wrong := [*wrong, *config.faults()]:
+            raise Misconfigured("; ".join(wrong))
+        return config
+
+    def faults(self) -> list[str]:
+        """What is wrong with these choices together."""
+        return [
+            text
+            for is_wrong, text in (
+                (self.nessie_uri.rstrip("/").endswith("/api"), "-c nessie_uri is given without /api"),
+                (
+                    not SHORTEST_WINDOW <= self.batch_window <= LONGEST_WINDOW,
+                    f"-c batch_window is {SHORTEST_WINDOW} to {LONGEST_WINDOW} seconds",
+                ),
+                (self.reconcile_minutes < 1, "-c reconcile_minutes is 1 or more"),
+                (
+                    bool(self.subnets) != bool(self.security_groups),
+                    "-c subnets and -c security_groups are given together",
+                ),
+                (
+                    bool(self.slack_secret) != bool(self.slack_channel),
+                    "-c slack_secret and -c slack_channel are given together",
+                ),
+            )
+            if is_wrong
+        ]
+
+
+def _parse(given: object, default: object) -> object:
+    """The value in the type of its default; `-c` gives text, cdk.json may give numbers, booleans and lists."""
+    if given is None or given == "":
+        return default
+    if isinstance(default, bool):
+        return _one_of(str(given).lower(), {"true": True, "false": False})
+    if isinstance(default, int):
+        return int(str(given))
+    if isinstance(default, tuple):
+        parts = given if isinstance(given, list) else str(given).split(",")
+        return tuple(str(part).strip() for part in parts)
+    return str(given)
+
+
+def _one_of(text: str, meanings: dict[str, bool]) -> bool:
+    if text not in meanings:
+        raise ValueError(f"must be one of {', '.join(meanings)}")
+    return meanings[text]

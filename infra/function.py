@@ -1,0 +1,88 @@
+"""A Lambda function with a role and a log group of its own. It may do nothing until the stack grants it something."""
+
+from aws_cdk import Duration, RemovalPolicy, aws_events, aws_iam, aws_lambda, aws_logs
+from aws_cdk.aws_events_targets import LambdaFunction
+from aws_cdk.aws_lambda_destinations import SqsDestination
+from constructs import Construct
+
+from infra.config import Config
+from infra.dead_letters import DeadLetters
+from infra.waivers import waive
+from lakegate.settings import Settings
+
+MEMORY = 1769  # MB: from here on Lambda gives a whole core, and imports are what a cold start waits for
+NETWORK_ACTIONS = (
+    "ec2:CreateNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:DeleteNetworkInterface",
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:UnassignPrivateIpAddresses",
+)
+
+
+class Function(Construct):
+    """The handler `handlers.<id in lower case>.handler` of the functions' zip."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: Config,
+        settings: Settings,
+        code: aws_lambda.Code,
+        timeout: Duration,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.name = f"{config.name}-{construct_id.lower()}"
+        self.role = aws_iam.Role(self, "Role", assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com"))
+        self.function = aws_lambda.Function(
+            self,
+            "Function",
+            function_name=self.name,
+            runtime=aws_lambda.Runtime.PYTHON_3_11,
+            architecture=aws_lambda.Architecture.X86_64,
+            handler=f"handlers.{construct_id.lower()}.handler",
+            code=code,
+            environment=settings.to_env(),
+            memory_size=MEMORY,
+            timeout=timeout,
+            role=self.role,
+            log_group=self._log_group(),
+        )
+        waive(self.function, rule="L1", reason="EMR's image, the zip's wheels and all tests are Python 3.11.")
+        self._join_network(config)
+
+    def call_on(self, rule: aws_events.Rule) -> DeadLetters:
+        """Call it on a rule's events; those that can't be delivered or handled end in dead letters of its own."""
+        dead_letters = DeadLetters(self, "DeadLetters", name=f"{self.name}-dead-letters")
+        rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue))
+        self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue))
+        return dead_letters
+
+    def _log_group(self) -> aws_logs.LogGroup:
+        group = aws_logs.LogGroup(
+            self,
+            "Log",
+            log_group_name=f"/aws/lambda/{self.name}",
+            retention=aws_logs.RetentionDays.THREE_MONTHS,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        group.grant_write(self.role)
+        return group
+
+    def _join_network(self, config: Config) -> None:
+        """Put it into subnets by their ids: looking up their VPC would need an account at synth."""
+        resource = self.function.node.default_child
+        if not config.subnets or not isinstance(resource, aws_lambda.CfnFunction):
+            return
+        resource.vpc_config = aws_lambda.CfnFunction.VpcConfigProperty(
+            subnet_ids=list(config.subnets), security_group_ids=list(config.security_groups)
+        )
+        self.role.add_to_policy(aws_iam.PolicyStatement(actions=list(NETWORK_ACTIONS), resources=["*"]))
+        waive(
+            self.role,
+            rule="IAM5[Resource::*]",
+            reason="Lambda makes and removes its network interfaces with this role; the actions take no resource.",
+        )

@@ -1,0 +1,57 @@
+"""The inbox: every object that lands becomes a message, and messages that come close together become one call.
+
+It looks into no event: what is to be done with a file is the handler's business.
+"""
+
+from aws_cdk import Duration, aws_events, aws_s3, aws_sqs
+from aws_cdk.aws_events_targets import SqsQueue
+from aws_cdk.aws_lambda_event_sources import SqsEventSource
+from constructs import Construct
+
+from infra.config import Config
+from infra.dead_letters import KEPT, DeadLetters
+from infra.function import Function
+
+BATCH_SIZE = 1000
+MAX_RECEIVES = 5
+# The fewest that Lambda allows: the fewer readers share the queue, the more of what landed together is one batch.
+READERS = 2
+
+
+class Inbox(Construct):
+    """Landing bucket → EventBridge → queue, with a dead-letter queue behind both steps."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, config: Config, bucket: aws_s3.IBucket, timeout: Duration
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.dead_letters = DeadLetters(self, "DeadLetters", name=f"{config.name}-ingest-dead-letters")
+        self._window = Duration.seconds(config.batch_window)
+        # Lambda's rule: six times what the function may take, and the time in which a batch is gathered.
+        visibility = Duration.seconds(6 * timeout.to_seconds() + config.batch_window)
+        self.queue = aws_sqs.Queue(
+            self,
+            "Queue",
+            queue_name=f"{config.name}-ingest",
+            encryption=aws_sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            visibility_timeout=visibility,
+            retention_period=KEPT,
+            dead_letter_queue=aws_sqs.DeadLetterQueue(queue=self.dead_letters.queue, max_receive_count=MAX_RECEIVES),
+        )
+        pattern = aws_events.EventPattern(
+            source=["aws.s3"], detail_type=["Object Created"], detail={"bucket": {"name": [bucket.bucket_name]}}
+        )
+        landed = aws_events.Rule(self, "Landed", description="An object has landed", event_pattern=pattern)
+        landed.add_target(SqsQueue(self.queue, dead_letter_queue=self.dead_letters.queue))
+
+    def feed(self, function: Function) -> None:
+        """Call the function with what has gathered; messages that it names as failed are delivered again."""
+        source = SqsEventSource(
+            self.queue,
+            batch_size=BATCH_SIZE,
+            max_batching_window=self._window,
+            report_batch_item_failures=True,
+            max_concurrency=READERS,
+        )
+        function.function.add_event_source(source)

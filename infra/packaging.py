@@ -1,0 +1,135 @@
+"""Makes the two zips that a deployment ships: `functions.zip` for Lambda and `lakegate.zip` for Spark's `--py-files`.
+
+The same inputs give the same bytes, and nothing is made again whose inputs have not changed. It uploads nothing.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from uv import find_uv_bin
+
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
+REQUIREMENTS = Path("handlers/requirements.txt")
+# Amazon Linux 2023, on which the python3.11 runtime's successors run, and Amazon Linux 2 both load these wheels.
+TARGET = ("--python-platform", "x86_64-manylinux2014", "--python-version", "3.11")
+# What installers write about themselves: it differs from run to run.
+INSTALLERS_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json"}
+LEFT_OUT = {"__pycache__", "tests", "test"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundles:
+    """The zips that a deployment ships."""
+
+    functions: Path
+    py_files: Path
+
+
+def package(root: Path, build: Path) -> Bundles:
+    """Bring both zips in `build` up to date with the checkout at `root`; one process at a time."""
+    build.mkdir(parents=True, exist_ok=True)
+    with (build / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        third_party = _third_party(root, build)
+        for_lambda = [*_sources(root, "handlers"), *_sources(root, "lakegate")]
+        for_spark = [*_sources(root, "lakegate"), *_sources(root, "spark_jobs")]
+        return Bundles(
+            functions=_zip(build / "functions.zip", root, for_lambda, on_top_of=third_party),
+            py_files=_zip(build / "lakegate.zip", root, for_spark),
+        )
+
+
+def _third_party(root: Path, build: Path) -> Path:
+    """The functions' requirements as a zip of their own: compressing them takes seconds, and they seldom change."""
+    target, folder = build / "third-party.zip", build / "third-party"
+
+    def make(partial: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        _install(root / REQUIREMENTS, folder)
+        with zipfile.ZipFile(partial, "w") as archive:
+            _add(archive, folder, _shipped(folder))
+        shutil.rmtree(folder)
+
+    return _up_to_date(target, _digest(root, [root / REQUIREMENTS]), make)
+
+
+def _install(requirements: Path, folder: Path) -> None:
+    """Wheels for Lambda's platform, whatever this machine is, each checked against its hash."""
+    subprocess.run(  # noqa: S603 - fixed arguments
+        [
+            *(find_uv_bin(), "--no-config", "pip", "install", "--quiet", "--target", folder),
+            *("--no-deps", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy", *TARGET),
+            *("--requirement", requirements),
+        ],
+        check=True,
+        env={"UV_SYSTEM_CERTS": "1", **os.environ},
+    )
+
+
+def _shipped(folder: Path) -> Iterator[Path]:
+    """What of an installed folder a function needs: no byte code, no tests, no commands, no notes of the installer."""
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        is_noise = inside.parts[0] in {"bin", ".lock"} or LEFT_OUT.intersection(inside.parts)
+        is_note = inside.parts[0].endswith(".dist-info") and path.name in INSTALLERS_NOTES
+        if path.is_file() and not is_noise and not is_note:
+            yield path
+
+
+def _sources(root: Path, name: str) -> list[Path]:
+    """A package's own files, data included."""
+    return [
+        path
+        for path in sorted((root / name).rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts and path != root / REQUIREMENTS
+    ]
+
+
+def _zip(target: Path, root: Path, files: list[Path], on_top_of: Path | None = None) -> Path:
+    """A zip of the product's files, put behind what another zip holds already."""
+
+    def make(partial: Path) -> None:
+        if on_top_of:
+            shutil.copyfile(on_top_of, partial)
+        with zipfile.ZipFile(partial, "a" if on_top_of else "w") as archive:
+            _add(archive, root, files)
+
+    below = on_top_of.with_suffix(".inputs").read_text() if on_top_of else ""
+    return _up_to_date(target, _digest(root, files, below), make)
+
+
+def _add(archive: zipfile.ZipFile, root: Path, files: Iterable[Path]) -> None:
+    for path in files:
+        entry = zipfile.ZipInfo(path.relative_to(root).as_posix(), EPOCH)
+        entry.external_attr = 0o100644 << 16
+        entry.create_system = 3  # as on Linux, wherever it was made
+        entry.compress_type = zipfile.ZIP_DEFLATED
+        archive.writestr(entry, path.read_bytes())
+
+
+def _digest(root: Path, files: Iterable[Path], below: str = "") -> str:
+    """Of the files' names and bytes, and of how they are put together, which is this module."""
+    digest = hashlib.sha256(Path(__file__).read_bytes() + below.encode())
+    for path in files:
+        body = path.read_bytes()
+        digest.update(f"{path.relative_to(root)}\0{len(body)}\0".encode() + body)
+    return digest.hexdigest()
+
+
+def _up_to_date(target: Path, inputs: str, make: Callable[[Path], None]) -> Path:
+    """Make the target unless it was made from the same inputs; an interrupted one never looks finished."""
+    stamp = target.with_suffix(".inputs")
+    if not (target.exists() and stamp.exists() and stamp.read_text() == inputs):
+        stamp.unlink(missing_ok=True)
+        partial = target.with_suffix(".partial")
+        make(partial)
+        partial.replace(target)
+        stamp.write_text(inputs)
+    return target

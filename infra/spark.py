@@ -1,0 +1,101 @@
+"""The EMR Serverless application with its jobs' identity and artifacts. Starting jobs is for whom the stack allows."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aws_cdk import Stack, aws_emrserverless, aws_events, aws_iam
+from aws_cdk.aws_s3_assets import Asset
+from constructs import Construct
+
+from infra.config import Config
+from infra.waivers import waive, waive_below
+
+RELEASE = "emr-7.13.0"
+IDLE_MINUTES = 15
+SERVICE = "emr-serverless.amazonaws.com"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifacts:
+    """What a job is made of, as files to upload."""
+
+    entry_point: Path
+    py_files: Path
+    jars: tuple[Path, ...]
+
+
+class Spark(Construct):
+    """Runs append_and_audit. Its role may do nothing but read the artifacts until the stack grants it more."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: Config, artifacts: Artifacts) -> None:
+        super().__init__(scope, construct_id)
+        self.application = self._application(config)
+        self.application_id = self.application.attr_application_id
+        # Who may hand this role to EMR is said by iam:PassRole, in run_jobs.
+        self.role = aws_iam.Role(self, "Role", assumed_by=aws_iam.ServicePrincipal(SERVICE))
+        self.entry_point = Asset(self, "EntryPoint", path=str(artifacts.entry_point))
+        self.py_files = Asset(self, "PyFiles", path=str(artifacts.py_files))
+        self.jars = [Asset(self, f"Jar{number}", path=str(jar)) for number, jar in enumerate(artifacts.jars)]
+        self._read_artifacts()
+
+    @property
+    def jar_uris(self) -> str:
+        return ",".join(jar.s3_object_url for jar in self.jars)
+
+    def _application(self, config: Config) -> aws_emrserverless.CfnApplication:
+        kind = aws_emrserverless.CfnApplication
+        network = kind.NetworkConfigurationProperty(
+            subnet_ids=list(config.subnets), security_group_ids=list(config.security_groups)
+        )
+        stop = kind.AutoStopConfigurationProperty(enabled=True, idle_timeout_minutes=IDLE_MINUTES)
+        return kind(
+            self,
+            "Application",
+            name=config.name,
+            release_label=RELEASE,
+            type="SPARK",
+            architecture="X86_64",
+            auto_start_configuration=kind.AutoStartConfigurationProperty(enabled=True),
+            auto_stop_configuration=stop,
+            network_configuration=network if config.subnets else None,
+        )
+
+    def _read_artifacts(self) -> None:
+        """Any object of the artifacts bucket: a deployment must not take the files from jobs that are running."""
+        bucket = self.entry_point.bucket
+        everything = aws_iam.PolicyStatement(actions=["s3:GetObject"], resources=[bucket.arn_for_objects("*")])
+        self.role.add_to_policy(everything)
+        # The bucket has its name from the bootstrap, with the account and region filled in at deployment.
+        name = re.sub(r"\$\{(.+?)\}", r"<\1>", Stack.of(self).resolve(bucket.bucket_name)["Fn::Sub"])
+        waive(
+            self.role,
+            rule=f"IAM5[Resource::arn:<AWS::Partition>:s3:::{name}/*]",
+            reason="An artifact's name is its hash: jobs of the version before a deployment still read theirs.",
+        )
+
+    def job_ended(self) -> aws_events.Rule:
+        """A job run of this application has come to an end, good or bad."""
+        ended = {"applicationId": [self.application_id], "state": ["SUCCESS", "FAILED", "CANCELLED"]}
+        pattern = aws_events.EventPattern(
+            source=["aws.emr-serverless"], detail_type=["EMR Serverless Job Run State Change"], detail=ended
+        )
+        return aws_events.Rule(self, "JobEnded", description="An ingestion job has ended", event_pattern=pattern)
+
+    def run_jobs(self, role: aws_iam.Role) -> None:
+        """Start jobs of this application under the job role, look at them and stop them."""
+        arn = self.application.attr_arn
+        to_emr = {"StringEquals": {"iam:PassedToService": SERVICE}}
+        for statement in (
+            _allow("emr-serverless:StartJobRun", "emr-serverless:ListJobRuns", on=arn),
+            _allow("emr-serverless:GetJobRun", "emr-serverless:CancelJobRun", on=f"{arn}/jobruns/*"),
+            _allow("iam:PassRole", on=self.role.role_arn, conditions=to_emr),
+        ):
+            role.add_to_policy(statement)
+        reason = "A job run's id is given when it starts."
+        waive_below(role, resource=self.application, suffix="/jobruns/*", reason=reason)
+
+
+def _allow(*actions: str, on: str, conditions: Mapping[str, object] | None = None) -> aws_iam.PolicyStatement:
+    return aws_iam.PolicyStatement(actions=list(actions), resources=[on], conditions=conditions)

@@ -1,0 +1,103 @@
+"""The stack: it composes the constructs and grants each what its work needs. What they are made of is theirs."""
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from aws_cdk import CfnOutput, CfnParameter, Duration, Stack, aws_events
+from aws_cdk.aws_lambda import Code
+from aws_cdk.aws_secretsmanager import Secret
+from constructs import Construct
+
+from infra.config import Config
+from infra.function import Function
+from infra.inbox import Inbox
+from infra.spark import Artifacts, Spark
+from infra.storage import Storage
+from lakegate.settings import Settings, output_name
+
+SHORT, LONG = Duration.minutes(5), Duration.minutes(10)
+
+
+class LakegateStack(Stack):
+    """One installation."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, config: Config, functions: Path, artifacts: Artifacts
+    ) -> None:
+        super().__init__(scope, construct_id, description="lakegate: write, audit, publish for Apache Iceberg")
+        self.storage = Storage(self, "Storage", config=config)
+        self.spark = Spark(self, "Spark", config=config, artifacts=artifacts)
+        self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
+        self.settings = self._settings(config)
+        function = partial(Function, self, config=config, settings=self.settings, code=Code.from_asset(str(functions)))
+        self.ingest = function("Ingest", timeout=SHORT)
+        self.settle = function("Settle", timeout=SHORT)
+        self.reconcile = function("Reconcile", timeout=LONG)
+
+        sweep = aws_events.Schedule.rate(Duration.minutes(config.reconcile_minutes))
+        self.inbox.feed(self.ingest)
+        self.settle_dead_letters = self.settle.call_on(self.spark.job_ended())
+        self.reconcile_dead_letters = self.reconcile.call_on(aws_events.Rule(self, "Sweep", schedule=sweep))
+
+        self._grant(config)
+        self._outputs()
+
+    def _grant(self, config: Config) -> None:
+        # Each of the three may start an attempt: settle where a rebase is forbidden, reconcile where an event was lost.
+        for function in (self.ingest, self.settle, self.reconcile):
+            self.storage.read_landing(function.role)
+            self.storage.use_service(function.role)
+            self.spark.run_jobs(function.role)
+            if config.slack_secret:
+                Secret.from_secret_name_v2(function, "SlackSecret", config.slack_secret).grant_read(function.role)
+        # Settling adds data files to a table by metadata, and reconcile settles what an event did not.
+        for role in (self.settle.role, self.reconcile.role, self.spark.role):
+            self.storage.write_warehouse(role)
+        self.storage.run_job(self.spark.role)
+
+    def _settings(self, config: Config) -> Settings:
+        """What the functions' environment and the outputs for the command line are both made of."""
+        return Settings(
+            landing_bucket=self.storage.landing.bucket_name,
+            lake_bucket=self.storage.lake.bucket_name,
+            service_bucket=self.storage.service.bucket_name,
+            nessie_uri=config.nessie_uri or self._nessie_parameter(),
+            warehouse=config.warehouse,
+            application_id=self.spark.application_id,
+            job_role_arn=self.spark.role.role_arn,
+            job_entry_point=self.spark.entry_point.s3_object_url,
+            job_py_files=self.spark.py_files.s3_object_url,
+            job_jars=self.spark.jar_uris,
+            slack_secret=config.slack_secret,
+            slack_channel=config.slack_channel,
+            slack_api=config.slack_api,
+            job_timeout_minutes=config.job_timeout_minutes,
+            grace_seconds=config.grace_seconds,
+        )
+
+    def _nessie_parameter(self) -> str:
+        """Without `-c nessie_uri=…` the template can be made and read, but not deployed until somebody says where."""
+        parameter = CfnParameter(
+            self,
+            "NessieAddress",
+            description="Where Nessie is, without /api (or synthesise with -c nessie_uri=https://…)",
+            allowed_pattern="https?://.+",
+        )
+        return parameter.value_as_string
+
+    def _outputs(self) -> None:
+        """The settings under their CamelCase names and what people and tests want besides; empty ones are left out."""
+        others = {
+            "IngestFunction": self.ingest.function.function_name,
+            "SettleFunction": self.settle.function.function_name,
+            "ReconcileFunction": self.reconcile.function.function_name,
+            "IngestQueueUrl": self.inbox.queue.queue_url,
+            "IngestDeadLetterQueueUrl": self.inbox.dead_letters.queue.queue_url,
+            "SettleDeadLetterQueueUrl": self.settle_dead_letters.queue.queue_url,
+            "ReconcileDeadLetterQueueUrl": self.reconcile_dead_letters.queue.queue_url,
+        }
+        settings = {output_name(field): str(value) for field, value in asdict(self.settings).items()}
+        for name, value in {**settings, **others}.items():
+            if value:
+                CfnOutput(self, name, value=value)

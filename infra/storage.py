@@ -1,0 +1,112 @@
+"""The three buckets, landing, lake and service, and what a role can be granted in each, by prefix.
+
+Writing to the landing bucket and deleting from the landing or the lake bucket cannot be granted here at all.
+"""
+
+from collections.abc import Iterable
+
+from aws_cdk import Aws, Duration, RemovalPolicy, aws_iam, aws_s3
+from constructs import Construct
+
+from infra.config import Config
+from infra.waivers import waive, waive_below
+
+STAGING_DAYS, LOG_DAYS, INCOMPLETE_UPLOAD_DAYS = 14, 90, 7
+# Without it S3 answers "forbidden" where an object is missing; a prefix condition would not hold for that question.
+FIND = ("s3:ListBucket",)
+READ = ("s3:GetObject",)
+WRITE = ("s3:PutObject", "s3:AbortMultipartUpload")
+
+
+class Storage(Construct):
+    """All that lakegate keeps outside the catalog."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: Config) -> None:
+        super().__init__(scope, construct_id)
+        self._config = config
+        self.service = self._bucket("service", lifecycle_rules=[*_expiries(), _incomplete_uploads()])
+        waive(self.service, rule="S1", reason="It receives the other buckets' access logs; its own would never end.")
+        self.lake = self._bucket("lake", lifecycle_rules=[_incomplete_uploads()], **self._logged("lake"))
+        self.landing = self._bucket(
+            "landing", versioned=True, lifecycle_rules=[_incomplete_uploads()], **self._logged("landing")
+        )
+        _send_events(self.landing)
+
+    def _bucket(self, what: str, **properties: object) -> aws_s3.Bucket:
+        keep = RemovalPolicy.DESTROY if self._config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+        return aws_s3.Bucket(
+            self,
+            what.capitalize(),
+            bucket_name=f"{self._config.name}-{what}-{Aws.ACCOUNT_ID}-{Aws.REGION}",
+            block_public_access=aws_s3.BlockPublicAccess.BLOCK_ALL,
+            encryption=aws_s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            minimum_tls_version=1.2,
+            object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            removal_policy=keep,
+            **properties,  # type: ignore[arg-type]
+        )
+
+    def _logged(self, what: str) -> dict[str, object]:
+        return {"server_access_logs_bucket": self.service, "server_access_logs_prefix": f"logs/access/{what}/"}
+
+    def read_landing(self, role: aws_iam.Role) -> None:
+        """Look up and read any version of what landed."""
+        _allow(role, ("s3:ListBucket", "s3:ListBucketVersions"), self.landing.bucket_arn)
+        _allow(role, (*READ, "s3:GetObjectVersion"), self.landing.arn_for_objects("*"))
+        waive_below(role, resource=self.landing, suffix="/*", reason="Files land under any key.")
+
+    def use_service(self, role: aws_iam.Role) -> None:
+        """Read contracts and reports, freeze jobs, stage files, and note who was told what."""
+        _allow(role, FIND, self.service.bucket_arn)
+        self._below(role, self.service, READ, ("contracts", "attempts", "reports", "staging", "notes"))
+        self._below(role, self.service, WRITE, ("attempts", "staging", "notes"))
+        self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
+
+    def run_job(self, role: aws_iam.Role) -> None:
+        """Read what was frozen and staged for an attempt, write its report and logs."""
+        _allow(role, FIND, self.service.bucket_arn)
+        self._below(role, self.service, READ, ("attempts", "staging", "reports", "logs"))
+        self._below(role, self.service, WRITE, ("reports", "logs"))
+
+    def write_warehouse(self, role: aws_iam.Role) -> None:
+        """Read and add data and metadata files; deleting them is nobody's right."""
+        _allow(role, FIND, self.lake.bucket_arn)
+        self._below(role, self.lake, (*READ, *WRITE), ("warehouse",))
+
+    def _below(
+        self, role: aws_iam.Role, bucket: aws_s3.Bucket, actions: Iterable[str], prefixes: Iterable[str]
+    ) -> None:
+        prefixes = tuple(prefixes)
+        _allow(role, actions, *(bucket.arn_for_objects(f"{prefix}/*") for prefix in prefixes))
+        for prefix in prefixes:
+            reason = f"Object names below {prefix}/ are made at run time; nothing outside this prefix is meant."
+            waive_below(role, resource=bucket, suffix=f"/{prefix}/*", reason=reason)
+
+
+def _allow(role: aws_iam.Role, actions: Iterable[str], *resources: str) -> None:
+    role.add_to_policy(aws_iam.PolicyStatement(actions=list(actions), resources=list(resources)))
+
+
+def _expiries() -> list[aws_s3.LifecycleRule]:
+    days = {"staging": STAGING_DAYS, "logs": LOG_DAYS}
+    return [
+        aws_s3.LifecycleRule(id=f"expire-{prefix}", prefix=f"{prefix}/", expiration=Duration.days(count))
+        for prefix, count in days.items()
+    ]
+
+
+def _incomplete_uploads() -> aws_s3.LifecycleRule:
+    return aws_s3.LifecycleRule(
+        id="abort-incomplete-uploads", abort_incomplete_multipart_upload_after=Duration.days(INCOMPLETE_UPLOAD_DAYS)
+    )
+
+
+def _send_events(bucket: aws_s3.Bucket) -> None:
+    """Through the bucket's own property: `event_bridge_enabled` would bring a custom resource and its function."""
+    resource = bucket.node.default_child
+    if not isinstance(resource, aws_s3.CfnBucket):
+        raise TypeError(f"{bucket.node.path} has no CloudFormation bucket")
+    resource.notification_configuration = aws_s3.CfnBucket.NotificationConfigurationProperty(
+        event_bridge_configuration=aws_s3.CfnBucket.EventBridgeConfigurationProperty(event_bridge_enabled=True)
+    )

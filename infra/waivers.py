@@ -1,0 +1,20 @@
+"""Waivers of cdk-nag's rules: each accepts one finding on one resource and says why. None is for a whole stack."""
+
+from aws_cdk import Acknowledgment, CfnResource, Stack, Validations
+from constructs import IConstruct
+
+PACK = "AwsSolutions"
+
+
+def waive(resource: IConstruct, *, rule: str, reason: str) -> None:
+    """Accept one finding (`S1`, `IAM5[Resource::…]`) on one resource."""
+    Validations.of(resource).acknowledge(Acknowledgment(id=f"{PACK}-{rule}", reason=reason))
+
+
+def waive_below(role: IConstruct, *, resource: IConstruct, suffix: str, reason: str) -> None:
+    """Accept that a role may use everything below a resource, `<its ARN>/prefix/*`."""
+    child = resource if isinstance(resource, CfnResource) else resource.node.default_child
+    if not isinstance(child, CfnResource):
+        raise TypeError(f"{resource.node.path} has no CloudFormation resource")
+    name = Stack.of(resource).resolve(child.logical_id)
+    waive(role, rule=f"IAM5[Resource::<{name}.Arn>{suffix}]", reason=reason)

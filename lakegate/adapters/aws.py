@@ -1,0 +1,70 @@
+"""What every AWS client of ours has: time-outs, bounded retries, and errors in our words. It knows no service.
+
+Where a call goes (endpoint, region, credentials) is the environment's word, read by the vendor's own chain.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+
+from boto3.exceptions import Boto3Error
+from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    HTTPClientError,
+    IncompleteReadError,
+    ResponseStreamingError,
+)
+from botocore.exceptions import ConnectionError as NotConnected
+
+from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
+
+CONFIG = Config(connect_timeout=5, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 4})
+ONCE = CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
+NETWORK = (NotConnected, HTTPClientError, IncompleteReadError, ResponseStreamingError)
+THROTTLED = {
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "ServiceQuotaExceededException",
+    "SlowDown",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+}
+
+
+@contextmanager
+def aws_errors(what: str, *, changes: bool = False) -> Iterator[None]:
+    """AWS's errors in our words; `changes` says that doing it again might do it twice."""
+    try:
+        yield
+    except ClientError as exc:
+        raise _by_code(what, exc, changes=changes) from exc
+    except NETWORK as exc:
+        unknown = changes and not isinstance(exc, NotConnected)
+        raise (OutcomeUnknown if unknown else Retryable)(f"{what}: {exc}") from exc
+    except Boto3Error as exc:  # a managed transfer that failed; each of them can be done again
+        raise Retryable(f"{what}: {exc}") from exc
+    except BotoCoreError as exc:
+        raise Misconfigured(f"{what}: {exc}") from exc
+
+
+def _by_code(what: str, exc: ClientError, *, changes: bool) -> LakegateError:
+    said = f"{what}: {exc}"
+    if code(exc) in THROTTLED:
+        return Retryable(said)
+    if status(exc) in (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED):
+        return Conflict(said)
+    if status(exc) >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return OutcomeUnknown(said) if changes else Retryable(said)
+    return Misconfigured(said)
+
+
+def status(exc: ClientError) -> int:
+    return int(exc.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def code(exc: ClientError) -> str:
+    return str(exc.response.get("Error", {}).get("Code", ""))

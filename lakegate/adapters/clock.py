@@ -1,0 +1,14 @@
+"""`Clock`: the machine's time in UTC, and random nonces. Tests use a clock set by hand instead."""
+
+import secrets
+from datetime import UTC, datetime
+
+
+class SystemClock:
+    """The machine's."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def nonce(self) -> str:
+        return secrets.token_hex(4)

@@ -1,0 +1,125 @@
+"""`JobRunner` on EMR Serverless. An attempt's job is started once: its token is the attempt's, its arguments frozen.
+
+The service's own retries are off: an attempt is never run twice, another try is another attempt.
+"""
+
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.exceptions import ClientError
+
+from lakegate.adapters.aws import CONFIG, aws_errors, code
+from lakegate.errors import Conflict, Misconfigured
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import JobRun, JobState
+from lakegate.settings import Settings
+
+if TYPE_CHECKING:
+    from mypy_boto3_emr_serverless import EMRServerlessClient
+    from mypy_boto3_emr_serverless.type_defs import ListJobRunsRequestPaginateTypeDef
+
+STATES = {
+    "SUBMITTED": JobState.RUNNING,
+    "PENDING": JobState.RUNNING,
+    "SCHEDULED": JobState.RUNNING,
+    "QUEUED": JobState.RUNNING,
+    "RUNNING": JobState.RUNNING,
+    "CANCELLING": JobState.RUNNING,
+    "SUCCESS": JobState.SUCCEEDED,
+    "FAILED": JobState.FAILED,
+    "CANCELLED": JobState.CANCELLED,
+}
+LONGEST_NAME = 256
+MARGIN = timedelta(days=1)  # a clock may be wrong, a run is never that much older than its batch
+
+
+class EmrJobRunner:
+    """One EMR Serverless application."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    @cached_property
+    def _emr(self) -> "EMRServerlessClient":
+        return boto3.client("emr-serverless", config=CONFIG)
+
+    def start(self, attempt: Attempt, job_uri: str) -> str:
+        with aws_errors(f"starting the job of {attempt.branch}"):
+            try:
+                return self._start(attempt, job_uri)
+            except ClientError as exc:
+                if code(exc) != "ConflictException":
+                    raise
+                # The token was used with other parameters: the same job, started before the code was deployed anew.
+                run = self.find(attempt.branch)
+                if run is None:
+                    raise Conflict(f"the job of {attempt.branch} is being started elsewhere") from exc
+                return run.id
+
+    def _start(self, attempt: Attempt, job_uri: str) -> str:
+        settings = self._settings
+        started = self._emr.start_job_run(
+            applicationId=settings.application_id,
+            clientToken=attempt.token,
+            executionRoleArn=settings.job_role_arn,
+            name=attempt.branch[:LONGEST_NAME],
+            jobDriver={
+                "sparkSubmit": {
+                    "entryPoint": settings.job_entry_point,
+                    "entryPointArguments": [job_uri],
+                    "sparkSubmitParameters": f"--py-files {settings.job_py_files} --jars {settings.job_jars}",
+                }
+            },
+            executionTimeoutMinutes=settings.job_timeout_minutes,
+            retryPolicy={"maxAttempts": 1},
+            configurationOverrides={
+                "monitoringConfiguration": {
+                    "s3MonitoringConfiguration": {"logUri": f"s3://{settings.service_bucket}/logs/"}
+                }
+            },
+        )
+        return started["jobRunId"]
+
+    def run(self, run_id: str) -> JobRun:
+        with aws_errors(f"looking at job run {run_id}"):
+            try:
+                found = self._emr.get_job_run(applicationId=self._settings.application_id, jobRunId=run_id)["jobRun"]
+            except self._emr.exceptions.ResourceNotFoundException as exc:
+                raise Misconfigured(f"there is no job run {run_id} in {self._settings.application_id}") from exc
+        return _run(run_id, found.get("name", ""), found["state"], found.get("stateDetails", ""))
+
+    def find(self, branch: str) -> JobRun | None:
+        """The service can't look runs up by name: it lists those since the batch landed."""
+        wanted: ListJobRunsRequestPaginateTypeDef = {"applicationId": self._settings.application_id}
+        since = _not_before(branch)
+        if since:
+            wanted["createdAtAfter"] = since
+        with aws_errors(f"looking for the job of {branch}"):
+            pages = self._emr.get_paginator("list_job_runs").paginate(**wanted)
+            found = [run for page in pages for run in page["jobRuns"] if run.get("name") == branch[:LONGEST_NAME]]
+        if not found:
+            return None
+        last = max(found, key=lambda run: run["createdAt"])
+        return _run(last["id"], branch, last["state"], last.get("stateDetails", ""))
+
+    def cancel(self, run_id: str) -> None:
+        with aws_errors(f"cancelling job run {run_id}"):
+            try:
+                self._emr.cancel_job_run(applicationId=self._settings.application_id, jobRunId=run_id)
+            except ClientError:
+                if self.run(run_id).state is JobState.RUNNING:
+                    raise
+
+
+def _run(run_id: str, name: str, state: str, details: str) -> JobRun:
+    return JobRun(id=run_id, branch=name, state=STATES.get(state, JobState.RUNNING), reason=details)
+
+
+def _not_before(branch: str) -> datetime | None:
+    """A batch is named for the minute its first file landed: its jobs are younger."""
+    attempt = Attempt.parse(branch)
+    if attempt is None:
+        return None
+    return datetime.strptime(attempt.batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC) - MARGIN

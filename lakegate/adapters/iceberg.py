@@ -1,0 +1,183 @@
+"""`Tables` with PyIceberg through the catalog's Iceberg REST, one address per ref. It reads and writes metadata alone.
+
+PyArrow is not needed, and not there in a function: object storage is reached through s3fs.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from urllib.parse import quote
+
+import requests
+from pydantic import ValidationError as MalformedAnswer
+from pyiceberg import exceptions as iceberg
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.manifest import DataFile, DataFileContent
+from pyiceberg.schema import index_by_id, index_name_by_id
+from pyiceberg.table import Table
+
+from lakegate.adapters.aws import aws_errors
+from lakegate.adapters.http import Patient, mount, network_error
+from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
+from lakegate.ports import TableIdentity
+
+CONTRACT_HASH = "lakegate.contract-hash"
+OPTIONS = {
+    "py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO",
+    "s3.remote-signing-enabled": "false",  # this process has credentials of its own
+    "s3.connect-timeout": "5",
+    "s3.request-timeout": "60",
+}
+COMMIT = re.compile("[0-9a-f]{64}")
+NOT_ALLOWED = (
+    iceberg.AuthorizationExpiredError,
+    iceberg.ForbiddenError,
+    iceberg.OAuthError,
+    iceberg.UnauthorizedError,
+    PermissionError,
+)
+ABSENT = (iceberg.NoSuchTableError, iceberg.NoSuchNamespaceError, iceberg.NoSuchIdentifierError)
+DAMAGED = (iceberg.ValidationError, iceberg.ValidationException, FileNotFoundError)
+BUSY = (iceberg.TooManyRequestsError, iceberg.WaitingForLockException)
+EVERY = tuple(kind for kind in vars(iceberg).values() if isinstance(kind, type) and issubclass(kind, Exception))
+BROKEN = (iceberg.ServerError, iceberg.ServiceUnavailableError, MalformedAnswer, OSError)
+
+
+@contextmanager
+def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
+    """PyIceberg's errors, and those of its network and storage, in our words."""
+    what = f"Iceberg: {what}"
+    try:
+        with aws_errors(what, changes=changes):
+            yield
+    except iceberg.CommitFailedException as exc:
+        raise Conflict(f"{what}: {exc}") from exc
+    except iceberg.CommitStateUnknownException as exc:
+        raise OutcomeUnknown(f"{what}: {exc}") from exc
+    except requests.RequestException as exc:
+        raise network_error(what, exc, changes=changes) from exc
+    except NOT_ALLOWED as exc:
+        raise Misconfigured(f"{what}: {exc}") from exc
+    except (*ABSENT, *DAMAGED) as exc:
+        raise Refused(f"{what}: {exc}") from exc
+    except BUSY as exc:
+        raise Retryable(f"{what}: {exc}") from exc
+    except BROKEN as exc:
+        raise (OutcomeUnknown if changes else Retryable)(f"{what}: {exc}") from exc
+    except EVERY as exc:
+        gone = "NoSuchReference" in str(exc)  # it comes as a bad request
+        raise (Conflict if gone else Misconfigured)(f"{what}: {exc}") from exc
+
+
+class IcebergTables:
+    """The tables of one warehouse; `uri` is the catalog's address without /iceberg."""
+
+    def __init__(self, uri: str, warehouse: str) -> None:
+        self._uri, self._warehouse = uri.rstrip("/"), warehouse
+        self._http = Patient()
+
+    def identity(self, ref: str, table: str) -> TableIdentity | None:
+        with iceberg_errors(f"reading {table} at {ref}"):
+            found = self._find(ref, table)
+            return _identity(found) if found else None
+
+    def paths(self, ref: str, table: str) -> frozenset[str]:
+        with iceberg_errors(f"listing the data files of {table} at {ref}"):
+            found = self._find(ref, table)
+            return frozenset(_data_files(found)) if found else frozenset()
+
+    def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+        """The very same data files, statistics and partitions included, become a new snapshot's own."""
+        with iceberg_errors(f"reading {table} at {source} and {branch}"):
+            there, target = _data_files(self._load(source, table)), self._load(branch, table)
+            _refuse(paths - set(there), f"{table} at {source} has no data file")
+            _refuse(paths & set(_data_files(target)), f"{table} at {branch} already has data file")
+        with (
+            iceberg_errors(f"appending to {table} on {branch}", changes=True),
+            target.transaction() as transaction,
+            transaction.update_snapshot().fast_append() as append,
+        ):
+            for path in sorted(paths):
+                append.append_data_file(there[path])
+
+    def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
+        with iceberg_errors(f"reading {table} at {branch}"):
+            target = self._load(branch, table)
+            here = _data_files(target)
+            _refuse(paths - set(here), f"{table} at {branch} has no data file")
+        with (
+            iceberg_errors(f"removing data files from {table} on {branch}", changes=True),
+            target.transaction() as transaction,
+            transaction.update_snapshot().overwrite() as overwrite,
+        ):
+            for path in sorted(paths):
+                overwrite.delete_data_file(here[path])
+
+    def _find(self, ref: str, table: str) -> Table | None:
+        try:
+            found: Table = Catalog(self._uri, self._warehouse, ref, http=self._http).load_table(table)
+        except ABSENT:
+            return None
+        return found
+
+    def _load(self, ref: str, table: str) -> Table:
+        found = self._find(ref, table)
+        if found is None:
+            raise Refused(f"there is no table {table} at {ref}")
+        return found
+
+
+class Catalog(RestCatalog):
+    """One ref of the catalog's Iceberg REST. It sets no prefix: the service names that itself. `more` are PyIceberg's
+    own words, and go before ours.
+    """
+
+    def __init__(
+        self, uri: str, warehouse: str, ref: str, more: Mapping[str, str] | None = None, http: Patient | None = None
+    ) -> None:
+        self._http = http or Patient()
+        options = {**OPTIONS, **(more or {})}
+        super().__init__(ref, uri=f"{uri}/iceberg/{_path(ref)}", warehouse=warehouse, **options)
+
+    def _create_session(self) -> requests.Session:
+        """The one place where PyIceberg lets its calls be given a time-out, and connections that refs share."""
+        return mount(super()._create_session(), self._http)
+
+
+def _path(ref: str) -> str:
+    """A commit is addressed by its hash alone, which outlives the branch it was made on."""
+    name, _, commit = ref.rpartition("@")
+    return f"@{commit}" if name or COMMIT.fullmatch(ref) else quote(ref, safe="")
+
+
+def _identity(table: Table) -> TableIdentity:
+    schema = table.schema()
+    names: Mapping[int, str] = index_name_by_id(schema)
+    fields = tuple(
+        (number, names[number], f"{field.field_type}{' not null' if field.required else ''}")
+        for number, field in sorted(index_by_id(schema).items())
+    )
+    return TableIdentity(
+        uuid=str(table.metadata.table_uuid),
+        fields=fields,
+        partitions=str(table.spec()),
+        contract_hash=table.properties.get(CONTRACT_HASH, ""),
+    )
+
+
+def _data_files(table: Table) -> dict[str, DataFile]:
+    """The table's live data files by path. Raises Refused where one is there twice."""
+    snapshot = table.current_snapshot()
+    found: dict[str, DataFile] = {}
+    for manifest in snapshot.manifests(table.io) if snapshot else ():
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
+            file = entry.data_file
+            if file.content is DataFileContent.DATA:
+                _refuse({file.file_path} & found.keys(), f"{'.'.join(table.name())} has twice the data file")
+                found[file.file_path] = file
+    return found
+
+
+def _refuse(paths: Iterable[str], what: str) -> None:
+    for path in sorted(paths):
+        raise Refused(f"{what} {path}")

@@ -1,0 +1,292 @@
+"""`Catalog` on Nessie: references through pynessie, everything that needs commit properties through its v2 REST API.
+
+It never forces a merge, and sends nothing twice whose outcome it does not know.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+import pynessie
+import requests
+from pynessie.error import (
+    NessieCliError,
+    NessieConflictException,
+    NessieException,
+    NessieInvalidUsageException,
+    NessieNotFoundException,
+    NessieReferenceNotFoundException,
+)
+
+from lakegate.adapters.http import Patient, mount, network_error, status_error
+from lakegate.adapters.notes import decided, message, of_table, properties
+from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
+from lakegate.landing.receipts import Receipt, receipt_name
+from lakegate.ports import MAIN, Branch, Changes, Decided, Note
+
+SPACE = ("_lakegate", "receipts")
+SPACES = (SPACE[:1], SPACE)
+DIALECT = "lakegate"
+PAGE = 250  # the most that Nessie gives at once
+KEYS = 500
+TRIES = 10
+_HASH = re.compile("[0-9a-f]{64}")
+
+Key = tuple[str, ...]
+Json = dict[str, Any]
+
+
+@contextmanager
+def nessie_errors(what: str, *, changes: bool = False) -> Iterator[None]:
+    """Nessie's and the network's errors in our words; `changes` says that the call may change something."""
+    what = f"Nessie: {what}"
+    try:
+        yield
+    except NessieException as exc:
+        known = exc.error_code != "UNKNOWN"
+        raise status_error(what, exc.status_code, str(exc), known=known, changes=changes) from exc
+    except (NessieInvalidUsageException, NessieCliError) as exc:
+        raise Misconfigured(f"{what}: {exc}") from exc
+    except requests.HTTPError as exc:
+        known, text = _said(exc.response)
+        raise status_error(what, exc.response.status_code, text, known=known, changes=changes) from exc
+    except requests.RequestException as exc:
+        raise network_error(what, exc, changes=changes) from exc
+
+
+def _said(response: requests.Response) -> tuple[bool, str]:
+    """Whether it is Nessie that answered, and what it said."""
+    try:
+        body = response.json()
+        return "errorCode" in body, str(body["message"])
+    except (requests.JSONDecodeError, KeyError, TypeError):
+        return False, response.reason
+
+
+class NessieCatalog:
+    """One Nessie; `uri` is its address without /api."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri.rstrip("/")
+
+    @cached_property
+    def _references(self) -> pynessie.NessieClient:
+        return pynessie.init(config_dict={"endpoint": f"{self._uri}/api/v1"})
+
+    @cached_property
+    def _session(self) -> requests.Session:
+        return mount(requests.Session(), Patient())
+
+    def head(self, branch: str) -> str | None:
+        with nessie_errors(f"reading branch {branch}"):
+            try:
+                return str(self._references.get_reference(branch).hash_)
+            except NessieReferenceNotFoundException:
+                return None
+
+    def branches(self) -> list[Branch]:
+        wanted = {"filter": "refType == 'BRANCH' && ref.name.startsWith('wap-')"}
+        found = self._pages("listing branches", "trees", "references", wanted)
+        return [Branch(name=entry["name"], head=entry["hash"]) for entry in found]
+
+    def create_branch(self, name: str, at: str) -> None:
+        """On a main without commits it is made at main's first commit instead, which holds our namespaces alone: two
+        branches from no commit at all have no common ancestor, and could never be merged.
+        """
+        if at == self._no_commit:
+            at = self._first_commit()
+        with nessie_errors(f"creating branch {name}", changes=True):
+            self._references.create_branch(name, "DETACHED", at)
+
+    @cached_property
+    def _no_commit(self) -> str:
+        return str(self._get("reading its configuration", "config", {})["noAncestorHash"])
+
+    def _first_commit(self) -> str:
+        try:
+            return self._commit(MAIN, self._no_commit, [_put(space, _namespace(space)) for space in SPACES], "lakegate")
+        except Conflict:  # another worker was first
+            return self._main()
+
+    def _main(self) -> str:
+        return str(self._get("reading main", f"trees/{MAIN}", {})["reference"]["hash"])
+
+    def delete_branch(self, name: str, expected: str | None = None) -> None:
+        for _ in range(TRIES):
+            head = self.head(name)
+            if head is None or expected not in (None, head):
+                return
+            with nessie_errors(f"deleting branch {name}"):  # doing it again is safe
+                try:
+                    self._references.delete_branch(name, head)
+                except NessieNotFoundException:
+                    return
+                except NessieConflictException:
+                    continue
+                return
+        raise Retryable(f"Nessie: deleting branch {name}: it keeps moving")
+
+    def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
+        contents = self._contents(ref, [(*SPACE, receipt_name(key)) for key in sorted(set(keys))])
+        receipts = [Receipt.from_json(content["sqlText"]) for content in contents.values()]
+        return {receipt.key: receipt for receipt in receipts}
+
+    def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
+        wanted = {(*SPACE, receipt.name): receipt for receipt in receipts}
+        there = self._contents(expected, [*SPACES, *wanted])
+        spaces = [_put(space, _namespace(space)) for space in self._missing(branch, there)]
+        puts = [_put(key, _udf(receipt, there.get(key))) for key, receipt in wanted.items()]
+        text = message(note) if note else f"claim {len(puts)} files"
+        return self._commit(branch, expected, [*spaces, *puts], text, properties(note) if note else {})
+
+    def _missing(self, branch: str, there: Mapping[Key, Json]) -> list[Key]:
+        """Our namespaces that must still be made on the branch; its own head counts, not what was read."""
+        wanted: list[Key] = [space for space in SPACES if space not in there]
+        found = self._contents(branch, wanted)
+        return [space for space in wanted if space not in found]
+
+    def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
+        wanted: list[Key] = [(*SPACE, receipt_name(key)) for key in sorted(set(keys))]
+        before, now = self._contents(base, wanted), self._contents(expected, wanted)
+        different = [key for key in wanted if before.get(key) != now.get(key)]
+        if not different:
+            return expected
+        operations = [_put(key, before[key]) if key in before else _delete(key) for key in different]
+        return self._commit(branch, expected, operations, f"give back {len(operations)} files")
+
+    def changes(self, base: str, head: str) -> Changes:
+        diffs = self._pages("comparing commits", f"trees/@{base}/diff/@{head}", "diffs", {})
+        changed: dict[str, set[str]] = {"ICEBERG_TABLE": set(), "NAMESPACE": set(), "": set()}
+        receipts: dict[str, Receipt | None] = {}
+        for diff in diffs:
+            key, old, new = tuple(diff["key"]["elements"]), diff["from"], diff["to"]
+            receipt = _receipt(key, new or old)
+            if receipt is not None:
+                receipts[receipt.key] = receipt if new else None
+            elif key not in SPACES:
+                changed.get(_kind(old, new), changed[""]).add(".".join(key))
+        return Changes(
+            tables=frozenset(changed["ICEBERG_TABLE"]),
+            namespaces=frozenset(changed["NAMESPACE"]),
+            receipts=receipts,
+            others=frozenset(changed[""]),
+        )
+
+    def moved(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
+        keys: list[Key] = [tuple(table.split(".")) for table in sorted(set(tables))]
+        before, now = self._contents(base, keys), self._contents(head, keys)
+        return frozenset(".".join(key) for key in keys if before.get(key) != now.get(key))
+
+    def base(self, branch: str) -> str:
+        """Its cost grows with main's commits since (25 µs each, measured in memory). Merges don't move it."""
+        found = self._get(f"reading branch {branch}", f"trees/{_path(branch)}", {"fetch": "ALL"})["reference"]
+        ancestor = found["metadata"].get("commonAncestorHash")
+        if ancestor is None:
+            raise Refused(f"Nessie: branch {branch} has no commit in common with {MAIN}")
+        return str(ancestor)
+
+    def merge(self, branch: str, head: str, note: Note) -> None:
+        body = {
+            "fromRefName": branch,
+            "fromHash": head,
+            "defaultKeyMergeMode": "NORMAL",
+            "isDryRun": False,
+            "isReturnConflictAsResult": False,
+            "commitMeta": {"message": message(note), "properties": properties(note)},
+        }
+        self._post(f"merging {branch}", f"trees/{MAIN}@{self._main()}/history/merge", body, changes=True)
+
+    def decisions(self, limit: int, table: str | None = None) -> Iterator[Decided]:
+        query = {"filter": of_table(table)} if table else {}
+        for entry in self._pages("reading main's log", f"trees/{MAIN}/history", "logEntries", query):
+            if limit <= 0:
+                return
+            found = decided(entry["commitMeta"])
+            if found:
+                limit -= 1
+                yield found
+
+    def _contents(self, ref: str, keys: list[Key]) -> dict[Key, Json]:
+        """Contents by key; keys without one are absent."""
+        found: dict[Key, Json] = {}
+        for start in range(0, len(keys), KEYS):
+            body = {"requestedKeys": [{"elements": list(key)} for key in keys[start : start + KEYS]]}
+            answer = self._post(f"reading contents at {ref}", f"trees/{_path(ref)}/contents", body)
+            found |= {tuple(entry["key"]["elements"]): entry["content"] for entry in answer["contents"]}
+        return found
+
+    def _commit(
+        self, branch: str, expected: str, operations: list[Json], text: str, notes: Mapping[str, str] | None = None
+    ) -> str:
+        body = {"commitMeta": {"message": text, "properties": dict(notes or {})}, "operations": operations}
+        path = f"trees/{_path(branch)}@{expected}/history/commit"
+        answer = self._post(f"committing to {branch}", path, body, changes=True)
+        return str(answer["targetBranch"]["hash"])
+
+    def _pages(self, what: str, path: str, member: str, query: Mapping[str, str]) -> Iterator[Json]:
+        token = None
+        while True:
+            page = self._get(
+                what, path, {**query, "max-records": str(PAGE), **({"page-token": token} if token else {})}
+            )
+            yield from page[member]
+            token = page.get("token")
+            if not page.get("hasMore") or not token:
+                return
+
+    def _get(self, what: str, path: str, query: Mapping[str, str]) -> Json:
+        return self._send(what, "GET", path, changes=False, params=query)
+
+    def _post(self, what: str, path: str, body: Json, *, changes: bool = False) -> Json:
+        return self._send(what, "POST", path, changes=changes, json=body)
+
+    def _send(self, what: str, method: str, path: str, *, changes: bool, **how: Any) -> Json:
+        with nessie_errors(what, changes=changes):
+            answer = self._session.request(method, f"{self._uri}/api/v2/{path}", **how)
+            answer.raise_for_status()
+            found: Json = answer.json()
+            return found
+
+
+def _path(ref: str) -> str:
+    """A commit is always addressed by its hash alone, which outlives the branch it was made on."""
+    name, _, commit = ref.rpartition("@")
+    commit = commit if name else ref
+    return f"@{commit}" if _HASH.fullmatch(commit) else quote(ref, safe="")
+
+
+def _kind(old: Json | None, new: Json | None) -> str:
+    kinds = {content["type"] for content in (old, new) if content}
+    return str(kinds.pop()) if len(kinds) == 1 else ""
+
+
+def _receipt(key: Key, content: Json) -> Receipt | None:
+    """The receipt that a content holds, if it is one and under its own name."""
+    if key[:-1] != SPACE or content["type"] != "UDF":
+        return None
+    try:
+        receipt = Receipt.from_json(content["sqlText"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return receipt if receipt.name == key[-1] else None
+
+
+def _put(key: Key, content: Json) -> Json:
+    return {"type": "PUT", "key": {"elements": list(key)}, "content": content}
+
+
+def _delete(key: Key) -> Json:
+    return {"type": "DELETE", "key": {"elements": list(key)}}
+
+
+def _namespace(key: Key) -> Json:
+    return {"type": "NAMESPACE", "elements": list(key)}
+
+
+def _udf(receipt: Receipt, there: Json | None) -> Json:
+    """Nessie takes a new value of an existing content only with that content's id."""
+    content = {"type": "UDF", "dialect": DIALECT, "sqlText": receipt.to_json()}
+    return content | ({"id": there["id"]} if there else {})

@@ -1,0 +1,81 @@
+"""A decision's note as the properties of a commit, and back. It keeps properties small; receipts hold everything."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from lakegate.audit.wire import from_plain, to_json
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Decision
+from lakegate.ports import Decided, DecidedFile, Note
+
+PREFIX = "lakegate."
+LIMIT = 200_000  # bytes of JSON; some stores that a catalog can use hold no commit over 400 kB
+
+
+def message(note: Note) -> str:
+    """What the decision's commit says to a person who reads the log."""
+    attempt = Attempt(table=note.table, batch=note.batch, number=note.attempt)
+    files, rows = len(note.files) + note.more, sum(file.rows for file in note.files)
+    told = [f"{note.decision} {note.table}: {files:,} file{'s' * (files != 1)}, {rows:,} rows", "", attempt.branch]
+    reasons = [f"{file.key}: {reason}" for file in note.files[:20] for reason in file.reasons]
+    return "\n".join([*told, *([note.why] if note.why else []), *reasons[:20]])
+
+
+def properties(note: Note) -> dict[str, str]:
+    """All values are text."""
+    files, more = _fitting(note)
+    told = {
+        "decision": str(note.decision),
+        "table": note.table,
+        "batch": note.batch,
+        "attempt": str(note.attempt),
+        "files": to_json(files),
+        "more": str(more) if more else "",
+        "why": note.why,
+        "by": note.by,
+    }
+    return {PREFIX + name: value for name, value in told.items() if value}
+
+
+def of_table(table: str) -> str:
+    """Nessie's filter for the decisions of one table. A commit without the property must not be asked for it."""
+    name = f"{PREFIX}table"
+    return f"'{name}' in commit.properties && commit.properties['{name}'] == {json.dumps(table)}"
+
+
+def _fitting(note: Note) -> tuple[tuple[DecidedFile, ...], int]:
+    """As many of the files as fit, and how many more there are: reasons go first, receipts hold them too."""
+    files = note.files
+    if _size(files) > LIMIT:
+        files = tuple(replace(file, reasons=()) for file in files)
+    while _size(files) > LIMIT:
+        files = files[: len(files) * LIMIT // (_size(files) + 1)]
+    return files, note.more + len(note.files) - len(files)
+
+
+def _size(files: tuple[DecidedFile, ...]) -> int:
+    return len(to_json(files).encode())
+
+
+def decided(meta: Mapping[str, Any]) -> Decided | None:
+    """The decision that a commit's metadata tells, or None for a commit that is none."""
+    told = {name: values[0] for name, values in (meta.get("allProperties") or {}).items() if values}
+    if f"{PREFIX}decision" not in told:
+        return None
+    try:
+        note = Note(
+            decision=Decision(told[f"{PREFIX}decision"]),
+            table=told[f"{PREFIX}table"],
+            batch=told[f"{PREFIX}batch"],
+            attempt=int(told[f"{PREFIX}attempt"]),
+            files=tuple(from_plain(DecidedFile, file) for file in json.loads(told[f"{PREFIX}files"])),
+            more=int(told.get(f"{PREFIX}more", "0")),
+            why=told.get(f"{PREFIX}why", ""),
+            by=told.get(f"{PREFIX}by", ""),
+        )
+    except (KeyError, ValueError, TypeError):  # somebody else's commit, with a property that looks like ours
+        return None
+    return Decided(note=note, commit=meta["hash"], at=datetime.fromisoformat(meta["commitTime"]))

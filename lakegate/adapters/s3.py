@@ -1,0 +1,175 @@
+"""`Landing` and `Store` on S3. It reads no file's content, and deletes nothing but the service's own notes.
+
+A file version's content identity is a checksum that S3 keeps of the whole object; one made of parts' checksums says
+nothing of another upload, and counts as none.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import cached_property
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from boto3.s3.transfer import TransferConfig
+from botocore.exceptions import ClientError
+
+from lakegate.adapters.aws import CONFIG, ONCE, aws_errors, status
+from lakegate.errors import Misconfigured, Refused, Retryable
+from lakegate.landing.files import FileVersion
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef
+
+MIB = 1024**2
+WHOLE = 256 * MIB  # up to here an upload is one request, and S3 keeps a SHA-256 of it
+UPLOAD = TransferConfig(multipart_threshold=WHOLE, multipart_chunksize=64 * MIB)
+IN_ONE = {"ChecksumAlgorithm": "SHA256"}
+IN_PARTS = {"ChecksumAlgorithm": "CRC32", "ChecksumType": "FULL_OBJECT"}
+COPY = TransferConfig(multipart_threshold=512 * MIB, multipart_chunksize=128 * MIB)  # S3 copies at most 5 GB at once
+ALGORITHMS = ("SHA256", "CRC64NVME", "SHA1", "CRC32C", "CRC32")  # strongest first
+GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)  # S3 says the latter of a delete marker
+
+
+class S3Landing:
+    """The landing bucket, and the staging copies in the service's bucket."""
+
+    def __init__(self, bucket: str, service_bucket: str) -> None:
+        self.bucket, self.service_bucket = bucket, service_bucket
+
+    @cached_property
+    def _s3(self) -> "S3Client":
+        return boto3.client("s3", config=CONFIG)
+
+    def look(self, key: str, version_id: str) -> FileVersion | None:
+        with aws_errors(f"looking at {key} in {self.bucket}"):
+            try:
+                head = self._s3.head_object(Bucket=self.bucket, Key=key, VersionId=version_id, ChecksumMode="ENABLED")
+            except ClientError as exc:
+                if status(exc) in GONE:
+                    return None
+                raise
+        return self._file(key, version_id, head["ContentLength"], head["LastModified"], _checksum(head))
+
+    def versions(self) -> Iterator[FileVersion]:
+        with aws_errors(f"listing {self.bucket}"):
+            for page in self._s3.get_paginator("list_object_versions").paginate(Bucket=self.bucket):
+                for found in page.get("Versions", ()):
+                    yield self._file(found["Key"], found["VersionId"], found["Size"], found["LastModified"])
+
+    def _file(
+        self, key: str, version_id: str, size: int, landed_at: datetime, checksum: str | None = None
+    ) -> FileVersion:
+        """To the second: that is what S3 tells in every answer."""
+        return FileVersion(
+            bucket=self.bucket,
+            key=key,
+            version_id=version_id,
+            size=size,
+            landed_at=landed_at.astimezone(UTC).replace(microsecond=0),
+            checksum=checksum,
+        )
+
+    def stage(self, file: FileVersion, name: str) -> str:
+        target = f"staging/{name}"
+        source: Any = {"Bucket": file.bucket, "Key": file.key, "VersionId": file.version_id}
+        with aws_errors(f"staging {file.key}"):
+            try:
+                # The copy's tags are of no use, and reading them is a right of its own.
+                fresh = {"TaggingDirective": "REPLACE"}
+                self._s3.copy(source, self.service_bucket, target, ExtraArgs=fresh, Config=COPY)
+            except ClientError as exc:
+                if status(exc) in GONE:
+                    raise Refused(f"{file.key}: version {file.version_id} is gone from {file.bucket}") from exc
+                raise
+        return f"s3://{self.service_bucket}/{target}"
+
+    def upload(self, source: Path, key: str) -> FileVersion:
+        extra = IN_ONE if source.stat().st_size < WHOLE else IN_PARTS
+        with aws_errors(f"uploading {source}"):
+            client = boto3.client("s3", config=CONFIG)
+            made = _versions_made(client)
+            client.upload_file(str(source), self.bucket, key, ExtraArgs=extra, Config=UPLOAD)
+        if not made:
+            raise Misconfigured(f"bucket {self.bucket} keeps no versions; deploy the stack that makes it")
+        file = self.look(key, made[-1])
+        if file is None:
+            raise Refused(f"{key}: it was deleted from {self.bucket} just after it was uploaded")
+        return file
+
+
+def _versions_made(client: "S3Client") -> list[str]:
+    """Fills with the version ids that this client's uploads get: a managed upload does not return them."""
+    made: list[str] = []
+
+    def note(parsed: dict[str, Any], **_: Any) -> None:
+        if "VersionId" in parsed:
+            made.append(parsed["VersionId"])
+
+    remember: Callable[..., None] = note
+    for operation in ("PutObject", "CompleteMultipartUpload"):
+        client.meta.events.register(f"after-call.s3.{operation}", remember)
+    return made
+
+
+def _checksum(head: "HeadObjectOutputTypeDef") -> str | None:
+    """`ALGORITHM:value` of the whole object."""
+    made_of_parts = "-" in head.get("ETag", "")
+    if head.get("ChecksumType", "COMPOSITE" if made_of_parts else "FULL_OBJECT") != "FULL_OBJECT":
+        return None
+    values: Any = head
+    return next((f"{name}:{values[f'Checksum{name}']}" for name in ALGORITHMS if f"Checksum{name}" in values), None)
+
+
+class S3Store:
+    """The service's own bucket."""
+
+    def __init__(self, bucket: str) -> None:
+        self.bucket = bucket
+
+    @cached_property
+    def _s3(self) -> "S3Client":
+        return boto3.client("s3", config=CONFIG)
+
+    @cached_property
+    def _once(self) -> "S3Client":
+        """Sends nothing twice: the second answer of a creation would deny the first."""
+        return boto3.client("s3", config=ONCE)
+
+    def read(self, name: str) -> bytes | None:
+        with aws_errors(f"reading {name} in {self.bucket}"):
+            try:
+                return self._s3.get_object(Bucket=self.bucket, Key=name)["Body"].read()
+            except self._s3.exceptions.NoSuchKey:
+                return None
+
+    def write(self, name: str, body: bytes) -> None:
+        with aws_errors(f"writing {name} in {self.bucket}"):
+            self._s3.put_object(Bucket=self.bucket, Key=name, Body=body)
+
+    def create(self, name: str, body: bytes) -> bool:
+        what = f"creating {name} in {self.bucket}"
+        with aws_errors(what, changes=True):
+            try:
+                self._once.put_object(Bucket=self.bucket, Key=name, Body=body, IfNoneMatch="*")
+            except ClientError as exc:
+                if status(exc) == HTTPStatus.PRECONDITION_FAILED:
+                    return False
+                if status(exc) == HTTPStatus.CONFLICT:
+                    raise Retryable(f"{what}: somebody else is at it") from exc
+                raise
+        return True
+
+    def delete(self, name: str) -> None:
+        with aws_errors(f"deleting {name} in {self.bucket}"):
+            self._s3.delete_object(Bucket=self.bucket, Key=name)
+
+    def names(self, prefix: str) -> list[str]:
+        with aws_errors(f"listing {prefix} in {self.bucket}"):
+            pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
+            return sorted(found["Key"] for page in pages for found in page.get("Contents", ()))
+
+    def uri(self, name: str) -> str:
+        return f"s3://{self.bucket}/{name}"

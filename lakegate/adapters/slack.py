@@ -1,0 +1,224 @@
+"""`Notifier` on Slack: a message becomes blocks that a person is glad to read. It decides nothing about when to tell.
+
+Everything in a message may have come from a stranger: no text of theirs can format, mention, link or break out.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from http.client import HTTPException
+from socket import gaierror
+from typing import Any
+from urllib.error import URLError
+
+import boto3
+import structlog
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
+
+from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
+from lakegate.ports import Kind, Message, ToldFile
+from lakegate.settings import Settings
+
+log = structlog.get_logger()
+
+Block = dict[str, Any]
+
+SECONDS = 20
+SECTION, HEADER, SUMMARY = 3000, 150, 200  # characters that Slack takes, and that we give a notification
+FILES, REASONS = 20, 10
+ALL_REASONS, FEWEST = 30, 2  # of a message, about, and of each file: more than that nobody reads in a channel
+NAME, REASON = 300, 300
+TITLES = {
+    Kind.REJECTED: "🛑 Rejected",
+    Kind.WARNED: "⚠️ Published with warnings",
+    Kind.HELD: "⏸️ Held: no contract routes",
+}
+OPENING = re.compile(r"(?<![^\W_])[*_~]")  # inside a word none of them formats
+HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
+LATER = {"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "team_added_to_org"}
+UNSURE = {"fatal_error", "internal_error", "request_timeout"}
+
+
+@contextmanager
+def slack_errors(what: str) -> Iterator[None]:
+    """Slack's and the network's errors in our words."""
+    what = f"Slack: {what}"
+    try:
+        yield
+    except SlackApiError as exc:
+        raise _by_code(what, exc) from exc
+    except SlackClientError as exc:
+        raise Misconfigured(f"{what}: {exc}") from exc
+    except URLError as exc:
+        never_sent = isinstance(exc.reason, ConnectionRefusedError | gaierror)
+        raise (Retryable if never_sent else OutcomeUnknown)(f"{what}: {exc.reason}") from exc
+    except (OSError, HTTPException) as exc:
+        raise OutcomeUnknown(f"{what}: {type(exc).__name__}: {exc}") from exc
+
+
+def _by_code(what: str, exc: SlackApiError) -> LakegateError:
+    """Its codes are words in the body; where there is none, the status has to do."""
+    body: Any = exc.response.data
+    code = str(body.get("error", "")) if isinstance(body, dict) else ""
+    status = int(exc.response.status_code)
+    if code in LATER or status == 429:  # noqa: PLR2004 (too many requests)
+        return Retryable(f"{what}: {code}")
+    if code in UNSURE or status >= 500:  # noqa: PLR2004 (Slack's own fault)
+        return OutcomeUnknown(f"{what}: {code or status}")
+    return Misconfigured(f"{what}: {code or status}")
+
+
+class SlackNotifier:
+    """One channel. An installation without Slack tells its log."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    @cached_property
+    def _slack(self) -> WebClient:
+        secret = self._settings.slack_secret
+        with aws_errors(f"reading the secret {secret}"):
+            answer = boto3.client("secretsmanager", config=CONFIG).get_secret_value(SecretId=secret)
+        where = self._settings.slack_api or WebClient.BASE_URL
+        limited = RateLimitErrorRetryHandler(max_retry_count=2)
+        return WebClient(answer["SecretString"].strip(), base_url=where, timeout=SECONDS, retry_handlers=[limited])
+
+    def tell(self, message: Message) -> None:
+        channel = self._settings.slack_channel
+        if not self._settings.slack_secret:
+            log.warning("told", kind=message.kind, batch=message.batch, text=summary(message))
+            return
+        slack = self._slack
+        with slack_errors(f"telling {channel} of {message.batch or message.kind}"):
+            slack.chat_postMessage(
+                channel=channel,
+                text=summary(message),
+                blocks=blocks(message),
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+
+
+def summary(message: Message) -> str:
+    """One line, for a notification."""
+    first = message.files[0] if message.files else None
+    told = ", ".join([first.key, *first.reasons[:1]]) if first else message.why
+    more = f" and {len(message.files) - 1} more" if len(message.files) > 1 else ""
+    return plain(f"{title(message)}: {told}", SUMMARY) + more
+
+
+def title(message: Message) -> str:
+    return " ".join(part for part in (TITLES[message.kind], message.table) if part)
+
+
+def blocks(message: Message) -> list[Block]:
+    """The message as Block Kit, within Slack's limits: what does not fit is counted."""
+    shown = message.files[:FILES]
+    return [
+        {"type": "header", "text": {"type": "plain_text", "text": clip(clean(title(message)), HEADER), "emoji": False}},
+        *_facts(message),
+        *([_section(plain(message.why, SECTION // 6))] if message.why else []),
+        *(_section(_file(file, max(FEWEST, min(REASONS, ALL_REASONS // len(shown))))) for file in shown),
+        *_more(message, len(message.files) - len(shown)),
+        *_commands(message.commands),
+    ]
+
+
+def _facts(message: Message) -> list[Block]:
+    facts = {
+        "Batch": code(message.batch),
+        "Branch": code(message.branch),
+        "Published": _published(message),
+    }
+    fields = [_text(f"*{name}*\n{fact}") for name, fact in facts.items() if fact]
+    return [{"type": "section", "fields": fields}] if fields else []
+
+
+def _published(message: Message) -> str:
+    if message.kind is Kind.WARNED:
+        aside = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
+        return f"{message.published_rows:,} rows are on main{aside}"
+    if not message.published_files:
+        return ""
+    files = f"{message.published_files:,} other file{'s' * (message.published_files != 1)} of the batch"
+    return f"{files}, {message.published_rows:,} rows"
+
+
+def _file(file: ToldFile, most: int) -> str:
+    """The file's name, how much of it failed, and why; as many reasons as there is room for."""
+    lines = [" · ".join(part for part in (code(file.key) or "?", _counted(file)) if part)]
+    reasons = [f"• {plain(reason, REASON)}" for reason in file.reasons]
+    kept = reasons[:most]
+    while kept and len("\n".join([*lines, *kept])) > SECTION - 100:
+        kept.pop()
+    hidden = len(reasons) - len(kept)
+    return "\n".join([*lines, *kept, *([f"• and {hidden} more"] if hidden else [])])
+
+
+def _counted(file: ToldFile) -> str:
+    if file.failing_rows:
+        return f"{file.failing_rows:,} of {file.rows:,} rows failed"
+    return f"{file.rows:,} rows" if file.rows else ""
+
+
+def _more(message: Message, hidden: int) -> list[Block]:
+    if hidden <= 0:
+        return []
+    look = f"lakegate show {message.batch}" if message.batch else "lakegate status"
+    return [_section(f"and {hidden:,} more files: {code(look)}")]
+
+
+def _commands(commands: Iterable[str]) -> list[Block]:
+    lines = [escaped(clean(command)) for command in commands]
+    while len("\n".join(lines)) > SECTION - 10:
+        lines.pop()
+    return [_section("```" + "\n".join(lines) + "```")] if lines else []
+
+
+def _section(text: str) -> Block:
+    return {"type": "section", "text": _text(text)}
+
+
+def _text(text: str) -> Block:
+    """Verbatim: Slack looks for no links, channels or mentions in it."""
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
+def code(text: str) -> str:
+    """A stranger's text as code."""
+    return f"`{escaped(clip(clean(text), NAME))}`" if text else ""
+
+
+def plain(text: str, limit: int) -> str:
+    """A stranger's text as text: a zero-width space keeps what could begin a format from doing so."""
+    return OPENING.sub("\u200b\\g<0>", escaped(clip(clean(text), limit)))
+
+
+def escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def clean(text: str) -> str:
+    """One line, without characters that hide, reverse or control, or end code."""
+    return "".join(_shown(char) for char in text)
+
+
+def _shown(char: str) -> str:
+    if char.isspace():
+        return " "
+    if char == "`":
+        return "\u02bc"
+    return "\ufffd" if unicodedata.category(char) in HIDDEN else char
+
+
+def clip(text: str, limit: int) -> str:
+    """The beginning and the end, which tell files apart."""
+    if len(text) <= limit:
+        return text
+    tail = limit // 3
+    return f"{text[: limit - tail - 1]}…{text[-tail:]}"

@@ -1,0 +1,32 @@
+"""How far a metric has drifted from what it was in the files published last. It is given numbers, not reports."""
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
+
+from lakegate.audit.plan import Check, Comparison, Drift
+
+_PERCENT = 100
+Past = Mapping[str, Sequence[float]]
+"""What the table's last published file versions measured, oldest first, by metric id."""
+
+
+def before(check: Check, past: Past) -> Sequence[float]:
+    """As many numbers as the check looks back at; none where those are too few to compare with."""
+    if check.drift is None:
+        return ()
+    values = past.get(check.metric, ())[-check.drift.files :]
+    return values if len(values) >= check.drift.at_least else ()
+
+
+def drifted(drift: Drift, value: float, values: Sequence[float]) -> float | None:
+    """The comparison's number, or None where there is none: no rate of nothing, no deviation among equals."""
+    if not values:
+        return None
+    mean = fmean(values)
+    difference = value - mean
+    if drift.comparison is Comparison.DIFFERENCE:
+        return difference
+    scale = abs(mean) / _PERCENT if drift.comparison is Comparison.RATE else stdev(values)
+    if scale == 0:
+        return 0.0 if difference == 0 else None
+    return difference / scale

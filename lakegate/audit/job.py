@@ -1,0 +1,38 @@
+"""The job: what an attempt's Spark job is told, frozen when the attempt starts. It holds no secrets: anyone who may
+see the run may read it.
+"""
+
+from dataclasses import dataclass, field
+
+from lakegate.audit.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobFile:
+    """One file version to append: `uri` is its staged copy, named without surprises; `key` is for people."""
+
+    id: str
+    key: str
+    uri: str
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One attempt's work. `base` is the hash its branch was made from; files are in the order they landed.
+
+    `history` holds what the table's last published file versions measured, oldest first, by metric id: as it was when
+    the attempt began.
+    """
+
+    branch: str
+    batch: str
+    attempt: int
+    base: str
+    nessie_uri: str
+    warehouse: str
+    report_uri: str
+    plan: Plan
+    files: tuple[JobFile, ...]
+    history: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    format: int = 2

@@ -1,0 +1,70 @@
+"""Quarantine: how many failing rows a file may give up, and what is said of it once they are gone. It moves no row."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from lakegate.audit.plan import Budget, Severity
+from lakegate.audit.report import CheckResult, Source, Verdict
+
+NAMESPACE = "_quarantine"
+BUDGET = "quarantine-budget"
+"""The id of the check that a file's failing rows are within their budget. No plan has a metric for it."""
+_PERCENT = 100
+
+Distinct = Callable[[str, Sequence[str], Sequence[str]], int]
+"""How many rows of a file version fail any of these checks (by id), given the good files before it."""
+Results = Mapping[str, tuple[CheckResult, ...]]
+
+
+def quarantine_of(table: str) -> str:
+    """The table that the failing rows of a table go to: `_quarantine.nyc_flights` of `nyc.flights`."""
+    return f"{NAMESPACE}.{table.replace('.', '_')}"
+
+
+def leaving(checks: Sequence[CheckResult]) -> list[str]:
+    """The checks, by id, whose failing rows are to go; none where the file is rejected, and keeps them all."""
+    failed = any(check.verdict is Verdict.FAIL for check in checks)
+    return [] if failed else [check.check for check in checks if check.verdict is Verdict.QUARANTINE]
+
+
+def within(budget: Budget | None, failing: int, rows: int) -> CheckResult:
+    """The check that so many failing rows of a file's may go. Without a budget none may, and never all of them."""
+    budget = budget or Budget(rows=0)
+    allowed = budget.rows if budget.percent is None else budget.percent * rows / _PERCENT
+    verdict = Verdict.PASS if failing <= (allowed or 0) and failing < rows else Verdict.FAIL
+    said = f"{budget.rows:,}" if budget.percent is None else f"{budget.percent:g}%"
+    return CheckResult(
+        check=BUDGET,
+        name="rows for quarantine",
+        columns=(),
+        severity=Severity.ERROR,
+        verdict=verdict,
+        value=failing,
+        expected=f"at most {said}, and not all",
+        failing_rows=failing if verdict is Verdict.FAIL else 0,
+        rows=rows,
+        source=Source.QUERY,
+    )
+
+
+def afterwards(before: Results, after: Results) -> dict[str, tuple[CheckResult, ...]]:
+    """Every check once failing rows have left: as it was of what they failed, and else as it is of what is left.
+
+    A check that should have no failing row any more, and has, fails its file. Files that `after` does not have were
+    rejected before, and nothing of theirs was moved.
+    """
+    return {file: _afterwards(checks, after[file]) if file in after else checks for file, checks in before.items()}
+
+
+def _afterwards(before: Sequence[CheckResult], after: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    now = {check.check: check for check in after}
+    return tuple(_settled(check, now.get(check.check, check)) for check in before)
+
+
+def _settled(before: CheckResult, now: CheckResult) -> CheckResult:
+    if before.check == BUDGET:
+        return before
+    if now.verdict is Verdict.QUARANTINE:
+        return replace(now, verdict=Verdict.FAIL)
+    left = before.verdict is Verdict.QUARANTINE and now.verdict is Verdict.PASS
+    return before if left else now

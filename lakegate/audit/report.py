@@ -1,0 +1,156 @@
+"""The report: every check of an attempt with its verdict, per file version, and the audited commit. Never changed
+once written.
+
+It is what publish trusts and what a person reads; it decides nothing itself.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from lakegate.audit.plan import Severity
+
+
+class Verdict(StrEnum):
+    """What a check says."""
+
+    PASS = "pass"
+    WARN = "warn"  # failed, but its severity is warning
+    QUARANTINE = "quarantine"  # failed, but its failing rows are put aside
+    FAIL = "fail"
+
+
+class Source(StrEnum):
+    """Where a metric came from, cheapest first."""
+
+    STATISTICS = "statistics"  # the column statistics that Iceberg wrote for the batch's data files
+    DICTIONARIES = "dictionaries"  # all the values there are of a column of texts, in front of its pages
+    AGGREGATE = "aggregate"  # one pass over the columns concerned
+    QUERY = "query"  # a query of its own
+    FILE = "file"  # the file as it arrived, before it was appended
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckResult:
+    """One check on one file version.
+
+    `measured` is the metric as it is, `value` in the unit of the check; both are None where there is no number (the
+    mean of nothing). `sample` holds up to a hundred of the failing rows, column → value as text or JSON scalar, masked
+    where the contract says so; there are fewer where they would make the report too large.
+    """
+
+    check: str
+    name: str
+    columns: tuple[str, ...]
+    severity: Severity
+    verdict: Verdict
+    value: float | None
+    expected: str
+    failing_rows: int
+    rows: int
+    source: Source
+    sample: tuple[dict[str, Any], ...] = ()
+    metric: str = ""
+    measured: float | None = None
+
+    @property
+    def reason(self) -> str:
+        """One line for a person: what failed, how often, out of how many."""
+        counted = (
+            f"{self.failing_rows:,} of {self.rows:,} rows"
+            if self.failing_rows
+            else f"{self.value:,.15g}{'%' if self.expected.endswith('%') else ''}"
+            if self.value is not None
+            else "no value"
+        )
+        return f"{self.name}: {counted}, expected {self.expected}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFile:
+    """One Iceberg data file of the attempt, as its manifest names it."""
+
+    path: str
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileReport:
+    """One file version. `faults` are what kept it from being appended (unreadable, wrong columns, no rows); then it
+    has no checks.
+
+    `rows` are those of its data files, and `quarantined` its data files in the quarantine table.
+    `evolves` is what the file asked of the table (`"zip" string`, a column or a type that the contract has not),
+    `discards` are its columns that were not read.
+    """
+
+    id: str
+    key: str
+    verdict: Verdict
+    rows: int = 0
+    faults: tuple[str, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    data_files: tuple[DataFile, ...] = ()
+    quarantined: tuple[DataFile, ...] = ()
+    evolves: tuple[str, ...] = ()
+    discards: tuple[str, ...] = ()
+
+    @property
+    def quarantined_rows(self) -> int:
+        return sum(data.rows for data in self.quarantined)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is rejected."""
+        if self.verdict is not Verdict.FAIL:
+            return ()
+        return self.faults + self._reasons(Verdict.FAIL) + self._reasons(Verdict.QUARANTINE)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What else is to be said of it."""
+        if self.verdict is not Verdict.QUARANTINE:
+            return self._reasons(Verdict.WARN)
+        aside = f"in quarantine: {self.quarantined_rows:,} of {self.rows + self.quarantined_rows:,} rows"
+        return (aside, *self._reasons(Verdict.QUARANTINE), *self._reasons(Verdict.WARN))
+
+    def _reasons(self, verdict: Verdict) -> tuple[str, ...]:
+        return tuple(check.reason for check in self.checks if check.verdict is verdict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """One attempt. `audited` is the branch's head that the audit loaded afresh; timings are seconds per step.
+
+    `error` is set when the whole attempt could not be appended (the table does not fit the contract, …): then no file
+    has checks. `depends_on` are the tables whose rows at `base` the verdicts depend on.
+
+    `columns` are the table's, in its order; by those of `key` a row is known, and the values of those that are `masked`
+    are not shown. `evolves` is what the table has on the branch, and not at the base, by files and not by the contract.
+    """
+
+    branch: str
+    batch: str
+    attempt: int
+    table: str
+    base: str
+    audited: str
+    plan_hash: str
+    contract_hash: str
+    contract_version: str
+    started_at: datetime
+    finished_at: datetime
+    files: tuple[FileReport, ...]
+    error: str = ""
+    depends_on: tuple[str, ...] = ()
+    evolves: tuple[str, ...] = ()
+    timings: dict[str, float] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
+    format: int = 2
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)

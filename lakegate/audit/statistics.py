@@ -1,0 +1,171 @@
+"""What the column statistics of Iceberg's data files say and what they prove. It reads no manifest and runs no query.
+
+A proof is one-sided: bounds may be wider than the values, so they show that no row fails, never that one does.
+"""
+
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from lakegate.audit.plan import NOW, Metric, MetricKind, Proof
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NUMBERS = {"int": "<i", "long": "<q", "float": "<f", "double": "<d", "date": "<i"}
+_NARROW = {"long": "int", "double": "float"}
+_MICROSECONDS = ("timestamp", "timestamptz")
+_FLOATING = ("float", "double")
+_COUNTED = ("boolean", "int", "long", "date")  # between two of their values there are so many others, and no more
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A column as the table's schema has it: Iceberg's field id and type."""
+
+    id: int
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFileStatistics:
+    """One data file as its manifest entry tells it: counts and bounds by field id, bounds as Iceberg's hex text."""
+
+    path: str
+    rows: int
+    values: Mapping[int, int] = field(default_factory=dict)
+    nulls: Mapping[int, int] = field(default_factory=dict)
+    nans: Mapping[int, int] = field(default_factory=dict)
+    lower: Mapping[int, str] = field(default_factory=dict)
+    upper: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> "DataFileStatistics":
+        """From Iceberg's own JSON of a data file."""
+
+        def by_field(name: str) -> dict[int, Any]:
+            pairs = entry.get(name) or {"keys": [], "values": []}
+            return dict(zip(pairs["keys"], pairs["values"], strict=True))
+
+        return cls(
+            path=entry["file-path"],
+            rows=entry["record-count"],
+            values=by_field("value-counts"),
+            nulls=by_field("null-value-counts"),
+            nans=by_field("nan-value-counts"),
+            lower=by_field("lower-bounds"),
+            upper=by_field("upper-bounds"),
+        )
+
+    def constant(self, column: Field) -> str | None:
+        """The one text that every row of the column holds, if that is certain (its bounds must not be truncated)."""
+        lower, upper = self.lower.get(column.id), self.upper.get(column.id)
+        if lower is None or lower != upper or self.nulls.get(column.id) != 0:
+            return None
+        return bytes.fromhex(lower).decode()
+
+
+def measure(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
+    """The metric over these data files, or None where their statistics do not say."""
+    if metric.kind is MetricKind.ROWS:
+        return sum(file.rows for file in files)
+    if metric.kind is MetricKind.NULLS:
+        return _total(file.nulls.get(columns[metric.columns[0]].id) for file in files)
+    if metric.kind is MetricKind.FAILING and metric.proof is not None:
+        column = columns[metric.proof.column]
+        return 0 if all(_proves(metric.proof, file, column) for file in files) else None
+    if metric.kind is MetricKind.VALUE and metric.bound:
+        return _extreme(metric.bound, files, columns[metric.columns[0]])
+    return None
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    known = list(counts)
+    return None if None in known else sum(count for count in known if count is not None)
+
+
+def _extreme(side: str, files: Sequence[DataFileStatistics], column: Field) -> float | None:
+    """The least or the greatest value of a column of numbers: their bounds are exact, and leave NaN out."""
+    some = [file for file in files if not _only_nulls(file, column)]
+    if column.type in _FLOATING and any(file.nans.get(column.id) != 0 for file in some):
+        return None
+    bounds = [(file.lower if side == "lower" else file.upper).get(column.id) for file in some]
+    known = [float(bound(column.type, text)) for text in bounds if text is not None]
+    if not known or len(known) < len(bounds) or not all(map(math.isfinite, known)):
+        return None
+    return min(known) if side == "lower" else max(known)
+
+
+def _only_nulls(file: DataFileStatistics, column: Field) -> bool:
+    return column.id in file.nulls and file.nulls[column.id] == file.values.get(column.id)
+
+
+def _proves(proof: Proof, file: DataFileStatistics, column: Field) -> bool:
+    if not proof.nulls and file.nulls.get(column.id) != 0:
+        return False
+    if _only_nulls(file, column):
+        return True  # nothing but nulls, which are another check's matter
+    if column.type in _FLOATING and file.nans.get(column.id) != 0:
+        return False
+    try:
+        lower, upper = bound(column.type, file.lower[column.id]), bound(column.type, file.upper[column.id])
+        above = proof.minimum is None or _above(lower, limit(column.type, proof.minimum), proof.exclusive_minimum)
+        below = proof.maximum is None or _above(limit(column.type, proof.maximum), upper, proof.exclusive_maximum)
+        known = _all_among(proof.values, column.type, lower, upper) and _none_of(
+            proof.without, column.type, lower, upper
+        )
+    except (KeyError, TypeError, ValueError, ArithmeticError, struct.error):
+        return False  # no bounds, or bounds that cannot be compared: the query will tell
+    return above and below and known
+
+
+def _all_among(values: Iterable[float | str], kind: str, lower: Any, upper: Any) -> bool:
+    """Whether nothing but the values can lie between the bounds: each of them there, or one alone, twice the bound."""
+    between = {each for value in values if lower <= (each := limit(kind, value)) <= upper}
+    if not values:
+        return True
+    return len(between) == upper - lower + 1 if kind in _COUNTED else lower == upper and bool(between)
+
+
+def _none_of(values: Iterable[float | str], kind: str, lower: Any, upper: Any) -> bool:
+    return not any(lower <= limit(kind, value) <= upper for value in values)
+
+
+def _above(greater: Any, smaller: Any, exclusive: bool) -> bool:  # noqa: FBT001 - a field of the proof
+    return bool(greater > smaller if exclusive else greater >= smaller)
+
+
+def bound(kind: str, text: str) -> Any:
+    """An Iceberg bound as a value that compares: temporal ones as the number that Iceberg keeps."""
+    raw = bytes.fromhex(text)
+    if kind in _MICROSECONDS:
+        return struct.unpack("<q", raw)[0]
+    if kind in _NUMBERS:
+        narrow = len(raw) == struct.calcsize("<i")  # a file from before the column was widened
+        return struct.unpack(_NUMBERS[_NARROW.get(kind, kind) if narrow else kind], raw)[0]
+    if kind.startswith("decimal("):
+        scale = int(kind.rstrip(")").split(",")[1])
+        return Decimal(f"{int.from_bytes(raw, 'big', signed=True)}E-{scale}")  # exact: arithmetic rounds to 28 digits
+    if kind == "string":
+        return raw.decode()
+    if kind == "boolean":
+        return raw != b"\x00"
+    raise TypeError(kind)
+
+
+def limit(kind: str, value: float | str) -> Any:
+    """A proof's limit on the scale of `bound`. What lies before now when it is asked does so for ever after."""
+    if value == NOW and kind in ("date", *_MICROSECONDS):
+        now = datetime.now(UTC)
+        value = (now.date() if kind == "date" else now).isoformat()
+    if kind == "date":
+        return (date.fromisoformat(str(value)) - _EPOCH.date()).days
+    if kind in _MICROSECONDS:
+        moment = datetime.fromisoformat(str(value))
+        return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
+    if kind.startswith("decimal(") or (kind in ("int", "long") and isinstance(value, str)):
+        return Decimal(str(value))
+    return float(value) if kind in _FLOATING else value

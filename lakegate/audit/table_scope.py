@@ -1,0 +1,29 @@
+"""Metrics that depend on what tables hold besides the batch, file by file. Duplicates have a module of their own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lakegate.audit.report import Source
+from lakegate.audit.verdicts import Measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class Orphans:
+    """How many rows of each file version (by id) refer to nothing; files without such rows are absent."""
+
+    rows: Mapping[str, int] = field(default_factory=dict)
+
+    def __call__(self, file: str, _earlier: Sequence[str]) -> Measured:
+        return Measured(value=self.rows.get(file, 0), source=Source.QUERY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRows:
+    """How many rows the table has with a file version: its rows before the batch, and those of the good files."""
+
+    before: int
+    rows: Mapping[str, int]
+
+    def __call__(self, file: str, earlier: Sequence[str]) -> Measured:
+        total = self.before + sum(self.rows[each] for each in (*earlier, file))
+        return Measured(value=total, source=Source.STATISTICS)

@@ -1,0 +1,219 @@
+"""Column types as trees, read from and written as Spark SQL, and which type holds the values of which. It names no
+column's fault.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_INTEGERS = {"tinyint": 1, "smallint": 2, "int": 3, "bigint": 4}
+_ALIASES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float"}
+_ALIASES |= {"decimal": "decimal(10,0)", "dec": "decimal(10,0)", "numeric": "decimal(10,0)"}
+_ALIASES |= {"timestamp_ltz": "timestamp"}
+_DECIMAL = re.compile(r"(?:decimal|dec|numeric)\((\d+)(?:,(\d+))?\)")
+_TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([<>,:])|([^\s<>,:()`]+(?:\s*\([^)]*\))?))")
+_MOST_DIGITS = 38
+# Iceberg has no smaller integers.
+_KEPT = {"tinyint": "int", "smallint": "int"}
+_KNOWN = {*_KEPT, "int", "bigint", "float", "double", "boolean", "string", "binary", "date", "timestamp"}
+_KNOWN |= {"timestamp_ntz"}
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A type without parts, under its one spelling."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Array:
+    """A list; its items are of one type."""
+
+    element: "Type"
+
+    def __str__(self) -> str:
+        return f"array<{self.element}>"
+
+
+@dataclass(frozen=True)
+class Map:
+    """Keys and values."""
+
+    key: "Type"
+    value: "Type"
+
+    def __str__(self) -> str:
+        return f"map<{self.key},{self.value}>"
+
+
+@dataclass(frozen=True)
+class Struct:
+    """Fields by name, in their order. The columns of a table or of a file are one, too."""
+
+    fields: Mapping[str, "Type"]
+
+    def __str__(self) -> str:
+        return f"struct<{','.join(f'{quoted(name)}:{kind}' for name, kind in self.fields.items())}>"
+
+
+Type = Atom | Array | Map | Struct
+
+
+def quoted(name: str) -> str:
+    """A name in backquotes."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def canonical(text: str) -> str:
+    """One spelling for each type: `INTEGER` → `int`, `decimal(10, 2)` → `decimal(10,2)`."""
+    return str(parse(text))
+
+
+def parse(text: str) -> Type:
+    """A Spark SQL type as a tree. Text that nobody knows is an atom, too."""
+    found, rest = _parse([match.groups() for match in _TOKEN.finditer(text)])
+    return Atom(" ".join(text.split())) if rest else found
+
+
+_Tokens = list[tuple[str | None, ...]]
+
+
+def _parse(tokens: _Tokens) -> tuple[Type, _Tokens]:
+    word = (tokens[0][2] or "").lower() if tokens else ""
+    if tokens[1:2] and tokens[1][1] == "<":
+        return _parse_nested(word, tokens[2:])
+    return Atom(_spelled(word)), tokens[1:]
+
+
+def _parse_nested(word: str, tokens: _Tokens) -> tuple[Type, _Tokens]:
+    fields, parts = {}, []
+    while tokens and tokens[0][1] != ">":
+        name = ""
+        if word == "struct":
+            name = (tokens[0][0] or "").replace("``", "`") if tokens[0][0] is not None else tokens[0][2] or ""
+            tokens = tokens[2:]
+        part, tokens = _parse(tokens)
+        fields[name] = part
+        parts.append(part)
+        tokens = tokens[1:] if tokens and tokens[0][1] == "," else tokens
+    if word == "struct":
+        return Struct(fields), tokens[1:]
+    return (Array(parts[0]) if word == "array" else Map(*parts)), tokens[1:]
+
+
+def _spelled(word: str) -> str:
+    spelled = re.sub(r"\s+", "", word)
+    if found := _DECIMAL.fullmatch(spelled):
+        return f"decimal({found[1]},{found[2] or 0})"
+    return _ALIASES.get(spelled, spelled)
+
+
+def kind(of: Type) -> str:
+    """What a person calls the type: a nested one by its kind alone."""
+    return str(of) if isinstance(of, Atom) else type(of).__name__.lower()
+
+
+def kept(of: Type) -> Type:
+    """The type that a table keeps it as."""
+    if isinstance(of, Atom):
+        return Atom(_KEPT.get(of.name, of.name))
+    if isinstance(of, Array):
+        return Array(kept(of.element))
+    if isinstance(of, Map):
+        return Map(kept(of.key), kept(of.value))
+    return Struct({name: kept(part) for name, part in of.fields.items()})
+
+
+def strangers(of: Type) -> Iterator[str]:
+    """The types in it that a table cannot keep."""
+    if isinstance(of, Atom):
+        if of.name not in _KNOWN and not _DECIMAL.fullmatch(of.name):
+            yield of.name
+        return
+    for _, part in parts(of):
+        yield from strangers(part)
+
+
+def parts(of: Type) -> Iterator[tuple[str, Type]]:
+    """What a nested type is made of, by the names that Spark SQL has for the parts."""
+    if isinstance(of, Array):
+        yield "element", of.element
+    elif isinstance(of, Map):
+        yield from (("key", of.key), ("value", of.value))
+    elif isinstance(of, Struct):
+        yield from of.fields.items()
+
+
+def holds(wide: Atom, narrow: Atom) -> bool:
+    """Whether every value of the narrow type is a value of the wide one."""
+    if wide.name in _INTEGERS and narrow.name in _INTEGERS:
+        return _INTEGERS[narrow.name] <= _INTEGERS[wide.name]
+    if (small := _digits(narrow)) and (large := _digits(wide)):
+        return small[1] <= large[1] and small[0] - small[1] <= large[0] - large[1]
+    return narrow == wide or (narrow.name, wide.name) == ("float", "double")
+
+
+def promoted(there: Atom, found: Atom) -> Atom | None:
+    """The type that a table's column may be widened to so that it holds both, or None: a table keeps what it has."""
+    if (small := _digits(there)) and (large := _digits(found)):
+        digits = max(small[0] - small[1], large[0] - large[1]) + small[1]
+        return Atom(f"decimal({digits},{small[1]})") if large[1] <= small[1] and digits <= _MOST_DIGITS else None
+    widens = (there.name, found.name) in (("int", "bigint"), ("float", "double"))
+    return found if widens else there if holds(there, found) else None
+
+
+def _digits(of: Atom) -> tuple[int, int] | None:
+    found = _DECIMAL.fullmatch(of.name)
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """The same place in two types. None: the one or the other has no such part; if both have it they are not alike in
+    kind, or atoms. `label` is for people (`address.zip`, `tags[]`), `path` is Spark SQL's; `keyed` is inside a map's
+    key.
+    """
+
+    label: str
+    path: tuple[str, ...]
+    one: Type | None
+    other: Type | None
+    keyed: bool = False
+
+
+def pairs(
+    one: Type, other: Type, label: str = "", path: tuple[str, ...] = (), *, keyed: bool = False
+) -> Iterator[Pair]:
+    """The places where two types meet or part, outermost first; what lies in a part that one of them lacks is not gone
+    into.
+    """
+    if isinstance(one, Atom) or type(one) is not type(other):
+        yield Pair(label=label, path=path, one=one, other=other, keyed=keyed)
+        return
+    first, second = dict(parts(one)), dict(parts(other))
+    for name in [*first, *(name for name in second if name not in first)]:
+        inner, place = within(label, one, name), (*path, name)
+        in_key = keyed or (isinstance(one, Map) and name == "key")
+        if name in first and name in second:
+            yield from pairs(first[name], second[name], inner, place, keyed=in_key)
+        else:
+            yield Pair(label=inner, path=place, one=first.get(name), other=second.get(name), keyed=in_key)
+
+
+def leaves(of: Type, label: str = "") -> Iterator[tuple[str, Atom]]:
+    """The parts without parts, each by its label."""
+    if isinstance(of, Atom):
+        yield label, of
+    for name, part in parts(of):
+        yield from leaves(part, within(label, of, name))
+
+
+def within(label: str, of: Type, part: str) -> str:
+    """What a person calls a part of a nested type: `address.zip`, `tags[]`, `prices.key`."""
+    if isinstance(of, Array):
+        return f"{label}[]"
+    return f"{label}.{part}" if label else part

@@ -1,0 +1,179 @@
+"""From metrics to verdicts: every check of the plan on each file version, as they landed. It computes no metric."""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lakegate.audit.drift import Past, before, drifted
+from lakegate.audit.plan import Check, Comparison, MetricKind, Operator, Plan, Severity, Unit
+from lakegate.audit.quarantine import Distinct, leaving, within
+from lakegate.audit.report import CheckResult, Source, Verdict
+
+_HOLDS: dict[Operator, Callable[..., bool]] = {
+    Operator.MUST_BE: operator.eq,
+    Operator.MUST_NOT_BE: operator.ne,
+    Operator.GREATER: operator.gt,
+    Operator.GREATER_OR_EQUAL: operator.ge,
+    Operator.LESS: operator.lt,
+    Operator.LESS_OR_EQUAL: operator.le,
+    Operator.BETWEEN: lambda value, low, high: low <= value <= high,
+    Operator.NOT_BETWEEN: lambda value, low, high: not low <= value <= high,
+}
+_SAID = {
+    Operator.MUST_BE: "exactly {}",
+    Operator.MUST_NOT_BE: "anything but {}",
+    Operator.GREATER: "more than {}",
+    Operator.GREATER_OR_EQUAL: "at least {}",
+    Operator.LESS: "less than {}",
+    Operator.LESS_OR_EQUAL: "at most {}",
+    Operator.BETWEEN: "{} to {}",
+    Operator.NOT_BETWEEN: "less than {} or more than {}",
+}
+_OFF = {
+    Comparison.DIFFERENCE: "off their mean",
+    Comparison.RATE: "off their mean",
+    Comparison.Z_SCORE: "standard deviations off their mean",
+}
+_NO_PAST: Past = {}
+_SAYS = {
+    Severity.ERROR: Verdict.FAIL,
+    Severity.QUARANTINE: Verdict.QUARANTINE,
+    Severity.WARNING: Verdict.WARN,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A metric of one file version, and where it came from. There is no value where there is nothing to measure.
+
+    `rows` is out of how many, if not out of the file's rows in the table.
+    """
+
+    value: float | None
+    source: Source
+    rows: int | None = None
+
+
+Dependent = Callable[[str, Sequence[str]], Measured]
+"""A metric that depends on other files: of a file version, given those before it that are good."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurements:
+    """The metrics of one file version that do not depend on other files, by metric id."""
+
+    file: str
+    rows: int
+    metrics: Mapping[str, Measured] = field(default_factory=dict)
+
+
+def holds(check: Check, value: float) -> bool:
+    return _HOLDS[check.operator](value, *check.threshold)
+
+
+def expected(check: Check) -> str:
+    """What the check wants, for a person: `none`, `at most 5%`, `1,000 to 2,000`."""
+    unit = "%" if check.unit is Unit.PERCENT else ""
+    counts = check.unit is not Unit.NUMBER and not check.drift
+    if check.operator is Operator.MUST_BE and not any(check.threshold) and counts:
+        return "none"
+    numbers = [f"{threshold:,.15g}{unit}" for threshold in check.threshold]
+    said = _SAID[check.operator].format(*numbers)
+    return f"{said} {_OFF[check.drift.comparison]}" if check.drift else said
+
+
+def judge(
+    plan: Plan,
+    files: Sequence[Measurements],
+    dependents: Mapping[str, Dependent],
+    past: Past = _NO_PAST,
+    distinct: Distinct | None = None,
+) -> dict[str, tuple[CheckResult, ...]]:
+    """Every check on every file. `dependents` are the metrics, by id, that are resolved here file by file.
+
+    `distinct` is asked where rows for quarantine fail more than one check; without it they count more than once.
+    """
+    results: dict[str, tuple[CheckResult, ...]] = {}
+    for file in files:
+        earlier = good(results)
+        resolved = {metric: measured(file.file, earlier) for metric, measured in dependents.items()}
+        metrics = {**file.metrics, **resolved}
+        checks = tuple(_result(plan, check, metrics[check.metric], file.rows, past) for check in plan.checks)
+        results[file.file] = _with_quarantine(plan, file, checks, earlier, distinct)
+    return results
+
+
+def _with_quarantine(
+    plan: Plan,
+    file: Measurements,
+    checks: tuple[CheckResult, ...],
+    earlier: Sequence[str],
+    distinct: Distinct | None,
+) -> tuple[CheckResult, ...]:
+    """The checks, with that of the budget where rows are to go to quarantine."""
+    waiting = _waiting(plan, checks)
+    asked = leaving(waiting)
+    if not asked:
+        return checks
+    failing = sum(check.failing_rows for check in checks if check.check in asked)
+    if distinct and len(asked) > 1:
+        failing = distinct(file.file, earlier, asked)
+    budget = within(plan.budget, failing, file.rows)
+    return (*(waiting if budget.verdict is Verdict.PASS else checks), budget)
+
+
+def _waiting(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    """The checks, as if what compares a number about all rows held: it is measured again of those that are left."""
+    numbers = {rule.id for rule in plan.checks if rule.drift or not plan.metric(rule.metric).kind.counts_rows}
+    return tuple(replace(check, verdict=Verdict.PASS) if check.check in numbers else check for check in checks)
+
+
+def good(results: Mapping[str, Sequence[CheckResult]]) -> list[str]:
+    """The files of which nothing failed."""
+    return [file for file, checks in results.items() if verdict(checks) is not Verdict.FAIL]
+
+
+def verdict(checks: Sequence[CheckResult]) -> Verdict:
+    """The worst of them."""
+    found = {check.verdict for check in checks}
+    return next((worst for worst in (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN) if worst in found), Verdict.PASS)
+
+
+def _result(plan: Plan, check: Check, measured: Measured, rows: int, past: Past) -> CheckResult:
+    kind = plan.metric(check.metric).kind
+    value = _value(check, kind, measured.value, rows, past)
+    is_first = check.drift is not None and not before(check, past)
+    said = Verdict.PASS if is_first else _verdict(check, value)
+    counts_rows = kind.counts_rows and check.drift is None
+    return CheckResult(
+        check=check.id,
+        name=check.name,
+        columns=check.columns,
+        severity=check.severity,
+        verdict=said,
+        value=value,
+        expected=expected(check) + (" (too few are published to compare with)" if is_first else ""),
+        failing_rows=int(measured.value or 0) if counts_rows and said is not Verdict.PASS else 0,
+        rows=rows if measured.rows is None else measured.rows,
+        source=measured.source,
+        metric=check.metric,
+        measured=measured.value,
+    )
+
+
+def _value(check: Check, kind: MetricKind, value: float | None, rows: int, past: Past) -> float | None:
+    """The metric in the check's unit, or how far it has drifted."""
+    if value is None:
+        return None
+    if check.drift:
+        return drifted(check.drift, value, before(check, past))
+    if check.unit is not Unit.PERCENT or not kind.counts_rows:
+        return value
+    return 100 * value / rows if rows else 0.0
+
+
+def _verdict(check: Check, value: float | None) -> Verdict:
+    """A check on a number that isn't there does not hold: nothing has shown that it does."""
+    if value is not None and holds(check, value):
+        return Verdict.PASS
+    return _SAYS[check.severity]

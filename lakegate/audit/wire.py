@@ -1,0 +1,92 @@
+"""Frozen dataclasses to JSON and back, by their type hints. It knows the few shapes that plans, jobs and reports use,
+no more.
+
+What is kept has a `format`, and its default is the one that is written. Older ones are read, because every member that
+came later has a default; one that is newer than the reader is refused, never guessed at.
+"""
+
+import json
+import types
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+class NewerFormat(ValueError):
+    """What was written by a newer release than the one that reads it."""
+
+    def __init__(self, kind: str, found: int, known: int) -> None:
+        super().__init__(
+            f"this {kind.lower()} has format {found}, and this release of lakegate reads up to format {known}: "
+            f"update lakegate here to the release that wrote it"
+        )
+
+
+def to_plain(value: Any) -> Any:
+    """Dataclasses, tuples, enums and dates as what JSON can hold."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_plain(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def to_json(value: Any) -> str:
+    return json.dumps(to_plain(value), sort_keys=True, ensure_ascii=False)
+
+
+def from_json(kind: type[T], text: str | bytes) -> T:
+    """`text` as a `kind`; unknown members are ignored. Raises NewerFormat, and ValueError, KeyError, TypeError or
+    AttributeError where it is none.
+    """
+    return cast(T, _from_plain(kind, json.loads(text)))
+
+
+def from_plain(kind: type[T], value: Any) -> T:
+    return cast(T, _from_plain(kind, value))
+
+
+def _from_plain(kind: Any, value: Any) -> Any:
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return None if value is None else _from_plain(_only(kind), value)
+    if origin is tuple:
+        return tuple(_from_plain(get_args(kind)[0], item) for item in value)
+    if origin is dict:
+        return {key: _from_plain(get_args(kind)[1], item) for key, item in value.items()}
+    if is_dataclass(kind):
+        hints = _hints(cast(type, kind))
+        _check_format(kind, value)
+        return kind(**{f.name: _from_plain(hints[f.name], value[f.name]) for f in fields(kind) if f.name in value})  # type: ignore[operator]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
+    return kind.fromisoformat(value) if kind in (datetime, date) else value
+
+
+def _check_format(kind: Any, value: Any) -> None:
+    known = next((field.default for field in fields(kind) if field.name == "format"), None)
+    if isinstance(known, int) and value.get("format", known) > known:
+        raise NewerFormat(kind.__name__, value["format"], known)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """They cost more than all the rest."""
+    return get_type_hints(kind)
+
+
+def _only(kind: Any) -> Any:
+    """The one member of `X | None`; other unions hold plain values."""
+    members = [member for member in get_args(kind) if member is not type(None)]
+    return members[0] if len(members) == 1 else object

@@ -1,0 +1,47 @@
+"""Wires one installation: settings to adapters to the service that the workflow uses. Nothing is contacted here."""
+
+import logging
+import sys
+from datetime import timedelta
+
+import structlog
+
+from lakegate.adapters.clock import SystemClock
+from lakegate.adapters.emr import EmrJobRunner
+from lakegate.adapters.iceberg import IcebergTables
+from lakegate.adapters.nessie import NessieCatalog
+from lakegate.adapters.s3 import S3Landing, S3Store
+from lakegate.adapters.slack import SlackNotifier
+from lakegate.settings import Settings
+from lakegate.workflow.service import Service
+
+
+def service(settings: Settings) -> Service:
+    """The installation that these settings describe, on the real services."""
+    return Service(
+        catalog=NessieCatalog(settings.nessie_uri),
+        tables=IcebergTables(settings.nessie_uri, settings.warehouse),
+        runner=EmrJobRunner(settings),
+        landing=S3Landing(settings.landing_bucket, settings.service_bucket),
+        store=S3Store(settings.service_bucket),
+        notifier=SlackNotifier(settings),
+        clock=SystemClock(),
+        nessie_uri=settings.nessie_uri,
+        warehouse=settings.warehouse,
+        grace=timedelta(seconds=settings.grace_seconds),
+    )
+
+
+def configure_logging() -> None:
+    """Events plus fields, one JSON object a line, on standard error."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )

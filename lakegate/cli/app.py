@@ -1,0 +1,272 @@
+"""`lakegate`: the commands and what they say of themselves; errors end here. What a command does stands in its own
+module, imported when the command is called, so that help is quick.
+"""
+
+# ruff: noqa: PLC0415
+
+from importlib.metadata import EntryPoint, entry_points, version
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+EXITS = (
+    "Exit codes: 0 done · 1 a file was rejected, a contract has faults, or a step is forbidden · "
+    "2 the command or the settings must change · 3 something does not answer or is not finished."
+)
+
+
+class Commands(TyperGroup):
+    """The commands here, and those that other packages add through the entry points `lakegate.commands`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *sorted(_added())]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        added = _added().get(cmd_name)
+        return super().get_command(ctx, cmd_name) if added is None else _load(added)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the process's edge
+            _end(error)
+
+
+def _added() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group="lakegate.commands")}
+
+
+def _load(entry: EntryPoint) -> Any:
+    command = typer.main.get_command(entry.load())
+    command.name = entry.name
+    return command
+
+
+def _end(error: Exception) -> NoReturn:
+    """A paragraph and a code instead of a traceback."""
+    from lakegate.cli.exits import exit_code, paragraph
+    from lakegate.cli.terminal import complain
+    from lakegate.settings import CommandLine
+
+    if CommandLine.from_env().debug:
+        import traceback
+
+        traceback.print_exception(error)
+    complain(paragraph(error))
+    raise typer.Exit(exit_code(error)) from error
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="lakegate",
+    help="Drop a file in a bucket; it reaches the lake only if it passes its contract.\n\n" + EXITS,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+contract = typer.Typer(help="Data contracts: check them, push them.", no_args_is_help=True)
+app.add_typer(contract, name="contract")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
+Batch = Annotated[str, typer.Argument(metavar="BATCH", help="A batch's id, as status and Slack name it.")]
+
+
+def _installation(ctx: typer.Context) -> Any:
+    """The installation of this run: what a test handed in, or the one that the AWS configuration leads to."""
+    from lakegate.cli.installation import quiet_logs
+
+    quiet_logs()
+    if ctx.obj is None:
+        from lakegate.cli.profile import connect
+        from lakegate.cli.terminal import busy
+
+        with busy("connecting"):
+            ctx.obj = connect()
+    return ctx.obj
+
+
+def _show_version(asked: bool) -> None:  # noqa: FBT001
+    if asked:
+        typer.echo(f"lakegate {version('lakegate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@contract.command("check")
+def contract_check(files: Files, *, as_json: AsJson = False) -> None:
+    """Judge contracts, each alone and all together, and name every fault by its line. Needs no installation."""
+    from lakegate.cli import contracts
+
+    raise typer.Exit(contracts.check(files, as_json=as_json))
+
+
+@contract.command("push")
+def contract_push(ctx: typer.Context, files: Files, *, as_json: AsJson = False) -> None:
+    """Put contracts into force: all, or with a fault in any, none. Held files that they route are taken up."""
+    from lakegate.cli import contracts
+
+    raise typer.Exit(contracts.push(_installation(ctx), files, as_json=as_json))
+
+
+@app.command()
+def drop(
+    ctx: typer.Context,
+    files: Files,
+    *,
+    table: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="The table the files are for: they go where its contract looks.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="PREFIX", help="The folder of the landing bucket, such as nyc/flights/.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Stay until each is decided or held.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Upload files to the landing bucket. Without --table and --to, the one contract whose route takes the file's name
+    says where. With --wait, exit 1 if any was rejected.
+    """
+    from lakegate.cli.files import drop as run
+
+    raise typer.Exit(run(_installation(ctx), files, table, to, wait=wait, as_json=as_json))
+
+
+@app.command()
+def wait(
+    ctx: typer.Context,
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="BATCH|KEY", help="Batches or landing keys; all in flight if none.")
+    ] = None,
+    *,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long, with exit code 3.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Wait until these, or everything that has landed, is decided or held. Exit 1 if any was rejected."""
+    from lakegate.cli.files import wait as run
+
+    raise typer.Exit(run(_installation(ctx), targets or [], timeout, as_json=as_json))
+
+
+@app.command()
+def status(ctx: typer.Context, *, as_json: AsJson = False) -> None:
+    """What is in flight, held, rejected and published."""
+    from lakegate.cli import batches
+
+    raise typer.Exit(batches.status(_installation(ctx), as_json=as_json))
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    batch: Batch,
+    *,
+    every_check: Annotated[
+        bool, typer.Option("--all", help="List the checks that passed, too, and every file.")
+    ] = False,
+    rows: Annotated[
+        str | None, typer.Option("--rows", metavar="CHECK", help="All rows that fail a check, by its id or name.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write it as one page; - prints it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """A batch's reports: each file's verdict, each check with its numbers, failing rows, and what was decided."""
+    if rows is not None:
+        from lakegate.cli.rows import show_rows
+
+        raise typer.Exit(show_rows(_installation(ctx), batch, rows, as_json=as_json))
+    if html is not None:
+        from lakegate.cli.page import write
+
+        raise typer.Exit(write(_installation(ctx), batch, html))
+    from lakegate.cli.show import show as run
+
+    raise typer.Exit(run(_installation(ctx), batch, every_check=every_check, as_json=as_json))
+
+
+@app.command()
+def retry(ctx: typer.Context, batch: Batch, *, as_json: AsJson = False) -> None:
+    """Try a batch's rejected files again, with the contract of now, on a branch of their own."""
+    from lakegate.cli import batches
+
+    raise typer.Exit(batches.retry(_installation(ctx), batch, as_json=as_json))
+
+
+@app.command()
+def discard(
+    ctx: typer.Context,
+    batch: Batch,
+    *,
+    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, kept in main's log.")],
+    as_json: AsJson = False,
+) -> None:
+    """Give up a batch's rejected files for good; their branches are deleted."""
+    from lakegate.cli import batches
+
+    raise typer.Exit(batches.discard(_installation(ctx), batch, why, as_json=as_json))
+
+
+@app.command()
+def query(
+    ctx: typer.Context,
+    sql: Annotated[str, typer.Argument(metavar="SQL", help='Such as "SELECT count(*) FROM nyc.flights".')],
+    *,
+    ref: Annotated[str, typer.Option(metavar="BRANCH", help="A branch, or branch@hash.")] = "main",
+    as_json: AsJson = False,
+) -> None:
+    """Ask the lake in SQL (DuckDB's), reading only: SELECT, WITH, FROM, DESCRIBE, SUMMARIZE."""
+    from lakegate.cli.query import query as run
+
+    run(_installation(ctx), sql, ref, as_json=as_json)
+
+
+@app.command()
+def generate(
+    contract: Annotated[Path, typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", dir_okay=False, writable=True)],
+    *,
+    rows: Annotated[int, typer.Option(metavar="N", min=1, help="How many rows.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="S", help="The same seed makes the same rows.")] = 1,
+    fault: Annotated[
+        str | None, typer.Option(metavar="CHECK", help="The name of the one check that the file is to fail.")
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TABLE=FILE", help="Rows of a table that foreign keys refer to, as parquet."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make up a file for a contract: a good one, or one that fails exactly the named check. Needs no installation."""
+    from lakegate.cli.generate import generate as run
+
+    raise typer.Exit(run(contract, out, rows, seed, fault, reference or [], as_json=as_json))
+
+
+@app.command()
+def reconcile(ctx: typer.Context, *, as_json: AsJson = False) -> None:
+    """Run the scheduled sweep now: it finishes what a lost event or a crash left undone."""
+    from lakegate.cli import batches
+
+    raise typer.Exit(batches.reconcile(_installation(ctx), as_json=as_json))
+
+
+def main() -> None:
+    """The entry point: everything ends with an exit code."""
+    app(prog_name="lakegate")

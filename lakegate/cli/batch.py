@@ -1,0 +1,179 @@
+"""A batch as people are shown it: the reports of its attempts, main's log, and what to run next. It draws nothing and
+interprets no verdict.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lakegate.audit.plan import MetricKind
+from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
+from lakegate.errors import Misconfigured
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Decision
+from lakegate.ports import Decided
+from lakegate.workflow.claims import claims_on
+from lakegate.workflow.reports import read_report
+from lakegate.workflow.retry import HISTORY
+from lakegate.workflow.service import Service
+
+VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in the order that a person wants them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Try:
+    """One attempt as it stands: its branch (kept or not), its job, its report."""
+
+    attempt: int
+    branch: str
+    kept: bool
+    claims: tuple[str, ...]
+    job: str
+    report: Report | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchView:
+    """All that is known of a batch."""
+
+    batch: str
+    table: str
+    attempts: tuple[Try, ...]
+    decisions: tuple[Decided, ...]
+    next: tuple[str, ...]
+
+
+def look(service: Service, batch: str) -> BatchView:
+    """Raises Misconfigured where nobody knows the batch."""
+    decisions = tuple(decided for decided in service.catalog.decisions(HISTORY) if decided.note.batch == batch)
+    parsed = [(branch.name, Attempt.parse(branch.name)) for branch in service.catalog.branches()]
+    kept = {name: attempt for name, attempt in parsed if attempt and attempt.batch == batch and not attempt.nonce}
+    tables = [*(decided.note.table for decided in decisions), *(attempt.table for attempt in kept.values())]
+    if not tables:
+        raise Misconfigured(f"no batch {batch} is known; run: lakegate status")
+    attempts = _attempts(service, tables[0], batch, {attempt.number for attempt in kept.values()}, decisions)
+    tries = tuple(_try(service, attempt, kept=attempt.branch in kept) for attempt in attempts)
+    commands = _next(batch, tables[0], tries, decisions)
+    return BatchView(batch=batch, table=tables[0], attempts=tries, decisions=decisions, next=commands)
+
+
+def _attempts(
+    service: Service, table: str, batch: str, kept: set[int], decisions: tuple[Decided, ...]
+) -> list[Attempt]:
+    """Attempts that have a branch, a report or a decision. Number 0 is a decision that needed no attempt."""
+    stem = f"reports/wap-{table}-{batch}-a"
+    reported = {int(text) for name in service.store.names(stem) if (text := _number(name, stem)).isdigit()}
+    decided = {decided.note.attempt for decided in decisions} - {0}
+    return [Attempt(table=table, batch=batch, number=number) for number in sorted(kept | reported | decided)]
+
+
+def _number(name: str, stem: str) -> str:
+    return name.removeprefix(stem).removesuffix(".json")
+
+
+def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
+    run = service.runner.find(attempt.branch)
+    return Try(
+        attempt=attempt.number,
+        branch=attempt.branch,
+        kept=kept,
+        claims=tuple(file.key for file in claims_on(service, attempt)),
+        job="" if run is None else f"{run.state} {run.id}" + (f": {run.reason}" if run.reason else ""),
+        report=read_report(service.store, attempt),
+    )
+
+
+def _next(batch: str, table: str, tries: tuple[Try, ...], decisions: tuple[Decided, ...]) -> tuple[str, ...]:
+    last: dict[tuple[str, str], Decision] = {}
+    for decided in decisions:
+        for file in decided.note.files:
+            last.setdefault((file.key, file.version_id), decided.note.decision)
+    commands = rows_commands(batch, tries)
+    kept = [attempt for attempt in tries if attempt.kept]
+    seen = [attempt for attempt in kept if attempt.report]
+    look = f"SELECT * FROM {table} LIMIT 20"  # noqa: S608 - for a person to run
+    commands += [f'lakegate query "{look}" --ref {seen[-1].branch}'] if seen else []
+    commands += _quarantine_commands(batch, table, tries)
+    if Decision.REJECTED in last.values():
+        commands += [f"lakegate retry {batch}", f'lakegate discard {batch} --why "…"']
+    elif kept:
+        commands += [f"lakegate wait {batch}"]
+    return tuple(commands)
+
+
+def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[str]:
+    """The command that shows what a batch has put aside on main."""
+    reports = [attempt.report for attempt in tries if attempt.report and not attempt.kept]
+    if not any(file.quarantined for report in reports for file in report.files):
+        return []
+    sql = f"SELECT key, reasons, row_json FROM {quarantine_of(table)} WHERE batch = '{batch}' LIMIT 20"  # noqa: S608
+    return [f'lakegate query "{sql}"']
+
+
+def rows_commands(batch: str, tries: Iterable[Try]) -> list[str]:
+    """The commands that list all rows which fail the first check of the last attempt."""
+    last = [attempt for attempt in tries if attempt.report and attempt.kept][-1:]
+    failed = [check for attempt in last if attempt.report for file in files_of(attempt.report) for check in file.checks]
+    worst = sorted((check for check in failed if has_rows(check)), key=lambda check: VERDICTS.index(check.verdict))
+    return [rows_command(batch, check) for check in worst[:1]]
+
+
+def rows_command(batch: str, check: CheckResult) -> str:
+    return f"lakegate show {batch} --rows {check.check}"
+
+
+def has_rows(check: CheckResult) -> bool:
+    """Whether the table has rows to list that fail it; those that do not parse never get there."""
+    return bool(check.failing_rows and check.metric) and not is_of(check, MetricKind.UNPARSED)
+
+
+def is_of(check: CheckResult, kind: MetricKind) -> bool:
+    """Whether its metric is of this kind: a check's id begins with that."""
+    return check.check.startswith(f"{kind}-")
+
+
+def files_of(report: Report) -> list[FileReport]:
+    """The report's files, the worst first."""
+    return sorted(report.files, key=lambda file: (VERDICTS.index(file.verdict), file.key))
+
+
+def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
+    """Its checks, the worst first; those that passed only if every one is asked for."""
+    shown = [check for check in file.checks if every_check or check.verdict is not Verdict.PASS]
+    return sorted(shown, key=lambda check: VERDICTS.index(check.verdict))
+
+
+def tally(report: Report) -> str:
+    """`1 of 50 files failed, 1 has warnings, 48 passed`."""
+    said = {Verdict.FAIL: "failed", Verdict.QUARANTINE: "with rows in quarantine", Verdict.WARN: "with warnings"}
+    said |= {Verdict.PASS: "passed"}
+    numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in VERDICTS}
+    parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
+    files = len(report.files)
+    return f"{files:,} file{'s' * (files != 1)}: {', '.join(parts) or 'none'}"
+
+
+def found(check: CheckResult) -> str:
+    """What a check found: `12 of 2,000 rows`, `4% (80 of 2,000 rows)`, `17.25`, `no value`."""
+    failing = f"{check.failing_rows:,} of {check.rows:,} rows"
+    if check.value is None:
+        return "no value"
+    if check.failing_rows and check.value == check.failing_rows:
+        return failing
+    value = f"{check.value:,.6g}"
+    if not check.failing_rows:
+        return value
+    return f"{value}% ({failing})" if check.value == 100 * check.failing_rows / max(check.rows, 1) else value
+
+
+def columns_of(report: Report, check: CheckResult) -> list[str]:
+    """The columns of its failing rows: key, offending ones, and the others in the table's order."""
+    there = {name for row in check.sample for name in row}
+    first = [name for name in (*report.key, *check.columns, *report.columns) if name in there]
+    return list(dict.fromkeys([*first, *sorted(there)]))
+
+
+def shown(check: CheckResult, rows: int) -> str:
+    """`5 shown of 38 failing rows`. Of a key that is there twice, rows are shown that did not fail."""
+    failing = f"{check.failing_rows:,} failing row{'s' * (check.failing_rows != 1)}"
+    return f"{rows:,} shown of {failing}" if rows < check.failing_rows else failing

@@ -1,0 +1,141 @@
+"""`status`, `retry`, `discard`, `reconcile`: batches as a person sees and moves them. It decides nothing itself."""
+
+import getpass
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from lakegate.cli import terminal
+from lakegate.cli.exits import Exit
+from lakegate.cli.installation import Installation
+from lakegate.cli.terminal import ago, busy, clean, count, indented, say, say_json
+from lakegate.workflow import retry as workflow
+from lakegate.workflow.status import Line, Status
+from lakegate.workflow.status import status as read_status
+
+SHOWN = 20  # lines of a list; --json has all
+FILES_SHOWN = 3  # files of a line
+REASONS_SHOWN = 10  # reasons of a line
+
+
+def status(installation: Installation, *, as_json: bool) -> Exit:
+    with busy("reading branches, notes and main's log"):
+        now = read_status(installation.service)
+    if as_json:
+        say_json(now)
+        return Exit.DONE
+    at = installation.service.clock.now()
+    for part in (*_in_flight(now, at), *_held(now, at), *_rejected(now, at), *_published(now, at)):
+        say(part)
+    say(*_next(now))
+    return Exit.DONE
+
+
+def _in_flight(now: Status, at: datetime) -> list[RenderableType]:
+    made = terminal.table("table", "state", "since", "files", title=f"In flight ({_files(now.in_flight)})")
+    for line in now.in_flight[:SHOWN]:
+        files = _named(line)
+        made.add_row(clean(line.table), terminal.state(line.state), ago(line.since, at), files)
+    return [made, *_more(now.in_flight)] if now.in_flight else []
+
+
+def _held(now: Status, at: datetime) -> list[RenderableType]:
+    made = terminal.table("file", "since", "why", title=f"Held ({_files(now.held)})")
+    for line in now.held[:SHOWN]:
+        made.add_row(clean(line.files[0]), ago(line.since, at), clean("\n".join(line.reasons)))
+    return [made, *_more(now.held)] if now.held else []
+
+
+def _rejected(now: Status, at: datetime) -> list[RenderableType]:
+    if not now.rejected:
+        return []
+    lines: list[RenderableType] = [Text(f"Rejected ({_files(now.rejected)})\n", style="bold")]
+    for line in now.rejected[:SHOWN]:
+        lines.append(Text("✗ ", style="red") + Text(clean(f"{line.table}  {line.batch}  {ago(line.since, at)}")))
+        lines += [*(f"    {name}" for name in _unexplained(line)), *_reasons(line)]
+        lines += [f"    branch: {line.branch}"] if line.branch else []
+        lines.append(f"    next: lakegate show {line.batch}\n")
+    return [*lines, *_more(now.rejected)]
+
+
+def _unexplained(line: Line) -> list[str]:
+    """The files that the reasons do not name anyway."""
+    are_named = len(line.files) > 1 and all(reason.startswith(line.files) for reason in line.reasons)
+    return [] if are_named else _named(line).split("\n")
+
+
+def _reasons(line: Line) -> list[RenderableType]:
+    rest = len(line.reasons) - REASONS_SHOWN
+    more = [f"… and {rest:,} more"] if rest > 0 else []
+    return [indented(reason, 4, "red") for reason in [*line.reasons[:REASONS_SHOWN], *more]]
+
+
+def _published(now: Status, at: datetime) -> list[RenderableType]:
+    lines = now.published
+    rows = sum(line.rows for line in lines)
+    title = f"Published ({_files(lines)}, {count(rows, 'row')})"
+    aside = ["quarantine"] if any(line.quarantined for line in lines) else []
+    made = terminal.table("table", "rows", *aside, "when", "files", title=title, right=["rows", *aside])
+    for line in lines[:SHOWN]:
+        put_aside = [f"{line.quarantined:,}" if line.quarantined else ""] if aside else []
+        made.add_row(clean(line.table), f"{line.rows:,}", *put_aside, ago(line.since, at), _named(line))
+    return [made, *_more(lines)] if lines else []
+
+
+def _files(lines: Sequence[Line]) -> str:
+    return count(sum(len(line.files) for line in lines), "file")
+
+
+def _named(line: Line) -> str:
+    """The first files of a line by name, and how many more."""
+    rest = len(line.files) - FILES_SHOWN
+    return "\n".join([*map(clean, line.files[:FILES_SHOWN]), *([f"… and {rest:,} more"] if rest > 0 else [])])
+
+
+def _more(lines: Sequence[Line]) -> list[Text]:
+    rest = len(lines) - SHOWN
+    return [Text(f"… and {rest:,} more (--json has all)\n", style="dim")] if rest > 0 else []
+
+
+def _next(now: Status) -> list[str]:
+    if not (now.in_flight or now.held or now.rejected or now.published):
+        return [
+            "Nothing has landed yet.",
+            "Next: lakegate contract push FILE, then: lakegate drop FILE --table TABLE --wait",
+        ]
+    if now.in_flight:
+        return ["Next: lakegate wait"]
+    return ["Next: lakegate contract push FILE"] if now.held else []
+
+
+def retry(installation: Installation, batch: str, *, as_json: bool) -> Exit:
+    with busy(f"starting a new attempt at {batch}"):
+        attempt = workflow.retry(installation.service, batch)
+    if as_json:
+        say_json({"batch": batch, "table": attempt.table, "attempt": attempt.number, "branch": attempt.branch})
+        return Exit.DONE
+    say(f"Attempt a{attempt.number} at {batch} of {attempt.table} is under way on {attempt.branch}")
+    say(f"Next: lakegate wait {batch}")
+    return Exit.DONE
+
+
+def discard(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
+    with busy(f"discarding {batch}"):
+        files = workflow.discard(installation.service, batch, why, getpass.getuser())
+    if as_json:
+        say_json({"batch": batch, "files": files, "why": why})
+        return Exit.DONE
+    say(f"{count(files, 'file')} of {batch} discarded for good: {why}")
+    return Exit.DONE
+
+
+def reconcile(installation: Installation, *, as_json: bool) -> Exit:
+    with busy("reconciling"):
+        installation.sweep()
+    if as_json:
+        say_json({"reconciled": True})
+    else:
+        say("Reconciled. Next: lakegate status")
+    return Exit.DONE

@@ -1,0 +1,41 @@
+"""How a command ends: the one place where errors become exit codes and a paragraph. It knows no command."""
+
+from enum import IntEnum
+
+from lakegate.errors import Conflict, ContractFaults, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
+
+
+class Exit(IntEnum):
+    """What a script may rely on."""
+
+    DONE = 0
+    REJECTED = 1  # a file was rejected, a contract has faults, or an invariant forbids it
+    MISUSE = 2  # the command, its arguments or the settings must change
+    UNREACHABLE = 3  # something does not answer or is not finished: try again
+    FAULT = 70  # a fault of lakegate's own
+
+
+CODES: dict[type[LakegateError], Exit] = {
+    ContractFaults: Exit.REJECTED,
+    Refused: Exit.REJECTED,
+    Misconfigured: Exit.MISUSE,
+    Retryable: Exit.UNREACHABLE,
+    OutcomeUnknown: Exit.UNREACHABLE,
+    Conflict: Exit.UNREACHABLE,
+}
+
+
+def exit_code(error: Exception) -> Exit:
+    return next((code for kind, code in CODES.items() if isinstance(error, kind)), Exit.FAULT)
+
+
+def paragraph(error: Exception) -> str:
+    """What a person reads instead of a traceback."""
+    if isinstance(error, OutcomeUnknown):
+        return f"{error}\nIt may have been done all the same. Look first: lakegate status"
+    if isinstance(error, LakegateError):
+        return str(error)
+    return (
+        f"unexpected {type(error).__name__}: {error}\n"
+        "This is a fault of lakegate's own; the same command with LAKEGATE_DEBUG=1 shows where."
+    )

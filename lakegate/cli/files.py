@@ -1,0 +1,217 @@
+"""`drop` and `wait`: files to the landing bucket, and what became of them. It judges no file."""
+
+import re
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from lakegate.cli import terminal
+from lakegate.cli.exits import Exit
+from lakegate.cli.follow import ALREADY, HELD, Followed, Sight, Version, follow
+from lakegate.cli.installation import Installation
+from lakegate.cli.progress import MARKS, progress
+from lakegate.cli.terminal import busy, clean, count, indented, say, say_json
+from lakegate.contracts import Contract
+from lakegate.errors import Misconfigured, Retryable
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision
+from lakegate.workflow.retry import decisions_of
+from lakegate.workflow.service import Service
+from lakegate.workflow.shelf import Shelf, contract_of
+from lakegate.workflow.status import Line, Status, status
+
+BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
+LONGEST_KEY = 1024  # bytes, S3's limit
+UPLOADS = 4  # at once
+NAMED = 12  # published files that are listed by name
+
+
+def drop(
+    installation: Installation, paths: Sequence[Path], table: str | None, to: str | None, *, wait: bool, as_json: bool
+) -> Exit:
+    """Upload, and with `wait` follow each to its end."""
+    service = installation.service
+    keys = keys_of(service, paths, table, to)
+    with busy(f"uploading {count(len(paths), 'file')}"):
+        landed = upload(service, paths, keys)
+    followed = Followed.of((file.key, file.version_id) for file in landed)
+    if wait:
+        return watch(installation, followed, None, as_json=as_json)
+    if as_json:
+        say_json({"files": list(followed.sights.values())})
+    else:
+        say(*(f"landed  {key}" for key in keys), "Next: lakegate wait   (or: lakegate status)")
+    return Exit.DONE
+
+
+def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str | None) -> list[str]:
+    """The landing key of each path. Raises Misconfigured, before anything is uploaded, where one has no right key."""
+    if table and to is not None:
+        raise Misconfigured("--table and --to say two things; give one of them")
+    if to is not None:
+        keys = [_prefix(to) + path.name for path in paths]
+    elif table:
+        contract = contract_of(service.store, table)
+        keys = [_key_for(contract, path.name) for path in paths]
+    else:
+        shelf = Shelf.read(service.store)
+        keys = [_routed(shelf, path.name) for path in paths]
+    for key in keys:
+        _refuse_unusable(key)
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise Misconfigured(f"several of these files would get the key {', '.join(twice)}; drop them one after another")
+    return keys
+
+
+def _prefix(to: str) -> str:
+    return to if not to or to.endswith("/") else f"{to}/"
+
+
+def _routed(shelf: Shelf, name: str) -> str:
+    fitting = [contract for contract in shelf.contracts if contract.route.matches(contract.route.prefix + name)]
+    if len(fitting) == 1:
+        return _key_for(fitting[0], name)
+    tables = ", ".join(sorted(contract.table for contract in fitting))
+    if tables:
+        raise Misconfigured(f"{name} could be for {tables}; say which: lakegate drop {name} --table TABLE")
+    raise Misconfigured(
+        f"no contract's route takes a file named {name}; push one (lakegate contract push FILE), "
+        f"or say where it goes: lakegate drop {name} --to PREFIX"
+    )
+
+
+def _key_for(contract: Contract, name: str) -> str:
+    key = contract.route.prefix + name
+    if not contract.route.matches(key):
+        raise Misconfigured(
+            f"{key} does not match the route {contract.route.pattern} of {contract.table}; "
+            f"rename the file, or say where it goes: lakegate drop {name} --to PREFIX"
+        )
+    return key
+
+
+def _refuse_unusable(key: str) -> None:
+    try:
+        size = len(key.encode())
+    except UnicodeEncodeError as error:
+        raise Misconfigured(f"{clean(key)}: a landing key must be UTF-8; rename the file") from error
+    if size > LONGEST_KEY:
+        raise Misconfigured(f"{key}: a landing key has at most {LONGEST_KEY} bytes, this one has {size}")
+
+
+def upload(service: Service, paths: Sequence[Path], keys: Sequence[str]) -> list[FileVersion]:
+    """Several at once; the first failure is raised when all that were started have ended."""
+    with ThreadPoolExecutor(UPLOADS) as pool:
+        return list(pool.map(service.landing.upload, paths, keys))
+
+
+def wait(installation: Installation, targets: Sequence[str], timeout: float | None, *, as_json: bool) -> Exit:
+    """Follow batches, keys, or all that is in flight."""
+    if not targets:
+        return watch(installation, Followed(all_landed=True), timeout, as_json=as_json)
+    with busy("looking"):
+        now = status(installation.service)
+        pairs = [pair for target in targets for pair in versions_of(installation.service, now, target)]
+    return watch(installation, Followed.of(pairs), timeout, as_json=as_json)
+
+
+def versions_of(service: Service, now: Status, target: str) -> list[Version]:
+    """What a batch id or a landing key stands for: of a key all versions under way, or else the one decided last."""
+    if BATCH.fullmatch(target):
+        return _of_batch(service, now, target)
+    waiting = _of_key((*now.in_flight, *now.held), target)
+    decided = _of_key((*now.rejected, *now.published, *now.discarded), target)
+    if waiting or decided:
+        return waiting or decided[:1]
+    receipt = service.catalog.receipts("main", [target]).get(target)
+    if receipt is None or not receipt.entries:
+        raise Misconfigured(
+            f"nothing has landed under {target}; drop it: lakegate drop FILE (lakegate status shows all)"
+        )
+    return [(target, receipt.entries[-1].version_id)]
+
+
+def _of_batch(service: Service, now: Status, batch: str) -> list[Version]:
+    lines = (*now.in_flight, *now.rejected, *now.published, *now.discarded)
+    pairs = [pair for line in lines if line.batch == batch for pair in zip(line.files, line.versions, strict=True)]
+    if pairs:
+        return pairs
+    return [(file.key, file.version_id) for decided in decisions_of(service, batch) for file in decided.note.files]
+
+
+def _of_key(lines: Iterable[Line], key: str) -> list[Version]:
+    newest_first = sorted(lines, key=lambda line: line.since, reverse=True)
+    return [pair for line in newest_first for pair in zip(line.files, line.versions, strict=True) if pair[0] == key]
+
+
+def watch(installation: Installation, followed: Followed, timeout: float | None, *, as_json: bool) -> Exit:
+    """Follow with live progress, then say what became of each."""
+    with progress() as show:
+        finished = follow(installation, followed, timeout, show)
+    if as_json:
+        say_json({"files": list(followed.sights.values())})
+    else:
+        say(*outcome(list(followed.sights.values())))
+    if not finished:
+        raise Retryable(_still_moving(followed, timeout))
+    return Exit.REJECTED if followed.has_failed else Exit.DONE
+
+
+def _still_moving(followed: Followed, timeout: float | None) -> str:
+    moving = ", ".join(f"{sight.file} ({sight.state})" for sight in followed.moving)
+    batches = " ".join(sorted({sight.batch for sight in followed.moving if sight.batch}))
+    return (
+        f"not decided within {timeout:g} s: {moving or 'nothing could be seen'}. Run: lakegate wait {batches}".rstrip()
+    )
+
+
+def outcome(sights: list[Sight]) -> list[RenderableType]:
+    """What became of each, batch by batch: what is well in short, what is not with its reasons and what to do."""
+    ended = sorted((sight for sight in sights if sight.at_end), key=lambda sight: (_rank(sight), sight.file))
+    if not sights:
+        return ["Nothing is in flight."]
+    groups = groupby(ended, key=lambda sight: (_rank(sight), sight.state, sight.table, sight.batch))
+    return [line for (_, state, _, _), group in groups for line in _group(state, list(group))]
+
+
+def _rank(sight: Sight) -> tuple[int, str, str]:
+    order = ["published", ALREADY, "discarded", HELD, "gone", "rejected"]
+    return (order.index(sight.state), sight.table, sight.batch)
+
+
+def _group(state: str, sights: list[Sight]) -> list[RenderableType]:
+    first = sights[0]
+    rows = sum(sight.rows for sight in sights)
+    words = [first.table, count(len(sights), "file"), count(rows, "row") if rows else "", first.batch]
+    head = (
+        Text(f"{MARKS[state]} ") + terminal.state(state) + Text("  " + clean("  ".join(word for word in words if word)))
+    )
+    if state in {Decision.PUBLISHED, ALREADY, Decision.DISCARDED}:
+        return [head, *_names(sights)]
+    return [head, *(line for sight in sights for line in _with_reasons(sight)), *_next(state, first)]
+
+
+def _names(sights: list[Sight]) -> list[RenderableType]:
+    lines: list[RenderableType] = []
+    for sight in sights[:NAMED]:
+        lines.append(f"    {sight.file}" + (f"  {count(sight.rows, 'row')}" if sight.rows else ""))
+        if sight.state == Decision.PUBLISHED:
+            lines += [indented(f"warning: {reason}", 6, "yellow") for reason in sight.reasons]
+    rest = len(sights) - NAMED
+    return [*lines, *([f"    … and {rest:,} more"] if rest > 0 else [])]
+
+
+def _with_reasons(sight: Sight) -> list[RenderableType]:
+    return [f"    {sight.file}", *(indented(reason, 6, "red") for reason in sight.reasons)]
+
+
+def _next(state: str, sight: Sight) -> list[str]:
+    if state == Decision.REJECTED:
+        lines = [f"    branch: {sight.branch}"] if sight.branch else []
+        return [*lines, f"    next: lakegate show {sight.batch}"]
+    return ["    next: lakegate contract push FILE"] if state == HELD else []

@@ -1,0 +1,137 @@
+"""Following file versions until each is decided or held. It looks; it moves nothing and prints nothing."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from lakegate.cli.installation import Installation
+from lakegate.errors import Retryable
+from lakegate.landing.receipts import Decision
+from lakegate.ports import MAIN
+from lakegate.workflow.service import Service
+from lakegate.workflow.status import Line, Status, status
+
+Version = tuple[str, str]  # landing key, version id
+FIRST_PAUSE, LONGEST_PAUSE = 0.4, 3.0  # seconds
+SILENT_LOOKS = 6  # failed looks in a row before following gives up
+HELD, ALREADY, GONE = "held", "already published", "gone"
+ENDS = {*Decision, ALREADY, GONE, HELD}
+FAILURES = {Decision.REJECTED, GONE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sight:
+    """One file version as it was seen last."""
+
+    file: str
+    version: str
+    state: str = "landed"
+    batch: str = ""
+    table: str = ""
+    branch: str = ""
+    rows: int = 0
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def at_end(self) -> bool:
+        return self.state in ENDS
+
+
+@dataclass(kw_only=True)
+class Followed:
+    """The file versions that are followed, in the order they were asked for. With `all_landed`, what lands joins."""
+
+    sights: dict[Version, Sight] = field(default_factory=dict)
+    all_landed: bool = False
+
+    @classmethod
+    def of(cls, versions: Iterable[Version]) -> "Followed":
+        return cls(sights={pair: Sight(file=pair[0], version=pair[1]) for pair in versions})
+
+    @property
+    def moving(self) -> list[Sight]:
+        return [sight for sight in self.sights.values() if not sight.at_end]
+
+    @property
+    def has_failed(self) -> bool:
+        return any(sight.state in FAILURES for sight in self.sights.values())
+
+    def look(self, service: Service) -> None:
+        """See where each is now. One that is nowhere for a moment, between two lists, is where it was."""
+        seen = sights(status(service))
+        if self.all_landed:
+            self.sights |= {pair: sight for pair, sight in seen.items() if not sight.at_end and pair not in self.sights}
+        for pair, before in self.sights.items():
+            self.sights[pair] = seen.get(pair) or (before if before.at_end else elsewhere(service, before))
+
+    def finish(self, service: Service) -> None:
+        """Give each decided file its own rows and reasons, where a list had them for several files at once."""
+        done: set[Version] = set()
+        for decided in service.catalog.decisions(1000):
+            for file in decided.note.files:
+                pair = (file.key, file.version_id)
+                if pair in self.sights and pair not in done and self.sights[pair].at_end:
+                    self.sights[pair] = replace(self.sights[pair], rows=file.rows, reasons=file.reasons)
+                    done.add(pair)
+
+
+def sights(now: Status) -> dict[Version, Sight]:
+    """Every file version that a status knows; what is under way counts before what was decided earlier."""
+    lines = (*now.discarded, *now.published, *now.rejected, *now.held, *now.in_flight)
+    return {(sight.file, sight.version): sight for line in lines for sight in _of_line(line)}
+
+
+def _of_line(line: Line) -> Iterator[Sight]:
+    # Identical bytes are discarded without an attempt; what a person discards was tried.
+    state = ALREADY if line.state == Decision.DISCARDED and line.attempt == 0 else str(line.state)
+    for key, version in zip(line.files, line.versions, strict=True):
+        yield Sight(
+            file=key,
+            version=version,
+            state=state,
+            batch=line.batch,
+            table=line.table,
+            branch=line.branch,
+            rows=line.rows if len(line.files) == 1 else 0,
+            reasons=line.reasons,
+        )
+
+
+def elsewhere(service: Service, before: Sight) -> Sight:
+    """Where a version is that no list shows: decided long ago, gone from the bucket, or on its way between two."""
+    receipt = service.catalog.receipts(MAIN, [before.file]).get(before.file)
+    entry = receipt.entry(before.version) if receipt else None
+    if entry is not None:
+        return replace(before, state=str(entry.decision), batch=entry.batch, table=entry.table, reasons=entry.reasons)
+    if service.landing.look(before.file, before.version) is None:
+        return replace(before, state=GONE, reasons=("it was deleted from the landing bucket before it was decided",))
+    return before
+
+
+def follow(
+    installation: Installation, followed: Followed, timeout: float | None, show: Callable[[Followed], None]
+) -> bool:
+    """Look until nothing moves; whether that was before the time-out. A look that fails is tried again a few times."""
+    clock, started = installation.service.clock, installation.service.clock.now()
+    silent, pause = 0, FIRST_PAUSE
+    while True:
+        try:
+            followed.look(installation.service)
+            silent = 0
+        except Retryable:
+            silent += 1
+            if silent >= SILENT_LOOKS:
+                raise
+        show(followed)
+        if not silent and not followed.moving:
+            followed.finish(installation.service)
+            return True
+        left = _left(timeout, clock.now() - started)
+        if left <= 0:
+            return False
+        installation.pause(min(pause, left))
+        pause = min(pause * 1.4, LONGEST_PAUSE)
+
+
+def _left(timeout: float | None, elapsed: timedelta) -> float:
+    return LONGEST_PAUSE if timeout is None else timeout - elapsed.total_seconds()

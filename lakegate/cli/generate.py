@@ -1,0 +1,54 @@
+"""`generate`: a file of made-up rows for a contract. How rows are made up stands in lakegate.synthetic."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from lakegate.audit.plan import Check, MetricKind, Plan
+from lakegate.cli.exits import Exit
+from lakegate.cli.terminal import busy, count, say, say_json
+from lakegate.contracts import load
+from lakegate.contracts.words import meant
+from lakegate.errors import Misconfigured
+from lakegate.synthetic.files import write
+from lakegate.synthetic.rows import Maker
+
+
+def generate(
+    contract: Path, out: Path, rows: int, seed: int, fault: str | None, references: Sequence[str], *, as_json: bool
+) -> Exit:
+    """Write one file that passes the contract, or fails exactly the check named by `fault`."""
+    plan = load(contract.read_bytes(), str(contract)).plan
+    check = _named(plan, fault) if fault is not None else None
+    with busy("making up rows"):
+        maker = Maker(plan=plan, seed=seed, references=dict(map(_reference, references)))
+        broken = check is not None and plan.metric(check.metric).kind is MetricKind.UNPARSED
+        made = maker.failing(rows, check) if check and not broken else maker.good(rows)
+        write(made, plan, out, broken=broken)
+    if as_json:
+        say_json({"file": str(out), "table": plan.table, "rows": made.num_rows, "fails": check.name if check else None})
+    else:
+        verdict = f"fails {check.name!r} and nothing else" if check else "passes"
+        say(f"{out}: {count(made.num_rows, 'row')} for {plan.table}, which {verdict}")
+    return Exit.DONE
+
+
+def _reference(said: str) -> tuple[str, pa.Table]:
+    """`TABLE=FILE` as a table's name and its rows."""
+    table, _, file = said.partition("=")
+    try:
+        return table, parquet.read_table(file)
+    except (OSError, pa.ArrowException) as error:
+        raise Misconfigured(f"--reference {said!r} is not TABLE=FILE with a parquet file: {error}") from error
+
+
+def _named(plan: Plan, fault: str) -> Check:
+    """The check of this name or id. Raises Misconfigured, with all names, where there is none."""
+    found = next((check for check in plan.checks if fault in (check.id, check.name)), None)
+    if found is None:
+        names = [check.name for check in plan.checks]
+        known = "".join(f"\n  {name}" for name in names) or " none at all"
+        raise Misconfigured(f"{plan.table} has no check {fault!r}{meant(fault, names)}; it has:{known}")
+    return found

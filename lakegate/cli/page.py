@@ -1,0 +1,46 @@
+"""A batch as one page that can be sent and printed: no script, nothing fetched. What is in it came from strangers.
+
+Every text is escaped by the template engine, and what a browser would obey or hide is spelt out.
+"""
+
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined
+
+from lakegate.cli import batch as batches
+from lakegate.cli.batch import BatchView, look
+from lakegate.cli.exits import Exit
+from lakegate.cli.installation import Installation
+from lakegate.cli.terminal import busy, clean, complain, count
+
+PRINTED = Path("-")
+TOOLS = ("checks_of", "columns_of", "files_of", "found", "has_rows", "rows_command", "shown", "tally")
+
+
+def write(installation: Installation, batch: str, to: Path) -> Exit:
+    with busy(f"reading what is known of {batch}"):
+        text = page(look(installation.service, batch))
+    if to == PRINTED:
+        sys.stdout.write(text)
+    else:
+        to.write_text(text, encoding="utf-8")
+        complain(f"written to {to}")
+    return Exit.DONE
+
+
+def page(view: BatchView) -> str:
+    """The whole page as HTML."""
+    made = Environment(autoescape=True, undefined=StrictUndefined, finalize=_harmless, trim_blocks=True)
+    template = made.from_string(files("lakegate.cli").joinpath("page.html").read_text(encoding="utf-8"))
+    tools = {name: getattr(batches, name) for name in TOOLS} | {"plural": count, "value": _value}
+    return template.render(view=view, **tools)
+
+
+def _harmless(value: object) -> object:
+    return clean(value) if isinstance(value, str) else value
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,85 @@
+"""Live progress of followed files: a redrawn table in a terminal, a line for each change elsewhere. It only shows."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from lakegate.cli import terminal
+from lakegate.cli.follow import Followed, Sight
+
+MARKS = {"published": "✓", "already published": "✓", "rejected": "✗", "gone": "✗", "held": "‖", "discarded": "-"}
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[Followed], None]]:
+    """Something to show the followed files with, on standard error."""
+    screen = terminal.console(stderr=True)
+    if not screen.is_terminal:
+        yield Log(screen).show
+        return
+    board = Board()
+    with Live(board, console=screen, refresh_per_second=8, transient=True):
+        yield board.show
+
+
+class Board:
+    """The files with their states and the time since the start; the ones that move come first where not all fit."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._spinner = Spinner("dots")
+        self._sights: list[Sight] = []
+
+    def show(self, followed: Followed) -> None:
+        self._sights = list(followed.sights.values())
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = max(3, (options.height or console.height) - 4)
+        shown = self._sights
+        if len(shown) > room:
+            shown = sorted(shown, key=lambda sight: sight.at_end)[: room - 1]
+        rest = len(self._sights) - len(shown)
+        yield Group(self._head(), self._table(shown), *([Text(f"  … and {rest:,} more", style="dim")] if rest else []))
+
+    def _head(self) -> Text:
+        seconds = int(time.monotonic() - self._started)
+        text = Text(f"{seconds // 60}:{seconds % 60:02}  ", style="bold")
+        return text.append(tally(self._sights) or "looking", style="dim")
+
+    def _table(self, sights: list[Sight]) -> Table:
+        made = Table.grid(padding=(0, 1))
+        made.add_column(width=1)
+        made.add_column(no_wrap=True, overflow="ellipsis", ratio=None)
+        made.add_column(no_wrap=True)
+        for sight in sights:
+            mark = Text(MARKS.get(sight.state, "")) if sight.at_end else self._spinner
+            made.add_row(mark, Text(terminal.clean(sight.file)), terminal.state(sight.state))
+        return made
+
+
+class Log:
+    """A line whenever the tally changes, for logs and pipes."""
+
+    def __init__(self, screen: Console) -> None:
+        self._screen = screen
+        self._started = time.monotonic()
+        self._last = ""
+
+    def show(self, followed: Followed) -> None:
+        now = tally(followed.sights.values())
+        if now and now != self._last:
+            self._screen.print(f"{time.monotonic() - self._started:5.0f} s  {now}")
+            self._last = now
+
+
+def tally(sights: Iterable[Sight]) -> str:
+    """`3 landed, 11 appending and auditing`."""
+    counted = Counter(sight.state for sight in sights)
+    return ", ".join(f"{number:,} {state}" for state, number in counted.items())

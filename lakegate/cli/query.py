@@ -1,0 +1,256 @@
+"""SQL over the lake's tables at one commit: PyIceberg reads the columns that are named, DuckDB answers. It only reads.
+
+DuckDB is shut off from files and networks: it sees the tables that the statement names and nothing else.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import boto3
+import duckdb
+import sqlglot
+from pyiceberg.table import ALWAYS_TRUE, Table
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from lakegate.adapters.aws import CONFIG
+from lakegate.adapters.iceberg import ABSENT, Catalog, iceberg_errors
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.cli.installation import Installation, Lake
+from lakegate.cli.terminal import busy, console, count, grid, say, say_json
+from lakegate.errors import Conflict, Misconfigured
+from lakegate.synthetic.judge import MACROS
+
+SHOWN = 200  # rows in a terminal; --json prints all
+READS = (exp.Query, exp.Describe, exp.Summarize)
+PLAIN_SELECT = {"expressions", "from_", "limit"}
+
+
+def query(installation: Installation, sql: str, ref: str, *, as_json: bool) -> None:
+    with busy(f"reading {ref}"):
+        result = run(installation.lake, Statement.parse(sql), _pinned(installation, ref))
+    if as_json:
+        say_json([dict(zip(result.columns, map(plain, row), strict=True)) for row in result.rows])
+        return
+    say(grid(result.columns, result.rows[:SHOWN], console().width))
+    hidden = len(result.rows) - SHOWN
+    say(count(len(result.rows), "row") + (f"; {hidden:,} more are not shown (--json prints all)" if hidden > 0 else ""))
+
+
+def _pinned(installation: Installation, ref: str) -> str:
+    """The ref at its head of now, so that all tables are read at one commit."""
+    branch, _, commit = ref.partition("@")
+    head = commit or installation.service.catalog.head(branch)
+    if head is None:
+        open_ones = [found.name for found in installation.service.catalog.branches()]
+        raise Misconfigured(f"there is no branch {ref}; open are: {', '.join(['main', *open_ones])}")
+    return f"{branch}@{head}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One reading statement, and what it needs."""
+
+    sql: str
+    tree: exp.Expr
+
+    @classmethod
+    def parse(cls, sql: str) -> "Statement":
+        try:
+            trees = [tree for tree in sqlglot.parse(sql, dialect="duckdb") if tree is not None]
+        except SqlglotError as error:
+            raise Misconfigured(f"this is not SQL that can be read: {_short(error)}") from error
+        if len(trees) != 1 or not isinstance(trees[0], READS):
+            raise Misconfigured("one statement that reads, please: SELECT, WITH, FROM, DESCRIBE or SUMMARIZE")
+        return cls(sql=sql, tree=trees[0])
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that are addressed with their namespace; a bare name is a common table expression's."""
+        found = (".".join(part.name for part in table.parts) for table in self.tree.find_all(exp.Table) if table.db)
+        return list(dict.fromkeys(found))
+
+    def columns(self, available: Sequence[str]) -> list[str]:
+        """Those of a table's columns that are named anywhere; all of them where the statement asks for them unnamed."""
+        if self._unnamed():
+            return list(available)
+        named = {identifier.name.lower() for identifier in self.tree.find_all(exp.Identifier)}
+        return [column for column in available if column.lower() in named] or list(available[:1])
+
+    def _unnamed(self) -> bool:
+        if not isinstance(self.tree, exp.Query) or self.tree.find(exp.Pivot, exp.Columns):
+            return True
+        stars = any(not isinstance(star.parent, exp.Count) for star in self.tree.find_all(exp.Star))
+        natural = any(join.method == "NATURAL" for join in self.tree.find_all(exp.Join))
+        tables = {name.lower() for table in self.tree.find_all(exp.Table) for name in (table.name, table.alias)}
+        whole_rows = any(column.name.lower() in tables for column in self.tree.find_all(exp.Column))
+        return stars or natural or whole_rows
+
+    @property
+    def limit(self) -> int | None:
+        """How many rows are enough: known for a plain `SELECT … FROM table LIMIT n` alone."""
+        given = {name for name, value in self.tree.args.items() if value}
+        limit = self.tree.args.get("limit")
+        if not (isinstance(self.tree, exp.Select) and isinstance(limit, exp.Limit) and given <= PLAIN_SELECT):
+            return None
+        if self.tree.find(exp.Func, exp.Window, exp.Subquery) or limit.args.get("limit_options"):
+            return None
+        amount = limit.expression
+        return int(amount.name) if isinstance(amount, exp.Literal) and amount.name.isdigit() else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What DuckDB answered; no two columns have the same name."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+def run(lake: Lake, statement: Statement, ref: str, files: Sequence[str] = ()) -> Result:
+    """The statement's answer on the tables of one commit; on the rows of these file versions alone, where any are
+    named.
+    """
+    with duckdb.connect() as engine:
+        for macro in MACROS:
+            engine.execute(macro)
+        for name in statement.tables:
+            _offer(engine, name, _load(lake, statement, ref, name, files))
+        for setting in ("enable_external_access = false", "python_enable_replacements = false", "TimeZone = 'UTC'"):
+            engine.execute(f"SET {setting}")
+        engine.execute("SET lock_configuration = true")
+        try:
+            answer = engine.execute(statement.sql)
+            rows, names = answer.fetchall(), [column[0] for column in answer.description or ()]
+        except duckdb.CatalogException as error:
+            there = ", ".join(lake.tables(ref)) or "none"
+            raise Misconfigured(f"the query failed: {_short(error)} Tables on {ref}: {there}") from error
+        except duckdb.Error as error:
+            raise Misconfigured(f"the query failed on {ref}: {_short(error)}") from error
+    return Result(columns=_distinct(names), rows=rows)
+
+
+def _load(lake: Lake, statement: Statement, ref: str, name: str, files: Sequence[str]) -> Any:
+    available = lake.columns(ref, name)
+    if available is None:
+        there = ", ".join(lake.tables(ref)) or "none; what a contract describes appears with its first file"
+        raise Misconfigured(f"there is no table {name} on {ref}. Tables there: {there}")
+    return lake.rows(ref, name, statement.columns(available), statement.limit, files)
+
+
+def _offer(engine: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
+    """The rows under the name that the statement has for them."""
+    namespace, _, table = name.rpartition(".")
+    if "." in namespace:
+        raise Misconfigured(f"{name}: a table is addressed as namespace.table")
+    schema, view, source = (exp.to_identifier(part, quoted=True).sql("duckdb") for part in (namespace, table, name))
+    engine.register(name, rows)
+    engine.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    engine.execute(f"CREATE VIEW {schema}.{view} AS SELECT * FROM {source}")  # noqa: S608
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names as they are, and `a_2` for the second `a`: a row object holds each once."""
+    made: list[str] = []
+    for name in names:
+        number, candidate = 1, name
+        while candidate in made:
+            number += 1
+            candidate = f"{name}_{number}"
+        made.append(candidate)
+    return made
+
+
+def _short(error: Exception) -> str:
+    """An engine's message on one line, without the picture of where it is."""
+    return " ".join(str(error).split("\n\nLINE")[0].split())
+
+
+def plain(value: Any) -> Any:
+    """A value of DuckDB's as JSON has it: ISO dates and times; numbers as numbers where a float holds them exactly."""
+    if isinstance(value, Decimal):
+        return _number(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def _number(value: Decimal) -> int | float | str:
+    if value == value.to_integral_value():
+        return int(value)
+    return float(value) if Decimal(repr(float(value))) == value else str(value)
+
+
+class IcebergLake:
+    """The tables that Nessie's Iceberg REST serves, read by PyArrow with this machine's own AWS credentials."""
+
+    def __init__(self, nessie_uri: str, warehouse: str) -> None:
+        self._uri, self._warehouse = nessie_uri.rstrip("/"), warehouse
+        self._table = cache(self._load)
+
+    def tables(self, ref: str) -> list[str]:
+        with reading(ref):
+            catalog = self._catalog(ref)
+            return sorted(".".join(name) for space in catalog.list_namespaces() for name in catalog.list_tables(space))
+
+    def columns(self, ref: str, table: str) -> list[str] | None:
+        found = self._table(ref, table)
+        return None if found is None else list(found.schema().column_names)
+
+    def rows(self, ref: str, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> Any:
+        found = self._table(ref, table)
+        if found is None:
+            raise Misconfigured(f"there is no table {table} on {ref}")
+        with reading(ref):
+            some = f"{FILE_COLUMN} IN ({', '.join(map(repr, files))})" if files else ALWAYS_TRUE
+            return found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit).to_arrow()
+
+    def _load(self, ref: str, table: str) -> Table | None:
+        with reading(ref):
+            try:
+                found: Table = self._catalog(ref).load_table(table)
+            except ABSENT:
+                return None
+            return found
+
+    def _catalog(self, ref: str) -> Catalog:
+        return Catalog(self._uri, self._warehouse, ref, storage())
+
+
+def storage() -> dict[str, str]:
+    """PyIceberg's words for where S3 is and who asks, by the AWS configuration of this process."""
+    session = boto3.Session()
+    credentials = session.get_credentials()
+    if credentials is None:
+        raise Misconfigured("there are no AWS credentials to read the lake with; set AWS_PROFILE")
+    client, keys = session.client("s3", config=CONFIG), credentials.get_frozen_credentials()
+    found = {
+        "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO",
+        "s3.endpoint": client.meta.endpoint_url,
+        "s3.region": client.meta.region_name,
+        "s3.access-key-id": keys.access_key,
+        "s3.secret-access-key": keys.secret_key,
+        "s3.session-token": keys.token,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+@contextmanager
+def reading(ref: str) -> Iterator[None]:
+    """A ref that is gone, or was never there, is the asker's to change."""
+    try:
+        with iceberg_errors(f"reading {ref}"):
+            yield
+    except Conflict as error:
+        raise Misconfigured(f"there is no {ref}: {error}. Run: lakegate status") from error

@@ -1,0 +1,222 @@
+"""All rows that fail a check, read where the audit read them. Masked values stay masked: it is a report, no query.
+
+The plan's predicate is put into DuckDB's words, and the answer is compared with what the audit counted.
+"""
+
+# ruff: noqa: S608 - names are quoted, values are literals of sqlglot's, predicates are a plan's own
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.job import Job
+from lakegate.audit.mask import MASK
+from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.wire import from_json
+from lakegate.cli.batch import BatchView, Try, has_rows, is_of, look
+from lakegate.cli.exits import Exit
+from lakegate.cli.installation import Installation
+from lakegate.cli.query import SHOWN, Result, Statement, plain, run
+from lakegate.cli.terminal import busy, console, count, grid, say, say_json
+from lakegate.errors import Misconfigured
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import MAIN
+from lakegate.synthetic.judge import quoted, translated
+from lakegate.workflow.claims import job_name
+from lakegate.workflow.service import Service
+
+KEY = "file"  # the column that names a row's file by its key
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failing:
+    """A check of a report, and the files that fail it."""
+
+    report: Report
+    check: CheckResult
+    files: tuple[FileReport, ...]
+    counted: int
+
+
+def show_rows(installation: Installation, batch: str, check: str, *, as_json: bool) -> Exit:
+    with busy(f"reading the rows of {batch}"):
+        view = look(installation.service, batch)
+        tried, failing = _asked(view, check)
+        plan = _plan(installation.service, view, tried)
+        statement = statement_for(plan, failing)
+        ref = _ref(tried, failing)
+        files = _read(plan.metric(failing.check.metric), failing)
+        answer = _masked(run(installation.lake, Statement.parse(statement), ref, files), failing)
+    if as_json:
+        say_json([dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows])
+    else:
+        _say(answer, failing, ref, statement)
+    return Exit.DONE
+
+
+def _say(answer: Result, failing: Failing, ref: str, statement: str) -> None:
+    say(grid(answer.columns, answer.rows[:SHOWN], console().width))
+    hidden = len(answer.rows) - SHOWN
+    more = f"; {hidden:,} more are not shown (--json prints all)" if hidden > 0 else ""
+    say(f"{failing.check.name}: {count(len(answer.rows), 'row')}{more}")
+    if len(answer.rows) != failing.counted and not _comes_in_pairs(failing):
+        say(f"The audit counted {failing.counted:,}: DuckDB, which reads them here, differs from Spark on this rule.")
+    if failing.report.masked:
+        say(f"Masked by the contract: {', '.join(failing.report.masked)}")
+    say(f"The same as a query: lakegate query {shlex.quote(statement)} --ref {ref}")
+
+
+def _comes_in_pairs(failing: Failing) -> bool:
+    """Rows with a key that is there before are shown with the first one of their file that has it."""
+    return is_of(failing.check, MetricKind.DUPLICATES)
+
+
+def _asked(view: BatchView, asked: str) -> tuple[Try, Failing]:
+    """The check that is meant, by its id, the beginning of that, or its name; in the last attempt that has it."""
+    for tried in reversed(view.attempts):
+        found = _failing(tried.report) if tried.report else {}
+        names = [each for each in found.values() if asked in (each.check.check, each.check.name)]
+        meant = names or [each for name, each in found.items() if name.startswith(asked)]
+        if len(meant) == 1:
+            return tried, meant[0]
+        if meant:
+            raise Misconfigured(f"{asked} may be any of: {', '.join(each.check.check for each in meant)}")
+    there = {each.check.check: each.check.name for tried in view.attempts if tried.report
+             for each in _failing(tried.report).values()}  # fmt: skip
+    known = "; ".join(f"{check} ({name})" for check, name in there.items()) or "none"
+    raise Misconfigured(f"no check {asked!r} has failing rows in batch {view.batch}; those that have: {known}")
+
+
+def _failing(report: Report) -> dict[str, Failing]:
+    """The checks that rows fail, by id."""
+    found: dict[str, list[tuple[CheckResult, FileReport]]] = {}
+    for file in report.files:
+        for check in file.checks:
+            if has_rows(check):
+                found.setdefault(check.check, []).append((check, file))
+    return {
+        name: Failing(
+            report=report,
+            check=pairs[0][0],
+            files=tuple(file for _, file in pairs),
+            counted=sum(check.failing_rows for check, _ in pairs),
+        )
+        for name, pairs in found.items()
+    }
+
+
+def _plan(service: Service, view: BatchView, tried: Try) -> Plan:
+    attempt = Attempt(table=view.table, batch=view.batch, number=tried.attempt)
+    body = service.store.read(job_name(attempt))
+    if body is None:
+        raise Misconfigured(f"{job_name(attempt)} is gone, and with it what the check asks of a row")
+    return from_json(Job, body).plan
+
+
+def _ref(tried: Try, failing: Failing) -> str:
+    """Where the rows are: on the kept branch as it was audited, or on main, if the files were published."""
+    if tried.kept:
+        return f"{tried.branch}@{failing.report.audited}"
+    if all(file.verdict is not Verdict.FAIL for file in failing.files):
+        return MAIN
+    raise Misconfigured(f"the branch {tried.branch} is deleted, and the rows of its rejected files with it")
+
+
+def _read(metric: Metric, failing: Failing) -> tuple[str, ...]:
+    """The files whose rows the statement looks at; none are named where it looks at whole tables."""
+    if metric.scope is Scope.TABLE:
+        return ()
+    good = [file.id for file in failing.report.files if file.verdict is not Verdict.FAIL]
+    return tuple(dict.fromkeys([*(file.id for file in failing.files), *good]))
+
+
+def statement_for(plan: Plan, failing: Failing) -> str:
+    """The failing rows as DuckDB's SQL: file, key and offending columns first."""
+    metric = plan.metric(failing.check.metric)
+    there = [column.name for column in plan.columns]
+    first = [name for name in (*plan.key, *failing.check.columns, *metric.columns) if name in there]
+    columns = list(dict.fromkeys([*first, *there]))
+    rows = " UNION ALL ".join(_rows(plan, metric, failing, file, columns) for file in failing.files)
+    return f"SELECT * FROM ({rows})" if len(failing.files) > 1 else rows
+
+
+def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, columns: Sequence[str]) -> str:
+    mine, key = f"{FILE_COLUMN} = {_text(file.id)}", f"{_text(file.key)} AS {quoted(KEY)}"
+    if file.quarantined and _verdict(failing.check, file) is Verdict.QUARANTINE:
+        types = {column.name: column.type for column in plan.columns}
+        aside = ", ".join(f"{_put_aside(name, types[name])} AS {quoted(name)}" for name in columns)
+        failed = f"list_contains(reasons, {_text(failing.check.name)})"
+        return f"SELECT {key}, {aside} FROM {_named(quarantine_of(plan.table))} WHERE {mine} AND {failed}"
+    wrong = _wrong(metric, plan, failing.report, file)
+    return f"SELECT {key}, {', '.join(map(quoted, columns))} FROM {_named(plan.table)} WHERE {mine} AND {wrong}"
+
+
+def _verdict(check: CheckResult, file: FileReport) -> Verdict:
+    return next(mine.verdict for mine in file.checks if mine.check == check.check)
+
+
+def _put_aside(name: str, kind: str) -> str:
+    """A column of a row in quarantine, of its own type."""
+    pointer = _text("/" + name.replace("~", "~0").replace("/", "~1"))
+    nested = kind.startswith(("struct<", "array<", "map<"))
+    value = f"json_extract{'' if nested else '_string'}(row_json, {pointer})"
+    if kind == "binary":
+        return f"from_base64({value})"
+    return f"CAST({value} AS {exp.DataType.build(kind, dialect='spark').sql(dialect='duckdb')})"
+
+
+def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
+    """What is true of a failing row."""
+    keys = ", ".join(map(quoted, metric.columns))
+    whole = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in metric.columns)
+    match metric.kind:
+        case MetricKind.NULLS:
+            return f"{quoted(metric.columns[0])} IS NULL"
+        case MetricKind.FAILING:
+            return f"({translated(metric.sql)})"
+        case MetricKind.DUPLICATES:
+            among = f"SELECT {keys} FROM {_named(plan.table)} WHERE {_among(metric, report, file)} AND {whole}"
+            return f"({keys}) IN ({among} GROUP BY ALL HAVING count(*) > 1)"
+        case MetricKind.ORPHANS if metric.refers_to:
+            others = metric.refers_to.columns
+            there = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in others)
+            known = f"SELECT {', '.join(map(quoted, others))} FROM {_named(metric.refers_to.table)} WHERE {there}"
+            return f"{whole} AND ({keys}) NOT IN ({known})"
+    raise Misconfigured(f"rows that fail a check of kind {metric.kind} can't be listed; the report has some of them")
+
+
+def _among(metric: Metric, report: Report, file: FileReport) -> str:
+    """Which rows a file may have repeated: its own, those of the good files before it, and with scope table main's."""
+    ids = [other.id for other in report.files]
+    earlier = report.files[: ids.index(file.id)]
+    before = [*(other.id for other in earlier if other.verdict is not Verdict.FAIL), file.id]
+    if metric.scope is Scope.BATCH:
+        return f"{FILE_COLUMN} IN ({_texts(before)})"
+    others = [other for other in ids if other not in before]
+    return f"{FILE_COLUMN} NOT IN ({_texts(others)})" if others else "true"
+
+
+def _masked(answer: Result, failing: Failing) -> Result:
+    hidden = [name in failing.report.masked for name in answer.columns]
+    rows = [
+        tuple(MASK if hide and value is not None else value for hide, value in zip(hidden, row, strict=True))
+        for row in answer.rows
+    ]
+    return Result(columns=answer.columns, rows=rows)
+
+
+def _named(table: str) -> str:
+    return ".".join(map(quoted, table.rsplit(".", 1)))
+
+
+def _texts(values: Sequence[str]) -> str:
+    return ", ".join(map(_text, values))
+
+
+def _text(value: str) -> str:
+    return exp.Literal.string(value).sql(dialect="duckdb")

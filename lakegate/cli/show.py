@@ -1,0 +1,141 @@
+"""`show`: one batch in full, in a terminal or as JSON. What failed comes first, what to do about it last."""
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
+from lakegate.cli import terminal
+from lakegate.cli.batch import (
+    BatchView,
+    Try,
+    checks_of,
+    columns_of,
+    files_of,
+    found,
+    has_rows,
+    look,
+    rows_command,
+    shown,
+    tally,
+)
+from lakegate.cli.exits import Exit
+from lakegate.cli.installation import Installation
+from lakegate.cli.terminal import busy, clean, console, count, indented, say, say_json
+from lakegate.ports import Decided
+
+SAMPLE = 5  # rows of a check; the page and --json have all that the report holds
+PASSED = 5  # files; --all lists every one
+
+
+def show(installation: Installation, batch: str, *, every_check: bool, as_json: bool) -> Exit:
+    with busy(f"reading what is known of {batch}"):
+        view = look(installation.service, batch)
+    if as_json:
+        say_json(view)
+    else:
+        say(*_pages(view, every_check=every_check))
+    return Exit.DONE
+
+
+def _pages(view: BatchView, *, every_check: bool) -> Iterator[RenderableType]:
+    yield Text(clean(f"{view.table}  batch {view.batch}"), style="bold")
+    for attempt in view.attempts:
+        yield from _attempt(view, attempt, every_check=every_check)
+    if not every_check and any(attempt.report and _passed(attempt.report) for attempt in view.attempts):
+        yield Text("  --all lists the checks that passed, too", style="dim")
+    if hidden := sorted({name for attempt in view.attempts if attempt.report for name in attempt.report.masked}):
+        yield Text(clean(f"  masked by the contract: {', '.join(hidden)}"), style="dim")
+    yield Text("\nDecisions", style="bold")
+    reported = {(tried.attempt, file.key) for tried in view.attempts if tried.report for file in tried.report.files}
+    for decided in reversed(view.decisions):
+        yield from _decision(decided, reported)
+    if not view.decisions:
+        yield Text("  none so far", style="dim")
+    if view.next:
+        yield Text("\nNext", style="bold")
+        yield from (f"  {command}" for command in view.next)
+
+
+def _passed(report: Report) -> bool:
+    return any(check.verdict is Verdict.PASS for file in report.files for check in file.checks)
+
+
+def _decision(decided: Decided, reported: set[tuple[int, str]]) -> Iterator[RenderableType]:
+    """One line, and the files that no report above tells of."""
+    note = decided.note
+    rows, files = sum(file.rows for file in note.files), len(note.files) + note.more
+    said = [f"a{note.attempt}" if note.attempt else "no attempt", count(files, "file"), count(rows, "row")]
+    said += [note.why] if note.why else []
+    said += [f"by {note.by}"] if note.by else []
+    at = Text(f"  {decided.at:%Y-%m-%d %H:%M:%S}  ", style="dim")
+    yield at + terminal.state(str(note.decision)) + Text(clean("  " + ", ".join(said)))
+    for file in note.files:
+        if (note.attempt, file.key) in reported:
+            continue
+        yield f"      {file.key}"
+        yield from (indented(reason, 8) for reason in file.reasons if reason != note.why)
+
+
+def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[RenderableType]:
+    fate = "kept" if attempt.kept else "deleted"
+    yield Text(f"\nAttempt a{attempt.attempt}", style="bold")
+    yield f"  branch: {attempt.branch} ({fate})"
+    report = attempt.report
+    if report is None:
+        yield indented(f"no report; job: {attempt.job or 'not started'}", 2)
+        yield from (f"  {key}" for key in attempt.claims)
+        return
+    yield from (Text(clean(f"  {line}"), style="dim") for line in _audited(report))
+    if report.error:
+        yield indented(report.error, 2, "red")
+    yield f"  {tally(report)}"
+    files = files_of(report)
+    passed = [file for file in files if file.verdict is Verdict.PASS]
+    hidden = [] if every_check else passed[PASSED:]
+    for file in files[: len(files) - len(hidden)]:
+        yield from _file(view, report, file, every_check=every_check)
+    if hidden:
+        yield f"  and {count(len(hidden), 'more file')} passed (--all)"
+
+
+def _audited(report: Report) -> Iterator[str]:
+    took = (report.finished_at - report.started_at).total_seconds()
+    yield f"audited at {report.audited[:12]}, in {took:.1f} s, contract {report.contract_version}"
+    yield f"contract hash {report.contract_hash[:12]}, plan hash {report.plan_hash[:12]}"
+    if report.timings:
+        yield ", ".join(f"{step} {seconds:.1f} s" for step, seconds in report.timings.items())
+
+
+def _file(view: BatchView, report: Report, file: FileReport, *, every_check: bool) -> Iterator[RenderableType]:
+    passed = sum(check.verdict is Verdict.PASS for check in file.checks)
+    said = f"  {file.key}  {count(file.rows, 'row')}, {passed:,} of {count(len(file.checks), 'check')} passed"
+    said += f", {file.quarantined_rows:,} rows in quarantine" if file.quarantined else ""
+    yield Text("  ") + terminal.state(str(file.verdict)) + Text(clean(said if file.checks else f"  {file.key}"))
+    yield from (indented(fault, 4, "red") for fault in file.faults)
+    checks = checks_of(file, every_check=every_check)
+    yield from _checks(checks)
+    for check in checks:
+        yield from _rows(view, report, check)
+
+
+def _checks(checks: list[CheckResult]) -> Iterator[RenderableType]:
+    if not checks:
+        return
+    made = terminal.table("", "check", "found", "expected", "from")
+    for check in checks:
+        state = terminal.state(str(check.verdict))
+        made.add_row(state, clean(check.name), found(check), clean(check.expected), str(check.source))
+    yield indented(made, 4)
+
+
+def _rows(view: BatchView, report: Report, check: CheckResult) -> Iterator[RenderableType]:
+    """Some of the rows that fail a check, and how to see all."""
+    if not check.sample and not has_rows(check):
+        return
+    some = check.sample[:SAMPLE]
+    yield Text(clean(f"    {check.name}"), style="bold")
+    yield f"      {shown(check, len(some))}" + (f": {rows_command(view.batch, check)}" if has_rows(check) else "")
+    if some:
+        yield indented(terminal.sample(some, columns_of(report, check), console().width - 6), 6)

@@ -1,0 +1,162 @@
+"""What goes to the terminal: plain and safe text, tables that fit, JSON. It knows no command and asks nobody anything.
+
+All text may hold what a stranger wrote: markup is never read, and characters that a terminal would obey are spelt out.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from lakegate.audit.wire import to_plain
+
+PIPE_WIDTH = 2000  # a line that a script reads is not folded
+WIDEST_CELL = 60
+GUTTER = 3  # between two columns
+COLOURS = {
+    "published": "green",
+    "rejected": "red",
+    "held": "yellow",
+    "discarded": "dim",
+    "pass": "green",
+    "warn": "yellow",
+    "quarantine": "yellow",
+}
+COLOURS |= {"fail": "red", "already published": "green"}
+
+
+def console(*, stderr: bool = False) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=width)
+
+
+def clean(text: object) -> str:
+    """Text that a terminal shows and never obeys."""
+    return "".join(char if char.isprintable() or char == "\n" else _spelt(char) for char in str(text))
+
+
+def _spelt(char: str) -> str:
+    return char.encode("unicode_escape", "surrogatepass").decode()
+
+
+def say(*lines: RenderableType) -> None:
+    """Print: a string is left to the terminal to fold, so that a name or a command in it can be copied whole."""
+    screen = console()
+    for line in lines:
+        screen.print(clean(line) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))
+
+
+def indented(what: RenderableType, by: int, style: str = "") -> Padding:
+    """Something a little to the right, all of its lines."""
+    return Padding(Text(clean(what), style=style) if isinstance(what, str) else what, (0, 0, 0, by), expand=False)
+
+
+def complain(text: str) -> None:
+    console(stderr=True).print(Text("lakegate: ", style="bold red") + Text(clean(text)), soft_wrap=True)
+
+
+def say_json(value: object) -> None:
+    print(json.dumps(sound(to_plain(value)), indent=2, ensure_ascii=False, allow_nan=False))  # noqa: T201
+
+
+def sound(value: Any) -> Any:
+    """JSON has no word for NaN and the infinities: they become text, so that null stays null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: sound(item) for key, item in value.items()}
+    return [sound(item) for item in value] if isinstance(value, list) else value
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """A spinner while something takes its time; nothing where nobody looks."""
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield
+        return
+    with screen.status(Text(what)):
+        yield
+
+
+def state(name: str) -> Text:
+    return Text(clean(name), style=COLOURS.get(name, "cyan"))
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `1,200 files`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def ago(then: datetime, now: datetime) -> str:
+    seconds = max(0, int((now - then).total_seconds()))
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{count(seconds // size, unit)} ago"
+    return f"{seconds} s ago"
+
+
+def table(*columns: str, title: str = "", right: Iterable[str] = ()) -> Table:
+    """An empty table in the one style; columns named in `right` hold numbers."""
+    made = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False)
+    numbers = set(right)
+    for column in columns:
+        made.add_column(clean(column), justify="right" if column in numbers else "left", overflow="fold")
+    return made
+
+
+def cell(value: object) -> str:
+    """A value as a person reads it."""
+    if value is None:
+        return "·"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return clean(value.isoformat(" ") if isinstance(value, datetime) else value).replace("\n", "\\n")
+
+
+def grid(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> RenderableType:
+    """Rows as a table, or where that is wider than the terminal, row by row with a line for each value."""
+    cells = [[cell(value) for value in row] for row in rows]
+    widths = [max([len(clean(name)), *(len(row[at]) for row in cells)]) for at, name in enumerate(columns)]
+    if sum(min(size, WIDEST_CELL) + GUTTER for size in widths) > width:
+        return _records(columns, cells, max(len(clean(name)) for name in columns))
+    numbers = [
+        n for at, n in enumerate(columns) if rows and all(isinstance(row[at], int | float | None) for row in rows)
+    ]
+    made = table(*columns, right=numbers)
+    for row in cells:
+        made.add_row(*row)
+    return made
+
+
+def _records(columns: Sequence[str], cells: Sequence[Sequence[str]], widest: int) -> Text:
+    text = Text()
+    for number, row in enumerate(cells, 1):
+        text.append(f"── row {number} ──\n", style="dim")
+        for name, value in zip(columns, row, strict=True):
+            text.append(f"{clean(name):{widest}}  ", style="bold").append(f"{value}\n")
+    text.rstrip()
+    return text
+
+
+def sample(rows: Sequence[Mapping[str, object]], first: Sequence[str], width: int) -> RenderableType:
+    """Sample rows with the columns that matter first; those that don't fit are left out."""
+    names = [*dict.fromkeys([*first, *(name for row in rows for name in row)])]
+    cells = [[cell(row.get(name)) for name in names] for row in rows]
+    sizes = [max([len(clean(name)), *(len(row[at]) for row in cells)]) + GUTTER for at, name in enumerate(names)]
+    room = width - GUTTER * 2  # for the sign that there are more
+    fitting = max(1, next((at for at in range(len(sizes)) if sum(sizes[: at + 1]) > room), len(sizes)))
+    made = table(*names[:fitting], *(["…"] if fitting < len(names) else []))
+    for row in cells:
+        made.add_row(*row[:fitting])
+    return made

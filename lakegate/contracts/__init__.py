@@ -1,0 +1,8 @@
+"""Contracts: ODCS YAML in, a plan and a route out; the only place that knows ODCS and sqlglot.
+
+It reads no file and no store.
+"""
+
+from lakegate.contracts.contract import Contract, load, overlaps
+
+__all__ = ["Contract", "load", "overlaps"]

@@ -1,0 +1,91 @@
+"""Statistics of a column over a whole file, as metrics: exact, without nulls. What may be asked of them is not here.
+
+Where a number is NaN, mean, sum and deviation are NaN, which is no number to the audit; the others are told so here.
+"""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from lakegate.audit.plan import Metric
+from lakegate.contracts.metrics import Field, column, value
+from lakegate.contracts.types import Comparable
+
+_HUNDRED = exp.Literal.number(100)
+
+
+def mean(field: Field) -> Metric:
+    return _value(field, exp.Avg(this=column(field.name)))
+
+
+def standard_deviation(field: Field) -> Metric:
+    """Of a sample: divided by one less than there are values."""
+    return _value(field, exp.StddevSamp(this=column(field.name)))
+
+
+def total(field: Field) -> Metric:
+    """A sum; of 64-bit numbers in more digits than those, because beyond them Spark begins again from below."""
+    summed: exp.Expr = column(field.name)
+    if field.type.name == "bigint":
+        summed = exp.Cast(this=summed, to=exp.DataType.build("decimal(19,0)", dialect="spark"))
+    return _value(field, exp.Sum(this=summed))
+
+
+def quantile(field: Field, at: float) -> Metric:
+    """The value below which that part of the values lies, between two values in proportion."""
+    number = exp.Literal.number(repr(float(at)))
+    return _value(field, _without_nan(field, exp.Quantile(this=column(field.name), quantile=number)), alone=True)
+
+
+def median(field: Field) -> Metric:
+    return quantile(field, 0.5)
+
+
+def least(field: Field) -> Metric:
+    return _value(field, _without_nan(field, exp.Min(this=column(field.name))), bound="lower")
+
+
+def greatest(field: Field) -> Metric:
+    return _value(field, _without_nan(field, exp.Max(this=column(field.name))), bound="upper")
+
+
+def distinct(field: Field) -> Metric:
+    return _value(field, _distinct(field), alone=True)
+
+
+def distinct_percent(field: Field) -> Metric:
+    """How many of the values, in percent, would be left without those that repeat."""
+    return _value(field, _percent(_distinct(field), exp.Count(this=column(field.name))), alone=True)
+
+
+def having(field: Field, values: Sequence[Comparable]) -> Metric:
+    return _value(field, _having(field, values))
+
+
+def having_percent(field: Field, values: Sequence[Comparable]) -> Metric:
+    """Of all rows, those with a null too."""
+    return _value(field, _percent(_having(field, values), exp.Count(this=exp.Star())))
+
+
+def _having(field: Field, values: Sequence[Comparable]) -> exp.Expr:
+    literals = [field.type.literal(each) for each in sorted(set(values))]
+    return exp.CountIf(this=exp.In(this=column(field.name), expressions=literals))
+
+
+def _distinct(field: Field) -> exp.Expr:
+    return exp.Count(this=exp.Distinct(expressions=[column(field.name)]))
+
+
+def _percent(part: exp.Expr, of: exp.Expr) -> exp.Expr:
+    return exp.Div(this=exp.Mul(this=_HUNDRED.copy(), expression=part), expression=of, typed=False, safe=True)
+
+
+def _without_nan(field: Field, number: exp.Expr) -> exp.Expr:
+    if not field.type.has_nan:
+        return number
+    none = exp.EQ(this=exp.CountIf(this=exp.IsNan(this=column(field.name))), expression=exp.Literal.number(0))
+    return exp.Case(ifs=[exp.If(this=none, true=number)])
+
+
+def _value(field: Field, aggregate: exp.Expr, *, alone: bool = False, bound: str = "") -> Metric:
+    return value((field.name,), aggregate.sql(dialect="spark"), alone=alone, bound=bound)

@@ -1,0 +1,248 @@
+"""Which words of a column make which checks: a table of rules, so that the next check is a row.
+
+What is wrong with a row stands in metrics.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lakegate.audit.plan import Check, Drift, Metric, Operator, Scope, Severity, Unit
+from lakegate.contracts.arrays import fewer, more, repeating
+from lakegate.contracts.document import Item
+from lakegate.contracts.metrics import (
+    BOUNDS,
+    Bound,
+    Field,
+    duplicates,
+    fingerprint,
+    no_multiple,
+    not_among,
+    nulls,
+    outside,
+    scoped,
+)
+from lakegate.contracts.settings import SCOPE, scope, setting
+from lakegate.contracts.texts import DESCRIBING, FORMATS, longer, not_of_format, shorter, unlike
+from lakegate.contracts.types import Comparable
+from lakegate.contracts.words import meant
+
+Checked = tuple[Check, Metric]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A word of a column whose failing rows must be none. `metric` gives None, and a fault, where it can't be made."""
+
+    word: str
+    says: str  # of {column} and {value}
+    metric: Callable[[Field, Item], Metric | None]
+
+
+def _bound(bound: Bound) -> Callable[[Field, Item], Metric | None]:
+    def metric(field: Field, item: Item) -> Metric | None:
+        limit = value_of(field, item)
+        return None if limit is None else outside(field, bound, limit)
+
+    return metric
+
+
+def _enum(field: Field, item: Item) -> Metric | None:
+    values = [value_of(field, each) for entry in entries(item) if (each := entry.get("value"))]
+    return None if None in values or not values else not_among(field, values)
+
+
+def _multiple(field: Field, item: Item) -> Metric | None:
+    return None if (of := value_of(field, item)) is None else no_multiple(field, of)
+
+
+def pattern(field: Field, item: Item) -> Metric | None:
+    """Rows that a pattern is nowhere in; None, and a fault, where it can't be had."""
+    try:
+        return unlike(field, str(item.value))
+    except ValueError as error:
+        item.fault(f"the pattern {item.value!r}: {error}")
+        return None
+
+
+def _format(field: Field, item: Item) -> Metric | None:
+    """Of texts; the format of a number is its width."""
+    if field.type.kind != "string" or item.value in DESCRIBING:
+        return None
+    if item.value not in FORMATS:
+        item.fault(f"{item.value!r} is no format here{meant(item.value, FORMATS)}; there are {', '.join(FORMATS)}")
+        return None
+    return not_of_format(field, item.value)
+
+
+def _unique_items(field: Field, item: Item) -> Metric | None:
+    if "map<" in field.type.name:
+        item.fault("maps cannot be compared: an array with maps in it has no uniqueItems")
+        return None
+    return repeating(field)
+
+
+def entries(item: Item) -> list[Item]:
+    """The readable members of a list."""
+    return [
+        Item(document=item.document, path=(*item.path, at), value=value)
+        for at, value in enumerate(item.value)
+        if (*item.path, at) not in item.document.closed
+    ]
+
+
+COLUMN_RULES = (
+    Rule(word="required", says="{column} required", metric=lambda field, _: nulls(field)),
+    Rule(word="enum", says="{column} one of {value}", metric=_enum),
+)
+OPTION_RULES = (
+    *(
+        Rule(word=word, says=f"{{column}} {bound.sign} {{value}}", metric=_bound(bound))
+        for word, bound in BOUNDS.items()
+    ),
+    Rule(word="multipleOf", says="{column} a multiple of {value}", metric=_multiple),
+    Rule(
+        word="minLength", says="{column} of {value} characters or more", metric=lambda f, item: shorter(f, item.value)
+    ),
+    Rule(
+        word="maxLength", says="{column} of {value} characters or fewer", metric=lambda f, item: longer(f, item.value)
+    ),
+    Rule(word="pattern", says="{column} like {value}", metric=pattern),
+    Rule(word="format", says="{column} of the format {value}", metric=_format),
+    Rule(word="minItems", says="{column} of {value} items or more", metric=lambda f, item: fewer(f, item.value)),
+    Rule(word="maxItems", says="{column} of {value} items or fewer", metric=lambda f, item: more(f, item.value)),
+    Rule(word="uniqueItems", says="{column} without an item twice", metric=_unique_items),
+)
+
+
+def column_checks(field: Field, column: Item, severity: Severity = Severity.ERROR) -> list[Checked]:
+    """The checks of a column's own words and of its bounds."""
+    options = column.get("logicalTypeOptions")
+    made = [_zero(rule, field, column, severity) for rule in (*COLUMN_RULES, _unique(column))]
+    if options is not None and not _empty_range(field, options) and not _empty_sizes(options):
+        made += [_zero(rule, field, options, severity) for rule in OPTION_RULES]
+    return [each for each in made if each]
+
+
+def _unique(column: Item) -> Rule:
+    within = scope(column)
+    if (said := setting(column, SCOPE)) and column.plain("unique") is not True:
+        said.fault(f"{SCOPE} without unique: true")
+    says = "{column} unique" + _in_table(within)
+    return Rule(word="unique", says=says, metric=lambda field, _: scoped(duplicates((field,)), within))
+
+
+def _in_table(within: Scope) -> str:
+    return " in the table" if within is Scope.TABLE else ""
+
+
+def key_checks(key: Sequence[tuple[Field, int, Severity]], table: Item) -> list[Checked]:
+    """A primary key, each column with its line and severity: unique together, and no nulls.
+
+    The key is as severe as the severest of its columns.
+    """
+    within = scope(table)
+    if (said := setting(table, SCOPE)) and not key:
+        said.fault(f"{SCOPE} without a primary key: it goes to each check that it is meant for")
+    if not key:
+        return []
+    names = ", ".join(field.label for field, _, _ in key)
+    made = scoped(duplicates([field for field, _, _ in key]), within)
+    line, severity = min(line for _, line, _ in key), severest(said for _, _, said in key)
+    unique = checked(f"primary key {names} unique{_in_table(within)}", made, line, severity=severity)
+    return [
+        unique,
+        *(
+            checked(f"{field.label} required (primary key)", nulls(field), line, severity=severity)
+            for field, line, severity in key
+        ),
+    ]
+
+
+def severest(severities: Iterable[Severity]) -> Severity:
+    found = set(severities)
+    return next(severity for severity in Severity if severity in found)
+
+
+def without_repeats(checks: Sequence[Checked]) -> tuple[list[Check], list[Metric]]:
+    """The checks in their order, those that say the same once, and each metric once."""
+    first = {check.id: check for check, _ in reversed(checks)}
+    metrics = {metric.id: metric for _, metric in checks}
+    return [check for check, _ in checks if first[check.id] is check], list(metrics.values())
+
+
+def value_of(field: Field, item: Item) -> Comparable | None:
+    """A value of the column's type, or a fault."""
+    try:
+        return field.type.parse(item.value)
+    except ValueError as error:
+        item.fault(f"{item.value!r} {error} (the column {field.label!r} is {field.type.name})")
+        return None
+
+
+def _zero(rule: Rule, field: Field, owner: Item, severity: Severity) -> Checked | None:
+    item = owner.get(rule.word)
+    if item is None or item.value is False:
+        return None
+    if (metric := rule.metric(field, item)) is None:
+        return None
+    says = rule.says.format(column=field.label, value=_shown(item.value))
+    return checked(says, metric, item.line, severity=severity)
+
+
+def _empty_range(field: Field, options: Item) -> bool:
+    """Whether the bounds leave no value at all: a fault where the upper one stands."""
+    found = {
+        word: (item, value)
+        for word in BOUNDS
+        if (item := options.get(word)) and (value := _quiet(field, item)) is not None
+    }
+    for low, (_, bottom) in ((word, it) for word, it in found.items() if BOUNDS[word].lower):
+        for high, (item, top) in ((word, it) for word, it in found.items() if not BOUNDS[word].lower):
+            if bottom > top or (bottom == top and (BOUNDS[low].exclusive or BOUNDS[high].exclusive)):
+                item.fault(f"no value is left: {low} is {bottom} and {high} is {top}")
+                return True
+    return False
+
+
+def _empty_sizes(options: Item) -> bool:
+    """Whether a text or an array can't be both so long and so short."""
+    for low, high, what in (("minLength", "maxLength", "text"), ("minItems", "maxItems", "array")):
+        shortest, longest = options.get(low), options.get(high)
+        if shortest and longest and shortest.value > longest.value:
+            longest.fault(f"no {what} is left: {low} is {shortest.value} and {high} is {longest.value}")
+            return True
+    return False
+
+
+def _quiet(field: Field, item: Item) -> Comparable | None:
+    try:
+        return field.type.parse(item.value)
+    except ValueError:
+        return None  # told where the check is made
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(entry.get("value")) for entry in value if isinstance(entry, dict))
+    return str(value)
+
+
+def checked(
+    name: str,
+    metric: Metric,
+    line: int,
+    *,
+    operator: Operator = Operator.MUST_BE,
+    threshold: tuple[float, ...] = (0,),
+    unit: Unit = Unit.ROWS,
+    severity: Severity = Severity.ERROR,
+    drift: Drift | None = None,
+) -> Checked:
+    """A check and its metric; both ids follow from what they are."""
+    made = Check(
+        id="", name=name, metric=metric.id, operator=operator, threshold=threshold, unit=unit, severity=severity,
+        columns=metric.columns, line=line, drift=drift,
+    )  # fmt: skip
+    identity = (metric.id, operator, threshold, unit, severity, *([drift] if drift else []))
+    return replace(made, id=f"{metric.kind.value}-{fingerprint(identity)}"), metric

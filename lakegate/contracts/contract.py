@@ -1,0 +1,54 @@
+"""A contract: which table, which landing keys, which plan.
+
+How ODCS is read is its neighbours' matter, and they are imported at the first load.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lakegate.audit.plan import Plan
+from lakegate.audit.quarantine import quarantine_of
+from lakegate.errors import ContractFaults
+from lakegate.landing.routes import Route
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contract:
+    """One table's data contract, compiled."""
+
+    id: str
+    version: str
+    route: Route
+    plan: Plan
+
+    @property
+    def table(self) -> str:
+        return self.plan.table
+
+
+def load(text: bytes | str, source: str) -> Contract:
+    """The contract that `text` says, or ContractFaults with every fault in it, by line."""
+    # YAML, JSON schema and SQL take half a second to import, which a function that loads no contract should not pay.
+    from lakegate.contracts.reading import read  # noqa: PLC0415
+
+    contract, faults = read(text)
+    if contract is None or faults:
+        raise ContractFaults(source, faults)
+    return contract
+
+
+def overlaps(contracts: Sequence[Contract]) -> list[str]:
+    """What is wrong with having these contracts at once: two for one table, or a key that two routes would match."""
+    pairs = [(one, other) for at, one in enumerate(contracts) for other in contracts[at + 1 :]]
+    return [message for one, other in pairs if (message := _clash(one, other))]
+
+
+def _clash(one: Contract, other: Contract) -> str:
+    if one.table == other.table:
+        return f"two contracts for the table {one.table}: {one.id} and {other.id}"
+    if one.route.overlaps(other.route):
+        return f"the route {one.route.pattern} of {one.table} overlaps {other.route.pattern} of {other.table}"
+    aside = quarantine_of(one.table)
+    if one.plan.budget and other.plan.budget and aside == quarantine_of(other.table):
+        return f"{one.table} and {other.table} would put rows aside in the same table, {aside}: rename one of them"
+    return ""

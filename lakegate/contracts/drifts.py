@@ -1,0 +1,88 @@
+"""Drift: a number of the file against the files that were published before it. Which numbers, and how far back."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from lakegate.audit.plan import Comparison, Drift, Metric
+from lakegate.contracts import aggregates
+from lakegate.contracts.document import Item
+from lakegate.contracts.metrics import Field, nulls, rows
+from lakegate.contracts.rules import numeric
+from lakegate.contracts.words import Answer, Word, check, meant
+
+FILES, AT_LEAST, MOST = 30, 5, 1_000
+_FEWEST = 2  # a deviation needs as many
+_WORDS = ("of", "files", "atLeast", "as")
+OF_COLUMN: Mapping[str, Callable[[Field], Metric]] = {
+    "mean": aggregates.mean,
+    "median": aggregates.median,
+    "standardDeviation": aggregates.standard_deviation,
+    "sum": aggregates.total,
+    "minimum": aggregates.least,
+    "maximum": aggregates.greatest,
+    "distinctValues": aggregates.distinct,
+    "nullValues": nulls,
+}
+_OF_ANY = ("distinctValues", "nullValues")
+
+
+def of_column(fields: Sequence[Field], value: Item) -> Metric | None:
+    """A statistic of the column, the mean if nothing is said."""
+    (field,), name = fields, _of(value, "mean", OF_COLUMN)
+    if name is None:
+        return None
+    return OF_COLUMN[name](field) if name in _OF_ANY or numeric(field, value, name) else None
+
+
+def of_table(_fields: Sequence[Field], value: Item) -> Metric | None:
+    """The file's rows, which is all that there is of a table."""
+    return rows() if _of(value, "rowCount", ("rowCount",)) else None
+
+
+def drift(value: Item) -> Drift | None:
+    """What the number is compared with; None, and a fault, where that makes no sense."""
+    if not isinstance(value.value, dict):
+        value.fault("drift takes a mapping, such as {of: rowCount, files: 30, as: rate}")
+        return None
+    check(value, {word: Word(answer=Answer.ENFORCED) for word in _WORDS}, where="a drift")
+    files = _whole(value, "files", FILES)
+    least = _whole(value, "atLeast", min(AT_LEAST, files or AT_LEAST))
+    comparison = _comparison(value)
+    if files is None or least is None or comparison is None:
+        return None
+    if least > files:
+        value.fault(f"atLeast is {least}, and only {files} files are looked at")
+        return None
+    return Drift(comparison=comparison, files=files, at_least=least)
+
+
+def spoken(value: Item, columns: Sequence[str]) -> str:
+    """What a person calls it: `mean of amount against the last 30 files`."""
+    of = value.plain("of") or ("mean" if columns else "rowCount")
+    return f"{of}{' of ' if columns else ''}{', '.join(columns)} against the last {value.plain('files', FILES)} files"
+
+
+def _of(value: Item, otherwise: str, known: Mapping[str, object] | Sequence[str]) -> str | None:
+    if not isinstance(value.value, dict):
+        return None
+    name = value.plain("of", otherwise)
+    if name not in known:
+        (value.get("of") or value).fault(f"no drift of {name!r} here{meant(str(name), known)}: {', '.join(known)}")
+        return None
+    return str(name)
+
+
+def _whole(value: Item, word: str, otherwise: int) -> int | None:
+    number = value.plain(word, otherwise)
+    if isinstance(number, bool) or not isinstance(number, int) or not _FEWEST <= number <= MOST:
+        (value.get(word) or value).fault(f"{word} is {number!r}: files are counted from {_FEWEST} to {MOST:,}")
+        return None
+    return number
+
+
+def _comparison(value: Item) -> Comparison | None:
+    name = value.plain("as", Comparison.RATE)
+    if name not in list(Comparison):
+        known = ", ".join(Comparison)
+        (value.get("as") or value).fault(f"{name!r} is no comparison{meant(str(name), list(Comparison))}: {known}")
+        return None
+    return Comparison(name)

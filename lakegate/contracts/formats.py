@@ -1,0 +1,211 @@
+"""How a contract says that files are written: the landing server's words as a file format. It reads no file.
+
+What the readers could not hold to is refused here, by line: they would take it for something else.
+"""
+
+import codecs
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
+from lakegate.contracts import words
+from lakegate.contracts.checks import Checked, checked
+from lakegate.contracts.document import Item
+from lakegate.contracts.metrics import Field, unparsed
+
+_CSV, _TEXT = (FileKind.CSV,), (FileKind.CSV, FileKind.JSON)
+_ENCODINGS = {
+    "utf-8": "UTF-8",
+    "ascii": "US-ASCII",
+    "iso8859-1": "ISO-8859-1",
+    "iso8859-15": "ISO-8859-15",
+    "cp1252": "windows-1252",
+}
+_PIECE = re.compile(
+    r"yyyy|yy|M{1,3}|d{1,2}|H{1,2}|h{1,2}|m{1,2}|s{1,2}|S{1,6}|a|X{1,3}|x{1,3}|'[^']*'|[^A-Za-z'\[\]{}#]"
+)
+_LAST_SIGN = "\uffff"
+_CLOCK = set("HhmsSaXx")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """How the files are written as far as the server says it; columns may spell their dates in other ways."""
+
+    form: FileFormat
+    date: str = ""
+    timestamp: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A word of the server: for which formats, and how its value is read; ValueError says why not."""
+
+    kinds: Sequence[FileKind]
+    read: Callable[[Any, FileKind], dict[str, Any]]
+
+
+def _truth(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
+    def read(value: Any, _: FileKind) -> dict[str, Any]:
+        if not isinstance(value, bool):
+            raise ValueError("is neither true nor false")  # noqa: TRY004 - one error for "not of this kind"
+        return {field: value}
+
+    return read
+
+
+def _letter(value: Any) -> str:
+    if not isinstance(value, str) or len(value) != 1 or value.isalnum() or value in "\r\n" or value > _LAST_SIGN:
+        raise ValueError("is not one sign, such as ';' or \"\\t\"")
+    return value
+
+
+def _delimiter(value: Any, kind: FileKind) -> dict[str, Any]:
+    if kind is FileKind.CSV:
+        return {"delimiter": _letter(value)}
+    if value != "new_line":
+        raise ValueError("is not supported: json files have an object a line, which is 'new_line'")
+    return {}
+
+
+def _quote(value: Any, _: FileKind) -> dict[str, Any]:
+    return {"quote": value if value == "" else _letter(value)}
+
+
+def _nulls(value: Any, _: FileKind) -> dict[str, Any]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError('is not a list of texts, such as ["", "NA"]')
+    return {"nulls": tuple(dict.fromkeys(value))}
+
+
+def _encoding(value: Any, _: FileKind) -> dict[str, Any]:
+    try:
+        return {"encoding": _ENCODINGS[codecs.lookup(str(value)).name]}
+    except LookupError:
+        raise ValueError(f"is not supported: {', '.join(_ENCODINGS.values())} are") from None
+
+
+def _compression(value: Any, _: FileKind) -> dict[str, Any]:
+    if value not in SUFFIXES:
+        raise ValueError(f"is not supported: {', '.join(SUFFIXES)} are")
+    return {"compression": value}
+
+
+def _pattern(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
+    return lambda value, _: {field: pattern(value, field)}
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "delimiter": Setting(kinds=_TEXT, read=_delimiter),
+    "encoding": Setting(kinds=_TEXT, read=_encoding),
+    "header": Setting(kinds=_CSV, read=_truth("header")),
+    "quote": Setting(kinds=_CSV, read=_quote),
+    "escape": Setting(kinds=_CSV, read=lambda value, _: {"escape": _letter(value)}),
+    "nullValues": Setting(kinds=_CSV, read=_nulls),
+    "multiLine": Setting(kinds=_CSV, read=_truth("multiline")),
+    "compression": Setting(kinds=_TEXT, read=_compression),
+    "dateFormat": Setting(kinds=_TEXT, read=_pattern("date")),
+    "timestampFormat": Setting(kinds=_TEXT, read=_pattern("timestamp")),
+}
+
+
+def pattern(value: Any, kind: str) -> str:
+    """A spelling of dates or timestamps in the letters of Java's DateTimeFormatter, or ValueError."""
+    pieces = _PIECE.findall(str(value))
+    letters = [piece[0] for piece in pieces if piece[0].isalpha()]
+    if "".join(pieces) != value or len(letters) != len(set(letters)):
+        raise ValueError("is not a spelling such as dd/MM/yyyy, or yyyy-MM-dd'T'HH:mm:ss.SSSXXX")
+    if re.search("(?<![.,S])S", value):
+        raise ValueError("spells fractions of a second, which stand after a point or a comma")
+    if not {"y", "M", "d"} <= set(letters):
+        raise ValueError("does not spell a year, a month and a day")
+    if kind == "date" and _CLOCK & set(letters):
+        raise ValueError("spells more than a date")
+    if kind != "date" and "H" not in letters and not {"h", "a"} <= set(letters):
+        raise ValueError("does not spell the time of day: HH, or hh and a")
+    return str(value)
+
+
+def written(server: Item) -> Written | None:
+    """How the landing server says that its files are written; None, and faults, where it can't be told."""
+    said = server.get("format")
+    if said is None:
+        if not server.has("format"):
+            server.fault(f"'format' is missing: {', '.join(FileKind)}")
+        return None
+    if said.value not in list(FileKind):
+        known = f"{', '.join(FileKind)}{words.meant(str(said.value), FileKind)}"
+        said.fault(f"the landing server's format is {said.value!r}, and it can be {known}")
+        return None
+    kind, chosen = FileKind(said.value), dict[str, Any]()
+    for name, item in _said(server):
+        chosen |= _value(name, item, kind)
+    spelled = {name: chosen.pop(name) for name in ("date", "timestamp") if name in chosen}
+    if "quote" in chosen and "escape" not in chosen:
+        chosen["escape"] = chosen["quote"]  # a quote within quotes is doubled
+    form = FileFormat(kind=kind, **chosen)
+    _check_signs(server, form)
+    return Written(form=form, line=said.line, **spelled)
+
+
+def _said(server: Item) -> list[tuple[str, Item]]:
+    """The words that say how files are written: the standard's, then ours."""
+    found = [(name, item) for name in ("delimiter", "encoding") if (item := server.get(name))]
+    for each in server.each("customProperties"):
+        name, value = each.plain("property"), each.get("value")
+        if each.plain("vendor") == words.OURS and name in SETTINGS and value:
+            if name in dict(found):
+                each.fault(f"{name} is there twice")
+            found.append((name, value))
+    return found
+
+
+def _value(name: str, item: Item, kind: FileKind) -> dict[str, Any]:
+    setting = SETTINGS[name]
+    if kind not in setting.kinds:
+        item.fault(f"{name!r} is for {' and '.join(setting.kinds)} files, and these are {kind}")
+        return {}
+    try:
+        return setting.read(item.value, kind)
+    except ValueError as error:
+        item.fault(f"{name} {item.value!r} {error}")
+        return {}
+
+
+def _check_signs(server: Item, form: FileFormat) -> None:
+    if form.delimiter in (form.quote, form.escape):
+        server.fault(f"the delimiter {form.delimiter!r} cannot be the quote or the escape, too")
+
+
+def spelled(files: Written, columns: Sequence[tuple[Field, Item]]) -> FileFormat:
+    """The format with how each column is spelled in text; a fault at each column that text cannot hold."""
+    patterns = {}
+    for field, item in columns if files.form.kind.is_text else ():
+        if field.type.kind in ("date", "instant", "clock"):
+            patterns[field.name] = _column_pattern(files, field, item)
+        elif field.type.name == "binary":
+            item.fault(f"a column of type {field.type.name} cannot be read from {files.form.kind} files")
+    return replace(files.form, patterns={name: said for name, said in patterns.items() if said})
+
+
+def _column_pattern(files: Written, field: Field, item: Item) -> str:
+    kind = "date" if field.type.kind == "date" else "timestamp"
+    options = item.get("logicalTypeOptions")
+    own = options.get("format") if options else None
+    said = files.date if kind == "date" else files.timestamp
+    try:
+        said = pattern(own.value, kind) if own else said
+    except ValueError as error:
+        (own or item).fault(f"format {own.value if own else ''!r} {error}")
+        return ""
+    if field.type.kind == "clock" and re.search("[Xx]", said):
+        (own or item).fault(f"{said!r} has an offset, and the column {field.label!r} has no timezone")
+    return said
+
+
+def parse_checks(files: Written) -> list[Checked]:
+    """Text has the check that every row parses: one that does not cannot become a row."""
+    return [checked("rows that do not parse", unparsed(), files.line)] if files.form.kind.is_text else []

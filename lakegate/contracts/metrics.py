@@ -1,0 +1,286 @@
+"""Metrics: the SQL predicates that say what is wrong with a row. Which word asks for which, it does not know.
+
+Every predicate is built as a syntax tree, never by pasting text: a column may be named anything. It is true for a
+failing row and never null: a null is the business of `required`, and NaN is outside every range.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from hashlib import sha256
+
+from sqlglot import exp
+
+from lakegate.audit.plan import NOW, Metric, MetricKind, Proof, Reference, Scope
+from lakegate.audit.wire import to_plain
+from lakegate.contracts.types import Comparable, Type, iso
+
+
+class Into(StrEnum):
+    """A step into a nested column."""
+
+    FIELD = "field"  # of a struct, by its name
+    ITEMS = "items"  # any item of an array
+    KEYS = "keys"  # any key of a map
+    VALUES = "values"  # any value of a map
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One step into a nested column."""
+
+    into: Into
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A column as checks see it, or a part of one that `steps` lead to. `label` is the name by which the contract
+    speaks of it (`address.zip`, `tags[]`), `name` the column's.
+    """
+
+    label: str
+    name: str
+    type: Type
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def own_name(self) -> str:
+        """Its name among its like: of a part of an object, the property's."""
+        return self.steps[-1].name if self.steps else self.name
+
+    @property
+    def value(self) -> exp.Expr:
+        """Its value in a row, or, in an array or a map, the one that `anywhere` gives a name to."""
+        return self._reached()[0]
+
+    @property
+    def inside(self) -> exp.Expr | None:
+        """What it is a field of, if it is one."""
+        *before, last = self.steps or (None,)
+        if last is None or last.into is not Into.FIELD:
+            return None
+        return replace(self, steps=tuple(before)).value
+
+    def anywhere(self, wrong: exp.Expr) -> exp.Expr:
+        """Whether something is wrong in a row, by what is wrong with one value: in an array or a map, with any."""
+        for depth, values in reversed(list(enumerate(self._reached()[1]))):
+            any_value = exp.Lambda(this=wrong, expressions=[_each(depth).this])
+            wrong = exp.Anonymous(this="EXISTS", expressions=[values, any_value])
+        return wrong
+
+    def _reached(self) -> tuple[exp.Expr, list[exp.Expr]]:
+        """The value, and the arrays on the way to it, outermost first."""
+        here: exp.Expr = column(self.name)
+        arrays: list[exp.Expr] = []
+        for step in self.steps:
+            if step.into is Into.FIELD:  # not a dot, which may mean a table's column
+                here = exp.Bracket(this=here, expressions=[exp.Literal.string(step.name)])
+                continue
+            function = {Into.KEYS: "MAP_KEYS", Into.VALUES: "MAP_VALUES"}.get(step.into)
+            arrays.append(exp.Anonymous(this=function, expressions=[here]) if function else here)
+            here = _each(len(arrays) - 1)
+        return here, arrays
+
+
+def _each(depth: int) -> exp.Column:
+    """The name of an item of an array within so many others; no column may have such a name."""
+    return column(f"_lakegate_{depth}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """One of ODCS's four bounds: how a row fails it, and what of the column's range proves that none does."""
+
+    sign: str
+    fails: type[exp.Binary]
+    lower: bool
+    exclusive: bool
+
+
+_ZERO, _ONE, _NEAR = exp.Literal.number(0), exp.Literal.number(1), exp.Literal.number("1E-15")
+
+BOUNDS = {
+    "minimum": Bound(sign="≥", fails=exp.LT, lower=True, exclusive=False),
+    "exclusiveMinimum": Bound(sign=">", fails=exp.LTE, lower=True, exclusive=True),
+    "maximum": Bound(sign="≤", fails=exp.GT, lower=False, exclusive=False),
+    "exclusiveMaximum": Bound(sign="<", fails=exp.GTE, lower=False, exclusive=True),
+}
+
+
+def rows() -> Metric:
+    return _identified(kind=MetricKind.ROWS)
+
+
+def unparsed() -> Metric:
+    return _identified(kind=MetricKind.UNPARSED)
+
+
+def nulls(field: Field) -> Metric:
+    """How many rows have a null, where there could be a value: a field of an object that isn't there is none."""
+    if not field.steps:
+        return _identified(kind=MetricKind.NULLS, columns=(field.name,))
+    null: exp.Expr = exp.Is(this=field.value, expression=exp.null())
+    if (inside := field.inside) is not None:
+        null = exp.And(this=exp.Not(this=exp.Is(this=inside, expression=exp.null())), expression=null)
+    return failing(field, null)
+
+
+def duplicates(fields: Iterable[Field]) -> Metric:
+    return _identified(kind=MetricKind.DUPLICATES, columns=tuple(field.name for field in fields))
+
+
+def scoped(metric: Metric, scope: Scope) -> Metric:
+    """The same metric of the batch alone, or of the whole table."""
+    return _named(replace(metric, scope=scope))
+
+
+def orphans(fields: Iterable[Field], target: Reference) -> Metric:
+    """How many rows have a key that the target has not."""
+    columns = tuple(field.name for field in fields)
+    return _identified(kind=MetricKind.ORPHANS, columns=columns, scope=Scope.TABLE, refers_to=target)
+
+
+def outside(field: Field, bound: Bound, limit: Comparable) -> Metric:
+    """How many rows are beyond the limit."""
+    beyond: exp.Expr = bound.fails(this=field.value, expression=field.type.literal(limit))
+    if field.type.has_nan:
+        beyond = exp.Or(this=exp.IsNan(this=field.value), expression=beyond)
+    proof = Proof(
+        column=field.name,
+        minimum=iso(limit) if bound.lower else None,
+        maximum=None if bound.lower else iso(limit),
+        exclusive_minimum=bound.lower and bound.exclusive,
+        exclusive_maximum=not bound.lower and bound.exclusive,
+    )
+    return failing(field, beyond, proof)
+
+
+def not_among(field: Field, values: Iterable[Comparable]) -> Metric:
+    """How many rows hold none of the values."""
+    known = sorted(set(values))
+    literals = [field.type.literal(value) for value in known]
+    proof = Proof(column=field.name, values=tuple(iso(value) for value in known))
+    return failing(field, exp.Not(this=exp.In(this=field.value, expressions=literals)), proof)
+
+
+def among(field: Field, values: Iterable[Comparable | None]) -> Metric:
+    """How many rows hold one of the values, null among them if it is."""
+    values = set(values)
+    known: list[Comparable] = sorted(value for value in values if value is not None)
+    literals = [field.type.literal(value) for value in known]
+    held: exp.Expr = exp.In(this=field.value, expressions=literals) if literals else exp.false()
+    if None in values:
+        held = exp.Or(this=exp.Is(this=field.value, expression=exp.null()), expression=held)
+    proof = Proof(column=field.name, without=tuple(iso(value) for value in known), nulls=None not in values)
+    return failing(field, held, proof)
+
+
+def either(metrics: Sequence[Metric]) -> Metric:
+    """How many rows fail one or the other of predicates on the same column. One alone is itself."""
+    if len(metrics) == 1:
+        return metrics[0]
+    wrong = exp.or_(*(metric.sql for metric in metrics), dialect="spark").sql(dialect="spark")
+    return _identified(kind=MetricKind.FAILING, columns=metrics[0].columns, sql=wrong)
+
+
+def no_multiple(field: Field, of: Comparable) -> Metric:
+    """How many rows hold a number that is no multiple. Of floating-point ones, none that is near one to 15 digits."""
+    number = field.value
+    if not field.type.has_nan:
+        return failing(field, exp.NEQ(this=exp.Mod(this=number, expression=field.type.literal(of)), expression=_ZERO))
+    times = exp.Div(this=number, expression=field.type.literal(of), typed=False, safe=True)
+    off = exp.Abs(this=exp.Paren(this=exp.Sub(this=times, expression=exp.Round(this=times.copy()))))
+    allowed = exp.Mul(this=_NEAR, expression=exp.Greatest(this=exp.Abs(this=times.copy()), expressions=[_ONE]))
+    none = exp.Not(this=exp.Paren(this=exp.LTE(this=off, expression=allowed)))
+    return failing(field, exp.Or(this=exp.IsNan(this=field.value), expression=none))
+
+
+def in_future(field: Field) -> Metric:
+    """How many rows are later than the moment of the audit; a date is, if it begins later, and all of it in UTC."""
+    now: exp.Expr = exp.CurrentTimestamp()
+    if field.type.kind != "instant":
+        now = exp.Cast(this=now, to=exp.DataType.build(field.type.name, dialect="spark"))
+    later = exp.GT(this=field.value, expression=now)
+    return failing(field, later, Proof(column=field.name, maximum=NOW))
+
+
+def age(field: Field, seconds: int) -> Metric:
+    """How old the newest value is when it is measured, in units of so many seconds. Dates begin at midnight, in UTC."""
+    newest = exp.Cast(this=exp.Max(this=field.value), to=exp.DataType.build("timestamp", dialect="spark"))
+    since = exp.Sub(this=_microseconds(exp.CurrentTimestamp()), expression=_microseconds(newest))
+    unit = exp.Literal.number(seconds * 1_000_000)
+    return _value(field, exp.Div(this=exp.Paren(this=since), expression=unit, typed=False, safe=True))
+
+
+def _microseconds(moment: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="unix_micros", expressions=[moment])
+
+
+def breaking(rule: exp.Expr, columns: tuple[str, ...]) -> Metric:
+    """How many rows the rule is false for; as in SQL's own CHECK, a rule that is null holds."""
+    broken = exp.Coalesce(this=exp.Not(this=exp.Paren(this=rule)), expressions=[exp.false()])
+    return _identified(kind=MetricKind.FAILING, columns=columns, sql=broken.sql(dialect="spark"))
+
+
+def all_null(fields: Iterable[Field]) -> Metric:
+    """How many rows are null in all of the columns."""
+    named = [field.name for field in fields]
+    empty = exp.and_(*(exp.Is(this=column(name), expression=exp.Null()) for name in named))
+    return _identified(kind=MetricKind.FAILING, columns=tuple(named), sql=empty.sql(dialect="spark"))
+
+
+def value(columns: tuple[str, ...], aggregate: str, *, alone: bool = False, bound: str = "") -> Metric:
+    """The number that an aggregate in Spark's SQL gives."""
+    metric = Metric(id="", kind=MetricKind.VALUE, columns=columns, sql=aggregate, alone=alone, bound=bound)
+    return replace(metric, id=f"{metric.kind.value}-{fingerprint(metric)}")
+
+
+def queried(columns: tuple[str, ...], query: str) -> Metric:
+    """The number that a query over each file version's rows gives."""
+    return _identified(kind=MetricKind.QUERY, columns=columns, sql=query)
+
+
+def column(name: str) -> exp.Column:
+    return exp.Column(this=exp.Identifier(this=name, quoted=True))
+
+
+def transform(name: str, of: str, width: int | None = None) -> str:
+    """A partition transform in Spark SQL: `months(`time_hour`)`."""
+    if name == "identity":
+        return column(of).sql(dialect="spark")
+    widths = [] if width is None else [exp.Literal.number(width)]
+    return exp.Anonymous(this=name, expressions=[*widths, column(of)]).sql(dialect="spark", normalize_functions=False)
+
+
+def failing(field: Field, wrong: exp.Expr, proof: Proof | None = None) -> Metric:
+    certain = exp.Coalesce(this=field.anywhere(wrong), expressions=[exp.false()])
+    proof = None if field.steps else proof  # statistics are of columns, and of no part of an array
+    return _identified(kind=MetricKind.FAILING, columns=(field.name,), sql=certain.sql(dialect="spark"), proof=proof)
+
+
+def _value(field: Field, aggregate: exp.Expr) -> Metric:
+    return _identified(kind=MetricKind.VALUE, columns=(field.name,), sql=aggregate.sql(dialect="spark"))
+
+
+def _identified(
+    *,
+    kind: MetricKind,
+    columns: tuple[str, ...] = (),
+    sql: str = "",
+    proof: Proof | None = None,
+    scope: Scope = Scope.BATCH,
+    refers_to: Reference | None = None,
+) -> Metric:
+    """The metric under the id that follows from it."""
+    return _named(Metric(id="", kind=kind, columns=columns, sql=sql, proof=proof, scope=scope, refers_to=refers_to))
+
+
+def _named(metric: Metric) -> Metric:
+    return replace(metric, id=f"{metric.kind.value}-{fingerprint(replace(metric, id=''))}")
+
+
+def fingerprint(value: object, length: int = 12) -> str:
+    text = json.dumps(to_plain(value), sort_keys=True, ensure_ascii=True)
+    return sha256(text.encode()).hexdigest()[:length]

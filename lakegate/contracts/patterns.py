@@ -1,0 +1,214 @@
+r"""Regular expressions of contracts, written anew so that every engine here reads them alike, or refused.
+
+ODCS's patterns are ECMA-262's. Java's, Python's and RE2's engines differ from that and from each other (`$` before a
+last line break, what `\s` and `.` take in, look-around), so a pattern is taken apart and put together from what all of
+them agree on.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+# Python's own reader of patterns, which it has no public name for.
+op: Any = import_module("re._constants")
+parser: Any = import_module("re._parser")
+
+LONGEST = 1_000  # repetitions; RE2 takes no more
+MANY = 100  # repetitions that count as without an end
+# By how many repetitions without an end an engine may try against each other, the characters of a text that it is
+# shown: so many that no single text takes longer than about a second.
+LONGEST_TEXTS = {2: 10_000, 3: 1_000, 4: 250}
+LONGEST_GROUPS = 1_000  # characters, where a group is repeated: at a few thousand Java's stack overflows
+_NODE = 2
+_ASCII = 128
+_LINE_BREAKS = "\n\r\u2028\u2029"
+_SPACES = "\t\n\x0b\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_CLASSES = {
+    op.CATEGORY_DIGIT: "0-9",
+    op.CATEGORY_WORD: "A-Za-z0-9_",
+    op.CATEGORY_SPACE: _SPACES,
+}
+_INVERTED = {
+    op.CATEGORY_NOT_DIGIT: op.CATEGORY_DIGIT,
+    op.CATEGORY_NOT_WORD: op.CATEGORY_WORD,
+    op.CATEGORY_NOT_SPACE: op.CATEGORY_SPACE,
+}
+_SPECIAL = frozenset(r"\^$.|?*+()[]{}-&~#")
+# What Python reads in a way of its own.
+_NOT_ECMA = re.compile(r"(?<!\\)(?:\\\\)*(\\[aNU0]|\{,|\(\?[^:])")
+_FLAGS = re.ASCII  # else `\d` of the parsed tree would be Unicode's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Portable:
+    """A pattern as engines agree on it.
+
+    Java's goes one call deeper each time it repeats a group, and tries `tries` repetitions without an end (the start
+    among them, if the pattern is not tied to that) against each other where nothing matches.
+    """
+
+    text: str
+    repeats_group: bool
+    tries: int
+
+    @property
+    def longest(self) -> int | None:
+        """How long a text may be to be shown to an engine; None where any may. ValueError where none may."""
+        if self.tries > max(LONGEST_TEXTS):
+            raise ValueError(
+                f"{self.tries} repetitions without an end can keep an engine busy for ever: say how many there may be, "
+                f"such as {{0,20}}, or tie it to the start with ^"
+            )
+        limits = [LONGEST_TEXTS.get(self.tries), LONGEST_GROUPS if self.repeats_group else None]
+        return min((limit for limit in limits if limit), default=None)
+
+
+def portable(pattern: str) -> Portable:
+    """The pattern as Java and RE2 both read it, and Python read the one it was made from: found anywhere in a text.
+
+    Raises ValueError, with what is wrong, where they would not agree.
+    """
+    if found := _NOT_ECMA.search(pattern):
+        raise ValueError(f"{found[1]} is not supported: engines do not agree on it")
+    try:
+        with warnings.catch_warnings():  # brackets in brackets, which are escaped when they are written anew
+            warnings.simplefilter("ignore", FutureWarning)
+            tree = parser.parse(pattern, _FLAGS)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"is no regular expression: {error}") from None
+    tied = len(tree) > 0 and tree[0] == (op.AT, op.AT_BEGINNING)
+    return Portable(text=_sequence(tree), repeats_group=_repeats_group(tree), tries=_endless(tree) + (0 if tied else 1))
+
+
+def _endless(tree: Any) -> int:
+    """How many repetitions without an end are in the tree."""
+    if not isinstance(tree, parser.SubPattern | list | tuple):
+        return 0
+    repeats = isinstance(tree, tuple) and len(tree) == _NODE and tree[0] in (op.MAX_REPEAT, op.MIN_REPEAT)
+    return int(repeats and tree[1][1] > MANY) + sum(_endless(member) for member in tree)
+
+
+def _repeats_group(tree: Any) -> bool:
+    """Whether anything but a single character may be repeated, anywhere in the tree."""
+    if isinstance(tree, parser.SubPattern | list | tuple):
+        kind, value = tree if isinstance(tree, tuple) and len(tree) == _NODE else (None, None)
+        if kind in (op.MAX_REPEAT, op.MIN_REPEAT) and not _is_one(value[2]) and value[1] > 1:
+            return True
+        return any(_repeats_group(member) for member in tree)
+    return False
+
+
+def _sequence(tree: Sequence[tuple[Any, Any]]) -> str:
+    return "".join(_written(kind, value) for kind, value in tree)
+
+
+def _written(kind: Any, value: Any) -> str:
+    if kind not in _WRITERS:
+        raise ValueError(f"{str(kind).lower().replace('_', ' ')} is not supported: engines do not agree on it")
+    return _WRITERS[kind](value)
+
+
+def _literal(code: int) -> str:
+    """A character as itself; those that a reader of SQL or of patterns could take for something else in brackets."""
+    letter = chr(code)
+    if letter == "\\":
+        return r"\\"
+    if letter == "^":
+        return r"\^"
+    return f"[{letter}]" if letter in _SPECIAL - set("[]-") else f"\\{letter}" if letter in _SPECIAL else letter
+
+
+def _in_class(code: int) -> str:
+    letter = chr(code)
+    return f"\\{letter}" if letter in r"\^[]-&~" else letter
+
+
+def _class(members: Sequence[tuple[Any, Any]]) -> str:
+    negated = bool(members) and members[0][0] is op.NEGATE
+    parts = [_member(kind, value) for kind, value in members[negated:]]
+    if len(parts) > 1 and not negated and all(map(_is_few, members)):
+        parts = [_in_class(code) for _, value in members for code in _codes(value)]
+    return f"[{'^' * negated}{''.join(parts)}]"
+
+
+def _is_few(member: tuple[Any, Any]) -> bool:
+    """Whether it is written out: Java looks single characters up in a table, and asks ranges one after the other. A
+    pattern of a UUID takes half the time.
+    """
+    kind, value = member
+    return kind in (op.LITERAL, op.RANGE) and max(_codes(value)) < _ASCII
+
+
+def _codes(value: Any) -> range:
+    low, high = value if isinstance(value, tuple) else (value, value)
+    return range(low, high + 1)
+
+
+def _member(kind: Any, value: Any) -> str:
+    if kind is op.LITERAL:
+        return _in_class(value)
+    if kind is op.RANGE:
+        return f"{_in_class(value[0])}-{_in_class(value[1])}"
+    if kind is op.CATEGORY and value in _CLASSES:
+        return _CLASSES[value]
+    raise ValueError("a class that holds everything but something, inside brackets, is not supported")
+
+
+def _category(value: Any) -> str:
+    return f"[{_CLASSES[value]}]" if value in _CLASSES else f"[^{_CLASSES[_INVERTED[value]]}]"
+
+
+def _lone_class(members: Sequence[tuple[Any, Any]]) -> str:
+    """A category alone comes as a class of its own."""
+    if len(members) == 1 and members[0][0] is op.CATEGORY:
+        return _category(members[0][1])
+    return _class(members)
+
+
+def _repeat(value: tuple[int, Any, Sequence[tuple[Any, Any]]], lazy: str = "") -> str:
+    low, high, body = value
+    unbounded = high is op.MAXREPEAT
+    if low > LONGEST or (not unbounded and high > LONGEST):
+        raise ValueError(f"more than {LONGEST:,} repetitions are not supported")
+    times = {(0, True): "*", (1, True): "+"}.get((low, unbounded))
+    if times is None:
+        exactly = f"{{{low}}}" if low == high else f"{{{low},{high}}}"
+        times = f"{{{low},}}" if unbounded else "?" if (low, high) == (0, 1) else exactly
+    repeated = _sequence(body)
+    is_whole = _is_one(body) or (len(body) == 1 and body[0][0] is op.SUBPATTERN)
+    return f"{repeated if is_whole else f'(?:{repeated})'}{times}{lazy}"
+
+
+def _is_one(body: Sequence[tuple[Any, Any]]) -> bool:
+    """Whether it stands for a single character."""
+    return len(body) == 1 and body[0][0] in (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
+
+
+def _group(value: tuple[int | None, int, int, Sequence[tuple[Any, Any]]]) -> str:
+    _, added, taken, body = value
+    if added or taken:
+        raise ValueError("flags inside a pattern are not supported")
+    return f"(?:{_sequence(body)})"
+
+
+def _at(where: Any) -> str:
+    known = {op.AT_BEGINNING: r"\A", op.AT_END: r"\z"}
+    if where not in known:
+        raise ValueError("a boundary of words is not supported: engines do not agree on it")
+    return known[where]
+
+
+_WRITERS: Mapping[Any, Callable[[Any], str]] = {
+    op.LITERAL: _literal,
+    op.NOT_LITERAL: lambda code: f"[^{_in_class(code)}]",
+    op.ANY: lambda _: f"[^{_LINE_BREAKS}]",
+    op.IN: _lone_class,
+    op.BRANCH: lambda value: f"(?:{'|'.join(_sequence(branch) for branch in value[1])})",
+    op.SUBPATTERN: _group,
+    op.MAX_REPEAT: _repeat,
+    op.MIN_REPEAT: lambda value: _repeat(value, "?"),
+    op.AT: _at,
+}

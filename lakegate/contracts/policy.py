@@ -1,0 +1,31 @@
+"""What a contract says of files whose columns are not its own: the table's settings as a policy. It judges no file."""
+
+from lakegate.audit.plan import SchemaPolicy, Stance
+from lakegate.contracts import words
+from lakegate.contracts.document import Item
+
+_STANCES = {
+    "newColumns": ("new_columns", (Stance.FREEZE, Stance.EVOLVE, Stance.DISCARD)),
+    "missingColumns": ("missing_columns", (Stance.FREEZE, Stance.ALLOW)),
+    "widenedTypes": ("widened_types", (Stance.FREEZE, Stance.EVOLVE)),
+    "narrowedTypes": ("narrowed_types", (Stance.ALLOW, Stance.FREEZE)),
+    "reorderedColumns": ("reordered_columns", (Stance.ALLOW, Stance.FREEZE)),
+}
+
+
+def policy_of(table: Item) -> SchemaPolicy:
+    """The table's policy; a stance that a setting does not take, or a setting twice, is a fault."""
+    chosen: dict[str, Stance] = {}
+    for setting in table.each("customProperties"):
+        name, value = setting.plain("property"), setting.get("value")
+        if setting.plain("vendor") != words.OURS or name not in _STANCES or value is None:
+            continue
+        field, stances = _STANCES[name]
+        if field in chosen:
+            setting.fault(f"{name} is there twice")
+        elif value.value not in list(stances):
+            known = " or ".join(stances)
+            value.fault(f"{name} is {value.value!r}, and it can be {known}{words.meant(str(value.value), stances)}")
+        else:
+            chosen[field] = Stance(value.value)
+    return SchemaPolicy(**chosen)

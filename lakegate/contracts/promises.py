@@ -1,0 +1,92 @@
+"""ODCS's `slaProperties`: what they promise of the data is checked file by file; what they promise of people is not."""
+
+from collections.abc import Mapping, Sequence
+
+from lakegate.audit.plan import Operator
+from lakegate.contracts import words
+from lakegate.contracts.checks import Checked, checked
+from lakegate.contracts.document import Item
+from lakegate.contracts.metrics import Field, age
+from lakegate.contracts.types import TEMPORAL
+
+SECONDS: Mapping[str, int] = {
+    spelled: seconds
+    for seconds, spellings in (
+        (1, ("s", "sec", "second", "seconds")),
+        (60, ("min", "minute", "minutes")),
+        (3_600, ("h", "hr", "hour", "hours")),
+        (86_400, ("d", "day", "days")),
+        (604_800, ("w", "wk", "week", "weeks")),
+    )
+    for spelled in spellings
+}
+_AGES = ("latency", "freshness")
+
+
+def promise_checks(root: Item, table: str, fields: Sequence[Field]) -> list[Checked]:
+    """The checks of the contract's promises on the table's columns."""
+    return [made for promise in root.each("slaProperties") if (made := _promise(promise, table, fields))]
+
+
+def _promise(promise: Item, table: str, fields: Sequence[Field]) -> Checked | None:
+    name = promise.plain("property")
+    known = words.SLA.get(name) if name is not None else None
+    if name is not None and (known is None or known.answer is words.Answer.REFUSED):
+        promise.fault(f"the promise {name!r} is not enforced{words.meant(name, words.SLA) if known is None else ''}")
+    return _age(promise, table, fields) if name in _AGES else None
+
+
+def _age(promise: Item, table: str, fields: Sequence[Field]) -> Checked | None:
+    """The newest value of a column may be so old, and no older, when the file is audited."""
+    field, limit, seconds = _element(promise, table, fields), _limit(promise), _seconds(promise)
+    if field is None or limit is None or seconds is None:
+        return None
+    return checked(
+        f"{promise.plain('property')} of {field.label} in {promise.plain('unit')}",
+        age(field, seconds),
+        promise.line,
+        operator=Operator.LESS_OR_EQUAL,
+        threshold=(limit,),
+    )
+
+
+def _element(promise: Item, table: str, fields: Sequence[Field]) -> Field | None:
+    said = promise.get("element")
+    if said is None:
+        if not promise.has("element"):
+            promise.fault("'element' is missing: the column whose newest value may not be too old")
+        return None
+    labels, label = {field.label: field for field in fields}, said.value
+    if label not in labels:
+        label = label.removeprefix(f"{table}.")
+    if (field := labels.get(label)) is None:
+        said.fault(f"the table has no column {said.value!r}{words.meant(label, labels)}")
+    elif field.type.kind not in TEMPORAL:
+        said.fault(f"the column {field.label!r} is {field.type.name}, which has no age")
+        return None
+    return field
+
+
+def _limit(promise: Item) -> float | None:
+    said = promise.get("value")
+    if said is None:
+        return None
+    try:
+        value = float(said.value)
+    except (TypeError, ValueError):
+        value = -1.0
+    if isinstance(said.value, bool) or not 0 <= value < float("inf"):
+        said.fault(f"{said.value!r} is no number of 0 or more")
+        return None
+    return value
+
+
+def _seconds(promise: Item) -> int | None:
+    said = promise.get("unit")
+    if said is None:
+        if not promise.has("unit"):
+            promise.fault("'unit' is missing, such as d for days")
+        return None
+    if said.value not in SECONDS:
+        said.fault(f"the unit {said.value!r} is none of {', '.join(SECONDS)}{words.meant(said.value, SECONDS)}")
+    return SECONDS.get(said.value)

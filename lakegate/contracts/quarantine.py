@@ -1,0 +1,50 @@
+"""Quarantine in a contract: which checks may put rows aside, and how many rows of a file may go. It moves none."""
+
+from collections.abc import Mapping, Sequence
+
+from lakegate.audit.plan import Budget, Check, Metric, MetricKind, Scope, Severity
+from lakegate.audit.verdicts import holds
+from lakegate.contracts.checks import Checked
+from lakegate.contracts.document import Item
+from lakegate.contracts.settings import setting
+from lakegate.errors import Fault
+
+SETTING = "quarantineBudget"
+_HUNDRED = 100
+_BY_ROW = (MetricKind.NULLS, MetricKind.FAILING, MetricKind.DUPLICATES)
+_ICEBERGS = ("_file", "_pos")  # what Iceberg calls a row's place, by which rows are put aside
+
+
+def budget_of(table: Item, checks: Sequence[Checked], columns: Mapping[str, Item]) -> Budget | None:
+    """The table's budget; a fault where a check asks for quarantine and can't have it, or where none asks."""
+    asking = [(check, metric) for check, metric in checks if check.severity is Severity.QUARANTINE]
+    said = setting(table, SETTING)
+    for check, metric in asking:
+        if why := _unable(check, metric):
+            table.document.faults.append(Fault(line=check.line, message=f"{check.name} cannot quarantine: {why}"))
+    if asking and said is None:
+        needs = f"a check that quarantines needs the table's {SETTING}, such as {{rows: 100}} or {{percent: 1}}"
+        table.document.faults.append(Fault(line=asking[0][0].line, message=needs))
+    if said and not asking:
+        said.fault(f"{SETTING} without a check of severity quarantine")
+    for name in columns.keys() & set(_ICEBERGS) if asking else ():
+        columns[name].fault(f"the name {name!r} is Iceberg's own: a table with such a column cannot quarantine")
+    return _budget(said) if said else None
+
+
+def _unable(check: Check, metric: Metric) -> str:
+    if metric.kind not in _BY_ROW or check.drift:
+        return "only checks that count failing rows of the file itself can"
+    if metric.scope is Scope.TABLE:
+        return "of what is in the table already it can't be told yet which rows fail"
+    return "" if holds(check, 0) else "it would not hold without failing rows either"
+
+
+def _budget(said: Item) -> Budget | None:
+    match said.plain("value"):
+        case {"rows": int(rows), **others} if not others and not isinstance(rows, bool) and rows > 0:
+            return Budget(rows=rows)
+        case {"percent": int() | float() as percent, **others} if not others and 0 < percent <= _HUNDRED:
+            return Budget(percent=float(percent))
+    said.fault(f"{SETTING} is {{rows: 100}}, a number above 0, or {{percent: 1}}, up to 100, of each file")
+    return None

@@ -1,0 +1,113 @@
+"""A contract's text to a contract: YAML, vocabulary, the standard's schema, then meaning, with every step's faults.
+
+It decides which table and which landing keys; what columns and checks mean stands in table, checks and quality.
+"""
+
+import re
+
+from lakegate.audit.plan import Plan
+from lakegate.contracts import words
+from lakegate.contracts.contract import Contract
+from lakegate.contracts.document import Broken, Document, Item, parse
+from lakegate.contracts.formats import written
+from lakegate.contracts.shape import check_shape, server_words
+from lakegate.contracts.table import plan_of
+from lakegate.errors import Fault, Misconfigured
+from lakegate.landing.routes import Route
+
+_TABLE_NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
+_LANDING = "s3://landing/"
+_VERSION = "v3."
+
+
+def read(text: bytes | str) -> tuple[Contract | None, list[Fault]]:
+    """The contract, or the faults that keep it from being one, in the order of their lines."""
+    try:
+        document = parse(text)
+    except Broken as broken:
+        return None, [broken.fault]
+    if not isinstance(document.root, dict):
+        return None, document.faults or [
+            Fault(line=1, message="a contract is a mapping of ODCS's words, such as `id: flights`")
+        ]
+    words.check_document(document)
+    check_shape(document)
+    contract = _contract(Item(document=document, path=(), value=document.root))
+    return (None if document.faults else contract), _sorted(document)
+
+
+def _sorted(document: Document) -> list[Fault]:
+    return sorted(set(document.faults), key=lambda fault: (fault.line, fault.message))
+
+
+def _contract(root: Item) -> Contract | None:
+    version = root.get("apiVersion")
+    if version and not version.value.startswith(_VERSION):
+        version.fault(f"apiVersion {version.value} is too old: v3.0.0 to v3.2.0 are read")
+    landing, table = _landing(root), _the_table(root)
+    name = _table_name(table) if table else None
+    files = written(landing) if landing else None
+    plan = plan_of(table, name or "", root, files) if table else None
+    location = landing.get("location") if landing else None
+    route = _route(name or "", location) if location else None
+    return _assembled(plan, route) if name and plan and route else None
+
+
+def _assembled(plan: Plan, route: Route) -> Contract:
+    return Contract(id=plan.contract_id, version=plan.contract_version, route=route, plan=plan)
+
+
+def _landing(root: Item) -> Item | None:
+    """The server named landing, and faults in its words or any other server's."""
+    landing = []
+    for server in root.each("servers"):
+        if server.plain("server") == "landing":
+            landing.append(server)
+            words.check(server, words.SERVER, where="a landing server")
+        elif isinstance(kind := server.plain("type"), str):
+            known = {word: words.Word(answer=words.Answer.DESCRIBES) for word in server_words(kind)}
+            words.check(server, known, where=f"a server of type {kind}")
+    if len(landing) != 1:
+        if "servers" not in root.document.root or root.get("servers"):
+            where = landing[1] if landing else root.get("servers") or root
+            where.fault("exactly one server is named `landing`: it says which files are the table's")
+        return None
+    if (said := landing[0].get("type")) and said.value != "s3":
+        said.fault(f"the landing server's type is {said.value!r}, and it can be 's3' only")
+    return landing[0]
+
+
+def _route(table: str, location: Item) -> Route | None:
+    pattern = location.value.removeprefix(_LANDING)
+    if pattern == location.value:
+        location.fault(f"the landing server's location begins with {_LANDING}")
+        return None
+    try:
+        return Route(table=table, pattern=pattern)
+    except Misconfigured as error:
+        location.fault(str(error))
+        return None
+
+
+def _the_table(root: Item) -> Item | None:
+    if root.has("schema") and root.get("schema") is None:
+        return None
+    tables = list(root.each("schema"))
+    if len(tables) == 1:
+        return tables[0]
+    count = len(root.plain("schema", []))
+    if count != 1:
+        (tables[1] if tables[1:] else root).fault(f"a contract is for one table, and `schema` has {count}")
+    return None
+
+
+def _table_name(table: Item) -> str | None:
+    said = table.get("physicalName") if table.has("physicalName") else table.get("name")
+    if said is None:
+        return None
+    if not _TABLE_NAME.fullmatch(said.value):
+        said.fault(
+            f"{said.value!r} is no table: write physicalName: namespace.table, in lower case, such as nyc.flights"
+        )
+        return None
+    return str(said.value)

@@ -1,0 +1,106 @@
+"""ODCS's `relationships`: foreign keys to tables of the lake, named `namespace.table.column`, checked by their rows.
+
+A reference that the standard allows and that names no such column is refused: nothing would check it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lakegate.audit.plan import Reference, Severity
+from lakegate.contracts import words
+from lakegate.contracts.checks import Checked, checked, severest
+from lakegate.contracts.document import Item
+from lakegate.contracts.metrics import Field, orphans
+from lakegate.contracts.words import meant
+
+_TARGET = re.compile(r"(?P<table>[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*)\.(?P<column>[^./]+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Referring:
+    """The table whose contract it is: `names` are those by which a `from` may call it."""
+
+    table: str
+    names: frozenset[str]
+    fields: Sequence[Field]
+    severities: Mapping[str, Severity]  # by column; a key is as severe as the severest of its columns
+
+
+def column_keys(column: Item, field: Field, of: Referring) -> list[Checked]:
+    """The foreign keys of one column."""
+    return [made for item in _relationships(column) if (made := _check(item, [field], of))]
+
+
+def table_keys(table: Item, of: Referring) -> list[Checked]:
+    """The foreign keys that are said of the whole table, of one column or several."""
+    return [made for item in _relationships(table) if (made := _check(item, _from(item, of), of))]
+
+
+def _relationships(owner: Item) -> list[Item]:
+    found = list(owner.each("relationships"))
+    for item in found:
+        words.check(item, words.RELATIONSHIP, where="a relationship")
+    return found
+
+
+def _check(item: Item, fields: Sequence[Field], of: Referring) -> Checked | None:
+    target = _target(item, of)
+    if target is None or not fields:
+        return None
+    if len(fields) != len(target.columns):
+        item.fault(f"{len(fields)} columns cannot refer to {len(target.columns)}: each needs one, in the same order")
+        return None
+    if len({field.name for field in fields}) < len(fields):
+        item.fault("a column is in the key twice")
+        return None
+    labels = ", ".join(field.label for field in fields)
+    name = f"{labels} refers to {target.table}.{', '.join(target.columns)}"
+    severity = severest(of.severities[field.name] for field in fields)
+    return checked(name, orphans(fields, target), item.line, severity=severity)
+
+
+def _from(item: Item, of: Referring) -> list[Field]:
+    """The columns of this table that `from` names; none, and a fault, where one is not there."""
+    said = item.get("from")
+    found = [_own(said, str(name), of) for name in _listed(said)] if said else []
+    known = [field for field in found if field]
+    return known if len(known) == len(found) else []
+
+
+def _own(said: Item, name: str, of: Referring) -> Field | None:
+    table, _, label = name.rpartition(".")
+    labels = {field.label: field for field in of.fields}
+    if table not in of.names:
+        said.fault(f"'from' is a column of this table, such as {of.table}.{label}, not {name!r}")
+    elif label not in labels:
+        said.fault(f"the table has no column {label!r}{meant(label, labels)}")
+    else:
+        return labels[label]
+    return None
+
+
+def _target(item: Item, of: Referring) -> Reference | None:
+    said = item.get("to")
+    if said is None:
+        return None
+    found = [_TARGET.fullmatch(str(name)) for name in _listed(said)]
+    named = [match for match in found if match]
+    if len(named) < len(found):
+        said.fault("'to' must name columns of a table in the lake: write namespace.table.column")
+        return None
+    tables = {match["table"] for match in named}
+    columns = tuple(match["column"] for match in named)
+    if len(tables) > 1:
+        said.fault(f"a key refers to one table, and these are {' and '.join(sorted(tables))}")
+    elif of.table in tables:
+        said.fault("a table that refers to itself is not enforced yet")
+    elif len(set(columns)) < len(columns):
+        said.fault("a column is in the key twice")
+    else:
+        return Reference(table=tables.pop(), columns=columns)
+    return None
+
+
+def _listed(said: Item) -> list[object]:
+    return said.value if isinstance(said.value, list) else [said.value]

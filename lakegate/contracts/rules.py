@@ -1,0 +1,90 @@
+"""The words of custom checks as metrics, or faults where a word's value makes no sense of its columns.
+
+Which words there are and how their numbers are compared stands in custom.
+"""
+
+from collections.abc import Callable, Sequence
+
+from lakegate.audit.plan import Metric
+from lakegate.contracts import aggregates
+from lakegate.contracts.checks import entries, value_of
+from lakegate.contracts.document import Item
+from lakegate.contracts.metrics import Field, all_null, breaking
+from lakegate.contracts.sql import predicate
+from lakegate.contracts.syntax import NotAllowed
+from lakegate.contracts.types import NUMERIC, Comparable
+from lakegate.contracts.words import meant
+
+Made = Callable[[Sequence[Field], Item], Metric | None]
+
+
+def row(fields: Sequence[Field], value: Item) -> Metric | None:
+    """A rule in SQL that every row holds to."""
+    if not isinstance(value.value, str):
+        value.fault('a rule is text, such as row: "arr_time >= dep_time"')
+        return None
+    try:
+        tree, columns = predicate(value.value, fields)
+    except NotAllowed as error:
+        value.fault(f"the rule: {error}")
+        return None
+    return breaking(tree, columns)
+
+
+def at_least_one_of(fields: Sequence[Field], value: Item) -> Metric | None:
+    """Columns of which no row may have none."""
+    if not isinstance(value.value, list) or len(set(map(str, value.value))) < 2:  # noqa: PLR2004 - of one: `required`
+        value.fault("atLeastOneOf takes a list of two columns or more: one alone is `required`")
+        return None
+    chosen = named(fields, entries(value))
+    return all_null(chosen) if chosen else None
+
+
+def named(fields: Sequence[Field], listed: Sequence[Item]) -> list[Field]:
+    """The columns that the contract calls so; none, and a fault, where one is not there."""
+    labels = {field.label: field for field in fields}
+    for entry in listed:
+        if str(entry.value) not in labels:
+            entry.fault(f"the table has no column {str(entry.value)!r}{meant(str(entry.value), labels)}")
+    found = [labels[str(entry.value)] for entry in listed if str(entry.value) in labels]
+    return found if len(found) == len(listed) else []
+
+
+def statistic(metric: Callable[[Field], Metric], *, of_numbers: bool = True) -> Made:
+    """A word that is true or not there."""
+
+    def made(fields: Sequence[Field], value: Item) -> Metric | None:
+        if value.value is not True:
+            value.fault(f"write {value.path[-1]}: true, or leave it out")
+            return None
+        return metric(fields[0]) if not of_numbers or numeric(fields[0], value, str(value.path[-1])) else None
+
+    return made
+
+
+def quantile(fields: Sequence[Field], value: Item) -> Metric | None:
+    at = value.value
+    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= 1:
+        value.fault(f"{at!r} is no part of the values: a number from 0 to 1, such as 0.95")
+        return None
+    return aggregates.quantile(fields[0], at) if numeric(fields[0], value, "quantile") else None
+
+
+def share(metric: Callable[[Field, Sequence[Comparable]], Metric]) -> Made:
+    """A value, or a list of them."""
+
+    def made(fields: Sequence[Field], value: Item) -> Metric | None:
+        if value.value == []:
+            value.fault("share takes a value, or a list with something in it")
+            return None
+        values = [value_of(fields[0], each) for each in (entries(value) if isinstance(value.value, list) else [value])]
+        return None if None in values else metric(fields[0], values)
+
+    return made
+
+
+def numeric(field: Field, value: Item, word: str) -> bool:
+    """Whether the column holds numbers, which the word is of; a fault where it doesn't."""
+    if field.type.kind not in NUMERIC:
+        value.fault(f"{word} is of numbers, and the column {field.label!r} is {field.type.name}")
+    return field.type.kind in NUMERIC

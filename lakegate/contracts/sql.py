@@ -1,0 +1,160 @@
+"""SQL out of a contract: parsed in Spark's dialect, held to the allow-list, and written anew from the tree.
+
+Nothing of the text itself is kept. It makes no metric and reads no contract.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from lakegate.audit.plan import ROWS_VIEW
+from lakegate.contracts.metrics import Field, column
+from lakegate.contracts.syntax import Kind, NotAllowed, Reader, columns_of
+
+LONGEST = 4000  # characters
+DEEPEST = 100
+
+# Sorting or remembering every value: such an aggregate would slow down all others in the one pass.
+_HEAVY = (exp.Median, exp.Quantile, exp.Distinct)
+
+
+class Form(StrEnum):
+    """How a scalar over a file's rows can be computed."""
+
+    COUNT = "the number of rows"
+    AGGREGATE = "an aggregate, together with others"
+    HEAVY = "an aggregate in a pass of its own"
+    QUERY = "a query of its own for each file version"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scalar:
+    """A number over a file's rows, and the columns that it is made of: an aggregate, or a whole query on ROWS_VIEW."""
+
+    form: Form
+    sql: str
+    columns: tuple[str, ...]
+
+
+def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, ...]]:
+    """A condition on a row, with the columns in it. ValueError says what is not allowed."""
+    tree, reader = _parsed(text), Reader(columns=columns_of(fields))
+    reader.want(tree, Kind.TRUTH, "a rule about a row")
+    if not reader.seen:
+        raise NotAllowed("names no column, so it is the same for every row")
+    return tree, tuple(reader.seen)
+
+
+def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Field | None = None) -> Scalar:
+    """A query that gives one number. `{object}` is the table, `{property}` the column `of`. ValueError says why not."""
+    tree = _parsed(_filled(text, of))
+    if not isinstance(tree, exp.Select):
+        raise NotAllowed("must be a query: SELECT … FROM {object}")
+    reader = Reader(columns=columns_of(fields), tables={ROWS_VIEW, *tables})
+    [(_, found), *more] = reader.select(tree)
+    if more or tree.args.get("group") or tree.args.get("distinct") or not tree.expressions[0].find(exp.AggFunc):
+        raise NotAllowed("must give one number: SELECT one aggregate, such as COUNT(*), without GROUP BY or DISTINCT")
+    if found not in (Kind.NUMBER, Kind.TRUTH):
+        raise NotAllowed(f"must give a number, and it gives {found}")
+    return _as_cheap_as_can_be(tree, tuple(reader.seen))
+
+
+def _as_cheap_as_can_be(tree: exp.Select, columns: tuple[str, ...]) -> Scalar:
+    value, where = tree.expressions[0].unalias(), tree.args.get("where")
+    if not isinstance(tree.args["from_"].this, exp.Table):
+        return Scalar(form=Form.QUERY, sql=_written(tree), columns=columns)
+    if isinstance(value, exp.Count) and isinstance(value.this, exp.Star) and where is None:
+        return Scalar(form=Form.COUNT, sql="", columns=())
+    form = Form.HEAVY if value.find(*_HEAVY) else Form.AGGREGATE
+    return Scalar(form=form, sql=_written(_filtered(value, where)), columns=columns)
+
+
+def _filtered(value: exp.Expr, where: exp.Expr | None) -> exp.Expr:
+    """The value with the query's WHERE at each of its aggregates."""
+    if where is None:
+        return value
+
+    def with_filter(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Filter):
+            both = exp.and_(node.expression.this, where.this)
+            return exp.Filter(this=node.this, expression=exp.Where(this=both))
+        return exp.Filter(this=node, expression=exp.Where(this=where.this.copy()))
+
+    holder = exp.Paren(this=value.copy())
+    outermost = [node for node in holder.find_all(exp.AggFunc, exp.Filter) if not isinstance(node.parent, exp.Filter)]
+    for node in outermost:
+        node.replace(with_filter(node.copy()))
+    filtered: exp.Expr = holder.this
+    return filtered
+
+
+def _written(tree: exp.Expr) -> str:
+    return tree.sql(dialect="spark", comments=False)
+
+
+_PLACEHOLDER = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|\$?\{\s*(\w+)\s*\}", re.DOTALL)
+
+
+def _filled(text: str, of: Field | None) -> str:
+    """The text with the standard's placeholders filled in; what the result is allowed to be is decided later."""
+
+    def put(match: re.Match[str]) -> str:
+        match match[1]:
+            case None:
+                return match[0]
+            case "object" | "table":
+                return f"`{ROWS_VIEW}`"
+            case "property" | "column" if of:
+                return column(of.name).sql(dialect="spark")
+            case "property" | "column":
+                raise NotAllowed(f"{match[0]} is a column's, and this check is the table's: name the column")
+        raise NotAllowed(f"{match[0]} is no placeholder: there are {{object}}, the table, and {{property}}, the column")
+
+    return _PLACEHOLDER.sub(put, text)
+
+
+def _parsed(text: str) -> exp.Expr:
+    if len(text) > LONGEST:
+        raise NotAllowed(f"has {len(text):,} characters, and the limit is {LONGEST:,}")
+    try:
+        tokens = sqlglot.tokenize(text, read="spark")
+        _refuse_hidden(tokens, text)
+        trees = sqlglot.parse(text, read="spark")
+    except SqlglotError as error:
+        raise NotAllowed(f"is no SQL that can be read: {_told(error)}") from None
+    except RecursionError:
+        raise NotAllowed("is nested too deep") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise NotAllowed("must be one expression or query")
+    if max(map(_depth, trees[0].walk())) > DEEPEST:
+        raise NotAllowed("is nested too deep")
+    return trees[0]
+
+
+def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
+    """Comments, hints and second statements: whatever a reader of the SQL may overlook."""
+    for token in tokens:
+        if token.comments or token.token_type.name == "HINT":
+            raise NotAllowed("has a comment or a hint in it: say it in the check's description")
+        if token.token_type.name == "SEMICOLON":
+            raise NotAllowed("must be one statement, without ';'")
+    if not tokens:
+        raise NotAllowed("has a comment and nothing else" if text.strip() else "is empty")
+
+
+def _told(error: SqlglotError) -> str:
+    first = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() or ["?"]
+    return first[0].rstrip(". ")[:160]
+
+
+def _depth(node: exp.Expr) -> int:
+    depth = 0
+    while (parent := node.parent) is not None:
+        node, depth = parent, depth + 1
+    return depth

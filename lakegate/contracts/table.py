@@ -1,0 +1,202 @@
+"""The one table of a contract as a plan: columns, key and partitions, with the checks of each. It knows no route."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lakegate.audit.files import PARQUET
+from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity
+from lakegate.contracts import words
+from lakegate.contracts.checks import Checked, checked, column_checks, entries, key_checks, without_repeats
+from lakegate.contracts.columns import Read, check_names, read_column
+from lakegate.contracts.custom import COLUMN, TABLE
+from lakegate.contracts.document import Document, Item
+from lakegate.contracts.formats import Written, parse_checks, spelled
+from lakegate.contracts.metrics import fingerprint, nulls, transform
+from lakegate.contracts.policy import policy_of
+from lakegate.contracts.promises import promise_checks
+from lakegate.contracts.quality import Around, quality_checks
+from lakegate.contracts.quarantine import budget_of
+from lakegate.contracts.relationships import Referring, column_keys, table_keys
+from lakegate.contracts.settings import setting
+from lakegate.errors import Fault
+
+_PARTITION, _SEVERITY = "partitionTransform", "severity"
+_PUBLIC = "public"
+_NESTED = ("properties", "items", "map", "key", "value")  # where a nested column's parts stand
+_OF_VALUES = (MetricKind.DUPLICATES, MetricKind.ORPHANS, MetricKind.VALUE)
+_UNSAID = -1  # the standard's way of saying that a position isn't given
+_TRANSFORM = re.compile(r"(identity|years|months|days|hours)|(bucket|truncate)\[([1-9][0-9]{0,5})\]")
+# What Iceberg calls the partition field of a transformed column; no column may be called so.
+_SUFFIX = {"years": "year", "months": "month", "days": "day", "hours": "hour", "bucket": "bucket", "truncate": "trunc"}
+
+
+def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
+    """The plan as far as the table could be read: the document's faults say whether that is all of it."""
+    files = files or Written(form=PARQUET)
+    columns = [read for item in table.each("properties") if (read := read_column(item))]
+    if not table.has("properties") or table.plain("properties") == []:
+        table.fault("the table has no columns: list them under 'properties'")
+    check_names(columns)
+    for read in columns:
+        if read.parts and files.form.kind.is_text:
+            read.item.fault(f"nested columns are read from parquet, not from {files.form.kind}")
+    key = _ordered(columns, "primaryKey", "primaryKeyPosition")
+    promised = promise_checks(root, str(table.plain("name", "")), [read.field for read in columns])
+    found = [*parse_checks(files), *_checks(table, name, columns, key), *promised]
+    checks, metrics = without_repeats(sorted(found, key=lambda made: made[0].line))
+    plan = Plan(
+        table=name,
+        contract_id=root.plain("id", ""),
+        contract_version=root.plain("version", ""),
+        contract_hash="",
+        columns=tuple(_planned(read) for read in columns),
+        partitions=_partitions(columns),
+        metrics=tuple(metrics),
+        checks=tuple(checks),
+        budget=budget_of(table, found, {read.field.name.lower(): read.item for read in columns}),
+        key=tuple(read.field.name for read in key),
+        policy=policy_of(table),
+        files=spelled(files, [(read.field, read.item) for read in columns]),
+    )
+    return replace(plan, contract_hash=meaning(plan))
+
+
+def meaning(plan: Plan) -> str:
+    """A hash of what the contract demands: not of its words, its version, its order of checks or its comments."""
+    columns = [(column.name, column.type) for column in plan.columns]
+    said: list[object] = [plan.table, columns, plan.partitions, sorted(check.id for check in plan.checks)]
+    if plan.policy != SchemaPolicy():  # so that a contract that says nothing of it stays the same contract
+        said.append(plan.policy)
+    if plan.budget:
+        said.append(plan.budget)
+    return fingerprint(said, length=64)
+
+
+def _checks(table: Item, name: str, columns: Sequence[Read], key: Sequence[Read]) -> list[Checked]:
+    fields, severities = [read.field for read in columns], {it.field.name: _severity(it.item) for it in columns}
+    names = frozenset({name, str(table.plain("name", name))})
+    own, around = (
+        Referring(table=name, names=names, fields=fields, severities=severities),
+        Around(fields=fields, names=names),
+    )
+    found = key_checks([(it.field, _line(it, "primaryKey"), severities[it.field.name]) for it in key], table)
+    for read in columns:
+        found += [
+            *_own_checks(read, severities[read.field.name]),
+            *quality_checks(read.item, COLUMN, [read.field], around),
+            *column_keys(read.item, read.field, own),
+        ]
+    found += [*quality_checks(table, TABLE, fields, around), *table_keys(table, own)]
+    _refuse_of_nested(found, table.document, columns)
+    return found
+
+
+def _own_checks(read: Read, severity: Severity) -> list[Checked]:
+    """Those of a column's own words and of its parts'."""
+    checks = [*column_checks(read.field, read.item, severity), *_required_properties(read, severity)]
+    return checks + [made for part in read.parts for made in _own_checks(part, severity)]
+
+
+def _required_properties(read: Read, severity: Severity) -> list[Checked]:
+    """The checks of an object's option `required`."""
+    options = read.item.get("logicalTypeOptions")
+    names = options.get("required") if options and read.field.type.kind == "struct" else None
+    parts = {part.item.plain("name"): part.field for part in read.parts}
+    found = []
+    for name in entries(names) if names else ():
+        if name.value in parts:
+            field = parts[name.value]
+            found.append(checked(f"{field.label} required", nulls(field), name.line, severity=severity))
+        else:
+            name.fault(f"{read.field.label} has no property {name.value!r}{words.meant(str(name.value), parts)}")
+    return found
+
+
+def _refuse_of_nested(found: Sequence[Checked], document: Document, columns: Sequence[Read]) -> None:
+    """What compares or adds up values has nothing to do with nested ones."""
+    nested = {read.field.name for read in columns if read.parts}
+    for check, metric in found:
+        if metric.kind in _OF_VALUES and (names := nested & set(metric.columns)):
+            text = f"the nested column {min(names)!r} has no values that compare: {check.name} cannot be checked"
+            document.faults.append(Fault(line=check.line, message=text))
+
+
+def _line(read: Read, word: str) -> int:
+    return read.item.document.line((*read.item.path, word))
+
+
+def _planned(read: Read) -> Column:
+    masked = _is_masked(read.item.value)
+    return Column(name=read.field.name, type=read.field.type.name, doc=_doc(read.item), masked=masked)
+
+
+def _is_masked(value: object) -> bool:
+    """Whether a column, or anything nested in it, is classified as other than public."""
+    if isinstance(value, list):
+        return any(map(_is_masked, value))
+    if not isinstance(value, dict):
+        return False
+    said = value.get("classification")
+    return (said is not None and str(said).strip().lower() != _PUBLIC) or any(
+        _is_masked(value.get(at)) for at in _NESTED
+    )
+
+
+def _doc(column: Item) -> str:
+    return " ".join(str(column.plain("description", "")).split())
+
+
+def _ordered(columns: Sequence[Read], flag: str, position: str) -> list[Read]:
+    """The flagged columns in the order of their positions, or in the table's where none is given."""
+    flagged = [read for read in columns if read.item.plain(flag) is True]
+    given = [(read, at) for read in columns if (at := read.item.get(position)) and at.value != _UNSAID]
+    for read, at in given:
+        if read not in flagged:
+            at.fault(f"{position} without {flag}: true")
+    if not given:
+        return flagged
+    places = {id(read): at.value for read, at in given}
+    if sorted(places.get(id(read), 0) for read in flagged) != list(range(1, len(flagged) + 1)):
+        given[0][1].fault(f"{position} counts 1, 2, … over all columns with {flag}: true, each once")
+    return sorted(flagged, key=lambda read: places.get(id(read), 0))
+
+
+def _partitions(columns: Sequence[Read]) -> tuple[str, ...]:
+    names = {read.field.name.lower() for read in columns}
+    for read in columns:
+        if setting(read.item, _PARTITION) and read.item.plain("partitioned") is not True:
+            read.item.fault(f"{_PARTITION} without partitioned: true")
+    found = [_partition(read, names) for read in _ordered(columns, "partitioned", "partitionKeyPosition")]
+    return tuple(sql for sql in found if sql)
+
+
+def _partition(read: Read, names: set[str]) -> str | None:
+    said = setting(read.item, _PARTITION)
+    text = said.plain("value") if said else "identity"
+    if (match := _TRANSFORM.fullmatch(str(text))) is None:
+        known = "identity, years, months, days, hours, bucket[16] or truncate[4]"
+        (said or read.item).fault(f"{text!r} is no partition transform: write {known}")
+        return None
+    name, width = match[1] or match[2], int(match[3]) if match[3] else None
+    if name not in read.field.type.transforms:
+        (said or read.item).fault(f"{read.field.name!r} is {read.field.type.name}, which {name} cannot partition")
+    elif name != "bucket" and _is_masked(read.item.value):
+        hidden = "its values are masked, and would stand in the names of data files: take bucket[16], or do without"
+        (said or read.item).fault(f"{read.field.name!r} can't partition the table by {name}: {hidden}")
+    elif name in _SUFFIX and f"{read.field.name}_{_SUFFIX[name]}".lower() in names:
+        read.item.fault(f"{name} would need the name {read.field.name}_{_SUFFIX[name]} for itself, and a column has it")
+    else:
+        return transform(name, read.field.name, width)
+    return None
+
+
+def _severity(column: Item) -> Severity:
+    """That of the column's own words; a check of `quality` says its own."""
+    entry = setting(column, _SEVERITY)
+    said = entry.plain("value") if entry else Severity.ERROR.value
+    if entry and said not in list(Severity):
+        near = words.meant(str(said), map(str, Severity))
+        entry.fault(f"severity is {said!r}, and it can be {' or '.join(Severity)}{near}")
+        return Severity.ERROR
+    return Severity(said)

@@ -1,0 +1,121 @@
+"""Metrics of texts: how many rows are too short, too long, unlike a pattern, or not of a format.
+
+A format is a pattern and, where no pattern can say it all, a condition besides. Lengths count characters.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from lakegate.audit.plan import Metric, Proof
+from lakegate.contracts.metrics import Field, failing
+from lakegate.contracts.patterns import portable
+
+_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
+_HEX = "[0-9A-Fa-f]{1,4}"
+_DAY = "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
+_OFFSET = "(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+_URI = r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]"
+
+
+def _ipv6() -> str:
+    """Eight groups, the last two of them perhaps as IPv4, or `::` for as many as are missing."""
+    last = f"(?:{_HEX}:{_HEX}|{_IPV4})"
+    whole = [f"(?:{_HEX}:){{6}}{last}"]
+    for before in range(6):
+        left = f"(?:{_HEX}(?::{_HEX}){{0,{before - 1}}})?" if before else ""
+        after = 5 - before
+        whole.append(f"{left}::(?:{_HEX}:){{0,{after}}}{last}" if after else f"{left}::{last}")
+    whole.append(f"(?:{_HEX}(?::{_HEX}){{0,5}})?::{_HEX}")
+    whole.append(f"(?:{_HEX}(?::{_HEX}){{0,6}})?::")
+    return "|".join(whole)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """What a text of the format is like all over, how long it may be, and what else must be true of it."""
+
+    pattern: str
+    note: str
+    longest: int | None = None
+    besides: Callable[[exp.Expr], exp.Expr] | None = None
+
+
+def _is_day(text: exp.Expr) -> exp.Expr:
+    """Whether its first ten characters are a day of the calendar."""
+    day = exp.Substring(this=text, start=exp.Literal.number(1), length=exp.Literal.number(10))
+    cast = exp.TryCast(this=day, to=exp.DataType.build("date"))
+    return exp.Not(this=exp.Is(this=cast, expression=exp.null()))
+
+
+FORMATS: Mapping[str, Format] = {
+    "email": Format(
+        pattern=rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{_LABEL}(?:\.{_LABEL})*",
+        longest=320,
+        note="as HTML's forms take it, of 320 characters at most",
+    ),
+    "uuid": Format(
+        pattern="-".join(f"[0-9A-Fa-f]{{{digits}}}" for digits in (8, 4, 4, 4, 12)), note="with its hyphens"
+    ),
+    "uri": Format(
+        pattern=rf"[A-Za-z][A-Za-z0-9+.-]*:(?:{_URI}|%[0-9A-Fa-f]{{2}}){_URI}*(?:%[0-9A-Fa-f]{{2}}{_URI}*)*",
+        longest=2_048,
+        note="a scheme, a colon and characters that RFC 3986 allows, of 2,048 characters at most",
+    ),
+    "hostname": Format(pattern=rf"{_LABEL}(?:\.{_LABEL})*", longest=253, note="RFC 1123"),
+    "ipv4": Format(pattern=_IPV4, note="four numbers to 255, without leading zeros"),
+    "ipv6": Format(pattern=_ipv6(), note="RFC 4291's spellings, without a zone"),
+    "byte": Format(
+        pattern="(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", note="base64, with its padding"
+    ),
+    "date": Format(pattern=_DAY, besides=_is_day, note="`2013-12-31`"),
+    "time": Format(pattern=f"{_CLOCK}{_OFFSET}?", note="`23:59:59`, with or without an offset"),
+    "date-time": Format(pattern=f"{_DAY}[Tt]{_CLOCK}{_OFFSET}", besides=_is_day, note="RFC 3339, with its offset"),
+}
+DESCRIBING = ("password", "binary")
+"""Formats that say nothing about which texts are right."""
+
+
+def shorter(field: Field, length: int) -> Metric:
+    """How many rows are shorter. That a text is not empty, its lower bound can prove."""
+    proof = Proof(column=field.name, minimum="", exclusive_minimum=True) if length == 1 else None
+    return failing(field, exp.LT(this=_length(field), expression=exp.Literal.number(length)), proof)
+
+
+def longer(field: Field, length: int) -> Metric:
+    return failing(field, exp.GT(this=_length(field), expression=exp.Literal.number(length)))
+
+
+def unlike(field: Field, pattern: str) -> Metric:
+    """How many rows have the pattern nowhere. ValueError where engines would not agree on it, or never be done."""
+    found = portable(pattern)
+    return failing(field, _without(field, found.text, found.longest))
+
+
+def not_of_format(field: Field, name: str) -> Metric:
+    """How many rows are not of the format, a name among FORMATS."""
+    known = FORMATS[name]
+    wrong = _without(field, portable(f"^(?:{known.pattern})$").text, known.longest)
+    if known.besides:
+        there = exp.Not(this=exp.Is(this=field.value, expression=exp.null()))
+        beside = exp.And(this=there, expression=exp.Not(this=exp.Paren(this=known.besides(field.value))))
+        wrong = exp.Or(this=wrong, expression=exp.Paren(this=beside))
+    return failing(field, wrong)
+
+
+def _length(field: Field) -> exp.Expr:
+    return exp.Length(this=field.value)
+
+
+def _without(field: Field, pattern: str, longest: int | None) -> exp.Expr:
+    """That a text does not have the pattern. One that is too long is not shown to the engine at all."""
+    matches = exp.RegexpLike(this=field.value, expression=exp.Literal.string(pattern))
+    wrong = exp.Not(this=matches)
+    if longest is None:
+        return wrong
+    too_long = exp.GT(this=_length(field), expression=exp.Literal.number(longest))
+    return exp.Case(ifs=[exp.If(this=too_long, true=exp.true())], default=wrong)

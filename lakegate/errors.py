@@ -1,0 +1,57 @@
+"""Every error the product raises on purpose; each class answers "what now?". It holds no vendor's words.
+
+LakegateError
+├── Retryable        nothing happened or it is safe to do again: try later
+├── OutcomeUnknown   it may have happened: look before trying again
+├── Conflict         somebody else was first: read again and decide anew
+├── Refused          an invariant forbids it: the data or the state must change first
+└── Misconfigured    a person must change a setting, a contract or a command
+    └── ContractFaults   the contract is wrong, with every fault by line
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class LakegateError(Exception):
+    """The root: catch it at a process's edge only."""
+
+
+class Retryable(LakegateError):
+    """Nothing happened, or doing it again is safe."""
+
+
+class OutcomeUnknown(LakegateError):
+    """It may have happened: look before trying again."""
+
+
+class Conflict(LakegateError):
+    """Somebody else changed what this step relied on: read again and decide anew."""
+
+
+class Refused(LakegateError):
+    """An invariant forbids the step; repeating it unchanged will not help."""
+
+
+class Misconfigured(LakegateError):
+    """A person must change a setting, a contract or a command."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """One thing that is wrong in a contract; `line` counts from 1."""
+
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}"
+
+
+class ContractFaults(Misconfigured):
+    """A contract that cannot be loaded, with every fault found in it."""
+
+    def __init__(self, source: str, faults: Sequence[Fault]) -> None:
+        self.source = source
+        self.faults = tuple(faults)
+        super().__init__("\n".join(f"{source}:{fault.line}: {fault.message}" for fault in self.faults))

@@ -1,0 +1,63 @@
+"""Batches, attempts and the names of their branches. It says how things are called, not what is done with them."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Self
+
+from lakegate.landing.files import FileVersion
+
+_BRANCH = re.compile(
+    r"wap-(?P<table>.+)-(?P<batch>[0-9]{8}T[0-9]{4}-[0-9a-f]{8})-a(?P<number>[0-9]+)(?:-r(?P<nonce>[0-9a-f]+))?"
+)
+
+
+def batch_id(table: str, files: Iterable[FileVersion]) -> str:
+    """Derived from the files, so that a redelivery of the same ones is the same batch: `20130131T0405-1a2b3c4d`."""
+    members = sorted(files, key=lambda file: file.order)
+    digest = hashlib.sha256("\0".join([table, *sorted(file.id for file in members)]).encode()).hexdigest()
+    return f"{members[0].landed_at:%Y%m%dT%H%M}-{digest[:8]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One try at a batch. `nonce` is set for the branch of a rebase, which is shared with nobody and never used
+    again.
+    """
+
+    table: str
+    batch: str
+    number: int
+    nonce: str = ""
+
+    @property
+    def branch(self) -> str:
+        return f"wap-{self.table}-{self.batch}-a{self.number}" + (f"-r{self.nonce}" if self.nonce else "")
+
+    @property
+    def token(self) -> str:
+        """The job runner's idempotency token: at most 64 characters of `[A-Za-z0-9._-]`."""
+        return hashlib.sha256(self.branch.encode()).hexdigest()
+
+    @classmethod
+    def parse(cls, branch: str) -> Self | None:
+        """The attempt a branch belongs to, or None for a branch that is not lakegate's."""
+        match = _BRANCH.fullmatch(branch)
+        if match is None:
+            return None
+        return cls(table=match["table"], batch=match["batch"], number=int(match["number"]), nonce=match["nonce"] or "")
+
+    def next(self) -> Self:
+        return replace(self, number=self.number + 1, nonce="")
+
+    def rebase(self, now: datetime, nonce: str) -> Self:
+        """The attempt's rebase: its nonce starts with the time, so that a branch that a crash left behind can be
+        told.
+        """
+        return replace(self, nonce=f"{int(now.timestamp()):08x}{nonce}")
+
+    @property
+    def rebased_at(self) -> datetime:
+        return datetime.fromtimestamp(int(self.nonce[:8] or "0", 16), UTC)

@@ -1,0 +1,139 @@
+"""Receipts: what was decided of each version of a landing key. On main a receipt is a decision, on an open branch a
+claim.
+
+This module holds their shape and their JSON; where they are kept is the catalog's business.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Self
+
+from lakegate.errors import Misconfigured
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import Content, FileVersion
+
+FORMAT = 1
+
+
+class Decision(StrEnum):
+    """What became of a file version."""
+
+    PUBLISHED = "published"  # its rows are on main
+    REJECTED = "rejected"  # it failed; a retry may still publish it
+    DISCARDED = "discarded"  # nobody wants it: by a person's word, or because its very bytes are already published
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """The decision of one file version, as its receipt holds it."""
+
+    version_id: str
+    size: int
+    checksum: str | None
+    sequencer: str
+    landed_at: datetime
+    decision: Decision
+    table: str
+    batch: str
+    attempt: int
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> Content | None:
+        return Content(checksum=self.checksum, size=self.size) if self.checksum else None
+
+    @classmethod
+    def of(cls, file: FileVersion, decision: Decision, attempt: Attempt, reasons: Iterable[str] = ()) -> Self:
+        return cls(
+            version_id=file.version_id,
+            size=file.size,
+            checksum=file.checksum,
+            sequencer=file.sequencer,
+            landed_at=file.landed_at,
+            decision=decision,
+            table=attempt.table,
+            batch=attempt.batch,
+            attempt=attempt.number,
+            reasons=tuple(reasons),
+        )
+
+    def file(self, bucket: str, key: str) -> FileVersion:
+        return FileVersion(
+            bucket=bucket,
+            key=key,
+            version_id=self.version_id,
+            size=self.size,
+            landed_at=self.landed_at,
+            checksum=self.checksum,
+            sequencer=self.sequencer,
+        )
+
+
+def receipt_name(key: str) -> str:
+    """The name a receipt is kept under: the SHA-256 of its landing key, in hex."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """The decided versions of one landing key, and which one is current on main.
+
+    None is ever forgotten here: a forgotten version that is still in the landing bucket would be ingested again.
+    """
+
+    bucket: str
+    key: str
+    entries: tuple[Entry, ...] = ()
+    current: str | None = None
+
+    @property
+    def name(self) -> str:
+        return receipt_name(self.key)
+
+    def entry(self, version_id: str) -> Entry | None:
+        return next((entry for entry in self.entries if entry.version_id == version_id), None)
+
+    @property
+    def published(self) -> Entry | None:
+        """The version whose rows are on main."""
+        return self.entry(self.current) if self.current else None
+
+    def files(self) -> list[FileVersion]:
+        return [entry.file(self.bucket, self.key) for entry in self.entries]
+
+    def decided(self, entry: Entry) -> Self:
+        """This receipt with `entry` in it, in the place of an earlier decision of the same version."""
+        others = tuple(old for old in self.entries if old.version_id != entry.version_id)
+        current = entry.version_id if entry.decision is Decision.PUBLISHED else self.current
+        return replace(self, entries=(*others, entry), current=current)
+
+    def to_json(self) -> str:
+        return json.dumps({"format": FORMAT, **asdict(self)}, default=str, sort_keys=True, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Raises Misconfigured for a newer release's receipt: read as an old one, it would be written back without what
+        is new in it.
+        """
+        raw = json.loads(text)
+        if raw.get("format", FORMAT) > FORMAT:
+            raise Misconfigured(
+                f"the receipt of {raw.get('key')} has format {raw['format']}, and this release of lakegate reads up to "
+                f"format {FORMAT}: update lakegate here to the release that wrote it"
+            )
+        entries = (
+            Entry(
+                **entry
+                | {
+                    "landed_at": datetime.fromisoformat(entry["landed_at"]),
+                    "decision": Decision(entry["decision"]),
+                    "reasons": tuple(entry["reasons"]),
+                }
+            )
+            for entry in raw["entries"]
+        )
+        return cls(bucket=raw["bucket"], key=raw["key"], entries=tuple(entries), current=raw["current"])

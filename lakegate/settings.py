@@ -1,0 +1,89 @@
+"""The installation's settings: names of buckets, functions and services. The only reader of the environment; it
+contacts nothing.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Self
+
+from lakegate.errors import Misconfigured
+
+PREFIX = "LAKEGATE_"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One installation. The stack's outputs carry the same names in CamelCase, the functions' environment as
+    LAKEGATE_*.
+    """
+
+    landing_bucket: str
+    lake_bucket: str
+    service_bucket: str
+    nessie_uri: str
+    warehouse: str
+    application_id: str
+    job_role_arn: str
+    job_entry_point: str
+    job_py_files: str
+    job_jars: str
+    slack_secret: str = ""
+    slack_channel: str = ""
+    slack_api: str = ""
+    job_timeout_minutes: int = 60
+    grace_seconds: int = 120
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
+        """From LAKEGATE_*; every missing or malformed value is named at once (Misconfigured)."""
+        values = os.environ if env is None else env
+        return cls.from_mapping({field.name: values.get(PREFIX + field.name.upper()) for field in fields(cls)}, PREFIX)
+
+    @classmethod
+    def from_outputs(cls, outputs: Mapping[str, str]) -> Self:
+        """From the stack's outputs (`LandingBucket` → landing_bucket); other outputs are ignored."""
+        return cls.from_mapping({field.name: outputs.get(output_name(field.name)) for field in fields(cls)}, "output ")
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, str | None], prefix: str = "") -> Self:
+        wrong, kept = [], {}
+        for field in fields(cls):
+            text = values.get(field.name)
+            if not text and field.default is MISSING:
+                wrong.append(f"{prefix}{field.name.upper()} is missing")
+            elif text and field.type is int and not text.isdigit():
+                wrong.append(f"{prefix}{field.name.upper()}={text!r} is not a whole number")
+            elif text:
+                kept[field.name] = int(text) if field.type is int else text
+        if wrong:
+            raise Misconfigured("; ".join(wrong))
+        return cls(**kept)  # type: ignore[arg-type]
+
+    def to_env(self) -> dict[str, str]:
+        """What `from_env` reads."""
+        return {PREFIX + field.name.upper(): str(getattr(self, field.name)) for field in fields(self)}
+
+
+def output_name(field: str) -> str:
+    """`landing_bucket` → `LandingBucket`."""
+    return "".join(part.capitalize() for part in field.split("_"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandLine:
+    """What the command line reads of the environment beside AWS's own configuration."""
+
+    env_file: str = ".lakegate.env"
+    stack: str = "lakegate"
+    debug: bool = False
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
+        """From LAKEGATE_ENV_FILE, LAKEGATE_STACK and LAKEGATE_DEBUG (anything but empty and 0 is yes)."""
+        values = os.environ if env is None else env
+        return cls(
+            env_file=values.get(PREFIX + "ENV_FILE") or cls.env_file,
+            stack=values.get(PREFIX + "STACK") or cls.stack,
+            debug=values.get(PREFIX + "DEBUG", "0") not in {"", "0"},
+        )

@@ -1,0 +1,254 @@
+"""Values that a column might hold: what its checks speak of, what lies beside that, and ordinary ones.
+
+Which of them are good is for the judge to say.
+"""
+
+import re
+import string
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from itertools import islice
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import rstr
+import sqlglot
+from sqlglot import exp
+
+from lakegate.audit.plan import Plan
+
+EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
+_END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text in its own way
+_LONGEST = 10_000  # a text made for a length: no check needs more to be failed
+_RANGES = {"int": 2**31, "bigint": 2**63, "tinyint": 2**7, "smallint": 2**15}
+
+
+@dataclass(kw_only=True)
+class Hints:
+    """What the checks of one column speak of."""
+
+    texts: set[str] = field(default_factory=set)
+    numbers: set[Decimal] = field(default_factory=set)
+    patterns: set[str] = field(default_factory=set)
+    now: datetime = EPOCH
+
+    def read(self, sql: str) -> None:
+        for node in sqlglot.parse_one(sql, read="spark").walk():
+            if isinstance(node, exp.RegexpLike) and isinstance(node.expression, exp.Literal):
+                self.patterns.add(node.expression.name)
+            elif isinstance(node, exp.CurrentTimestamp | exp.CurrentDate):
+                self.now = datetime.now(UTC).replace(microsecond=0)
+            elif isinstance(node, exp.Literal):
+                self._read_literal(node)
+
+    def _read_literal(self, literal: exp.Literal) -> None:
+        if literal.is_string:
+            self.texts.add(literal.name)
+        try:
+            number = Decimal(literal.name)
+        except ArithmeticError:
+            return
+        if number.is_finite():
+            self.numbers |= {number, -number}
+
+
+def hints(plan: Plan, column: str) -> Hints:
+    found = Hints()
+    for metric in plan.metrics:
+        if column in metric.columns and metric.sql:
+            found.read(metric.sql)
+    return found
+
+
+def candidates(kind: str, found: Hints, random: Random, many: int) -> list[Any]:
+    """Distinct values of a Spark SQL type, about `many`; the ones at the edges come first, null before all."""
+    values = {None: None} | dict.fromkeys(islice(_maker(kind)(kind, found, random), 4 * many))
+    return list(values)[:many]
+
+
+def _maker(kind: str) -> Callable[[str, Hints, Random], Iterator[Any]]:
+    return _MAKERS.get(kind.partition("(")[0], _none)
+
+
+def _none(_kind: str, _found: Hints, _random: Random) -> Iterator[Any]:
+    return iter(())
+
+
+def _booleans(_kind: str, _found: Hints, _random: Random) -> Iterator[bool]:
+    yield from (True, False)
+
+
+def _numbers(found: Hints, random: Random, step: Decimal) -> Iterator[Decimal]:
+    """Edges, what lies between them and a little beyond, multiples, and then counting on."""
+    known = sorted(found.numbers | {Decimal(0), Decimal(1)})
+    for number in known:
+        yield from (number, number + step, number - step)
+    low, high = known[0], known[-1] + 1000
+    for count in range(1, 2000):
+        yield _rounded(low + (high - low) * Decimal(random.random()), step)
+        yield from (abs(number) * count for number in known[-4:] if number)
+    count = 0
+    while True:
+        count += 1
+        yield known[0] + count * step
+        yield known[-1] - count * step
+
+
+def _rounded(number: Decimal, step: Decimal) -> Decimal:
+    return (number / step).to_integral_value() * step
+
+
+def _integers(kind: str, found: Hints, random: Random) -> Iterator[int]:
+    limit = _RANGES[kind]
+    whole = (int(number) for number in _numbers(found, random, Decimal(1)))
+    return (number for number in whole if -limit <= number < limit)
+
+
+def _decimals(kind: str, found: Hints, random: Random) -> Iterator[Decimal]:
+    precision, scale = (int(part) for part in kind[kind.index("(") + 1 : -1].split(","))
+    step, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
+    rounded = (_rounded(number, step) for number in _numbers(found, random, step))
+    return (number for number in rounded if abs(number) < limit)
+
+
+def _floats(kind: str, found: Hints, random: Random) -> Iterator[float]:
+    yield float("nan")
+    for number in _numbers(found, random, Decimal("0.25")):
+        yield _single(float(number)) if kind == "float" else float(number)
+
+
+def _single(number: float) -> float:
+    """The nearest number that a `float` can hold."""
+    return float(struct.unpack("<f", struct.pack("<f", number))[0])
+
+
+def _texts(_kind: str, found: Hints, random: Random) -> Iterator[str]:
+    yield from sorted(found.texts)
+    for number in sorted(found.numbers):
+        if 0 <= number <= _LONGEST:
+            yield from (_word(random, int(number) + more) for more in (-1, 0, 1) if number + more >= 0)
+    yield from ("", " ", "ü", "0", "-1", "NaN")
+    for text in islice(_formatted(random), 20):
+        yield text
+    matching = [_matching(pattern, random) for pattern in sorted(found.patterns)]
+    lengths = sorted({int(number) for number in found.numbers if 0 < number <= _LONGEST} | {3, 8})
+    formatted = _formatted(random)
+    while True:
+        for texts in matching:
+            for text in islice(texts, 3):
+                yield from (text, _spoiled(text, random))
+        yield _word(random, random.choice(lengths))
+        yield _word(random, random.randint(lengths[0], lengths[-1]))
+        yield next(formatted)
+
+
+def _matching(pattern: str, random: Random) -> Iterator[str]:
+    generator, spelled = _Short(random), _END.sub(lambda found: found[0][:-1] + "Z", pattern)
+    while True:
+        yield generator.xeger(spelled)
+
+
+class _Short(rstr.Rstr):
+    """Repeats seldom more often than a pattern asks for: the library's own texts are thousands of letters long."""
+
+    def _handle_repeat(self, start_range: int, end_range: int, value: Any) -> str:
+        more = self._random.choice((0, 0, 1, 2, 5))
+        return str(super()._handle_repeat(start_range, min(end_range, start_range + more), value))
+
+
+def _spoiled(text: str, random: Random) -> str:
+    """The text with one letter changed, lost or added."""
+    at = random.randrange(len(text) + 1)
+    letter = random.choice(string.ascii_letters + string.digits + " !@")
+    return random.choice(
+        (text[:at] + letter + text[at:], text[:at] + text[at + 1 :], text[:at] + letter + text[at + 1 :])
+    )
+
+
+def _word(random: Random, length: int) -> str:
+    return "".join(random.choices(string.ascii_lowercase, k=min(length, _LONGEST)))
+
+
+def _formatted(random: Random) -> Iterator[str]:
+    """Texts of the usual formats."""
+    while True:
+        number, name = random.getrandbits(32), _word(random, 8)
+        moment = EPOCH + timedelta(seconds=number % 10**8)
+        yield from (f"{name}@example.com", f"https://{name}.example.com/{number}", f"{name}.example.com")
+        yield from (str(UUID(int=random.getrandbits(128), version=4)), moment.date().isoformat())
+        yield ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
+        yield ":".join(f"{random.getrandbits(16):x}" for _ in range(8))
+        yield from (moment.isoformat(), moment.strftime("%Y-%m-%dT%H:%M:%SZ"), moment.strftime("%H:%M:%S"))
+
+
+def _binaries(_kind: str, found: Hints, random: Random) -> Iterator[bytes]:
+    return (text.encode() for text in _texts("string", found, random))
+
+
+def _moments(_kind: str, found: Hints, random: Random) -> Iterator[datetime]:
+    known = sorted({moment for text in found.texts if (moment := _moment(text))} | {found.now})
+    step = timedelta(seconds=1)
+    for moment in known:
+        yield from _within(moment, (timedelta(0), step, -step, timedelta(days=1), timedelta(days=-1)))
+        yield from _within(moment, (timedelta(days=400), timedelta(days=-400)))
+    first, last = known[0], known[-1]
+    width = int((last - first).total_seconds()) or 86_400
+    for _ in range(2000):
+        yield from _within(first, (timedelta(seconds=random.randrange(width)),))
+    count = 0
+    while count < 10**6:
+        count += 1
+        yield from _within(first, (count * step,))
+        yield from _within(last, (-count * step,))
+
+
+def _within(moment: datetime, steps: tuple[timedelta, ...]) -> Iterator[datetime]:
+    for step in steps:
+        try:
+            yield moment + step
+        except OverflowError:
+            continue
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _clocks(kind: str, found: Hints, random: Random) -> Iterator[datetime]:
+    return (moment.replace(tzinfo=None) for moment in _moments(kind, found, random))
+
+
+def _dates(kind: str, found: Hints, random: Random) -> Iterator[date]:
+    seen: dict[date, None] = {}
+    for moment in islice(_moments(kind, found, random), 4000):
+        seen.setdefault(moment.date())
+    yield from seen
+    first, count = min(seen), 0
+    while True:
+        count += 1
+        yield first + timedelta(days=count)
+
+
+_MAKERS: dict[str, Callable[[str, Hints, Random], Iterator[Any]]] = {
+    "boolean": _booleans,
+    "int": _integers,
+    "bigint": _integers,
+    "tinyint": _integers,
+    "smallint": _integers,
+    "float": _floats,
+    "double": _floats,
+    "decimal": _decimals,
+    "string": _texts,
+    "binary": _binaries,
+    "date": _dates,
+    "timestamp": _moments,
+    "timestamp_ntz": _clocks,
+}

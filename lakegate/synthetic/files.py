@@ -1,0 +1,93 @@
+"""Made-up rows as files that a landing bucket takes, written as their contract says."""
+
+import bz2
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from lakegate.audit.files import FileFormat, FileKind
+from lakegate.audit.plan import Plan
+from lakegate.errors import Misconfigured
+
+_PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress}
+
+
+def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> None:
+    """Write them as the contract's files are: parquet, CSV or JSON lines, packed as the contract or `out` says.
+
+    With `broken`, the last row of a text file does not parse.
+    """
+    if plan.files.kind is FileKind.PARQUET:
+        parquet.write_table(rows, out)
+        return
+    if plan.files.patterns:
+        raise Misconfigured(f"table {plan.table}: files with dates in a spelling of their own cannot be made up")
+    lines = list(_csv(rows, plan.files) if plan.files.kind is FileKind.CSV else _json(rows))
+    if broken:
+        lines[-1] += plan.files.delimiter * (plan.files.kind is FileKind.CSV) + "}"
+    text = "".join(f"{line}\n" for line in lines).encode(plan.files.encoding)
+    suffix = Path(plan.files.suffix(out.name)).suffix
+    out.write_bytes(_PACKERS[suffix](text) if suffix in _PACKERS else text)
+
+
+def writable(value: Any, form: FileFormat) -> bool:
+    """Whether a file of the format can hold the value."""
+    if form.kind is FileKind.JSON and isinstance(value, float):
+        return value == value and abs(value) != float("inf")  # noqa: PLR0124 - NaN is not itself
+    if form.kind is FileKind.CSV and isinstance(value, str):
+        return _fits_csv(value, form)
+    return True
+
+
+def _fits_csv(text: str, form: FileFormat) -> bool:
+    try:
+        text.encode(form.encoding)
+    except UnicodeEncodeError:
+        return False
+    forbidden = {"\r", "\n", "\0"} | (set() if form.quote else {form.delimiter})
+    bare_null = not form.quote and text in form.nulls
+    return not bare_null and not any(letter in text for letter in forbidden)
+
+
+def _csv(rows: pa.Table, form: FileFormat) -> Iterator[str]:
+    if form.header:
+        yield form.delimiter.join(_quoted(name, form) for name in rows.column_names)
+    for row in rows.to_pylist():
+        yield form.delimiter.join(_field(value, form) for value in row.values())
+
+
+def _field(value: Any, form: FileFormat) -> str:
+    if value is None:
+        return form.nulls[0] if form.nulls else ""
+    plain = _plain(value)
+    if isinstance(value, str):
+        return _quoted(plain, form)
+    return str(plain).lower() if isinstance(value, bool) else str(plain)
+
+
+def _quoted(text: str, form: FileFormat) -> str:
+    if not form.quote:
+        return text
+    escaped = text.replace(form.escape, form.escape * 2) if form.escape != form.quote else text
+    return f"{form.quote}{escaped.replace(form.quote, form.escape + form.quote)}{form.quote}"
+
+
+def _json(rows: pa.Table) -> Iterator[str]:
+    for row in rows.to_pylist():
+        yield json.dumps({name: _plain(value) for name, value in row.items()}, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    """A value as text files have it: ISO 8601, decimals without an exponent."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z") if value.tzinfo else value.isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    return format(value, "f") if isinstance(value, Decimal) else value

@@ -1,0 +1,123 @@
+"""A plan's checks over rows in memory, by DuckDB: whatever is made up is judged before it is believed.
+
+It reads Spark's expressions through sqlglot, and takes the verdicts from the audit itself.
+"""
+
+# ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind, Plan, Reference
+from lakegate.audit.report import CheckResult, Source, Verdict
+from lakegate.audit.verdicts import Measured, Measurements, judge
+from lakegate.errors import Misconfigured
+
+_FILE = "made up"
+_SETTINGS = ("SET TimeZone = 'UTC'", "SET threads = 1", "SET enable_external_access = false")
+MACROS = ("CREATE MACRO unix_micros(moment) AS epoch_us(moment)",)
+"""What translated expressions call that DuckDB has not."""
+
+
+class Judge:
+    """Judges arrow tables by a plan; `references` are the tables that its foreign keys refer to, by name."""
+
+    def __init__(self, plan: Plan, references: Mapping[str, pa.Table]) -> None:
+        self.plan = plan
+        self._connection = duckdb.connect()
+        for statement in (*MACROS, *_SETTINGS):
+            self._connection.execute(statement)
+        for name, table in references.items():
+            self._connection.register(name, table)
+
+    def results(self, rows: pa.Table) -> tuple[CheckResult, ...]:
+        """Every check of the plan, as the audit of a file with these rows alone would say."""
+        numbers = self._numbers(rows, self.plan.metrics)
+        measured = {metric.id: Measured(value=numbers[metric.id], source=Source.QUERY) for metric in self.plan.metrics}
+        measurements = Measurements(file=_FILE, rows=rows.num_rows, metrics=measured)
+        return judge(self.plan, [measurements], {})[_FILE]
+
+    def failing(self, rows: pa.Table) -> set[str]:
+        """The ids of the checks that do not pass, warnings among them."""
+        return {result.check for result in self.results(rows) if result.verdict is not Verdict.PASS}
+
+    def marked(self, rows: pa.Table, metrics: Sequence[Metric]) -> list[tuple[bool, ...]]:
+        """For each row, whether it counts for each of these metrics, which count rows one by one."""
+        if not metrics:
+            return [()] * rows.num_rows
+        return self._all(f"SELECT {', '.join(map(_predicate, metrics))} FROM made_up", rows)
+
+    def _numbers(self, rows: pa.Table, metrics: Sequence[Metric]) -> dict[str, float | None]:
+        if not metrics:
+            return {}
+        [found] = self._all(f"SELECT {', '.join(map(_number, metrics))}", rows)
+        return {
+            metric.id: float(value) if value is not None and math.isfinite(value) else None
+            for metric, value in zip(metrics, found, strict=True)
+        }
+
+    def _all(self, query: str, rows: pa.Table) -> list[tuple[Any, ...]]:
+        self._connection.register("made_up", rows)
+        try:
+            return self._connection.execute(query).fetchall()
+        except duckdb.Error as error:
+            raise Misconfigured(
+                f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {error}"
+            ) from error
+        finally:
+            self._connection.unregister("made_up")
+
+
+def _number(metric: Metric) -> str:
+    """A subquery that gives the metric."""
+    match metric.kind:
+        case MetricKind.ROWS:
+            return "(SELECT count(*) FROM made_up)"
+        case MetricKind.NULLS | MetricKind.FAILING | MetricKind.ORPHANS:
+            return f"(SELECT count(*) FROM made_up WHERE {_predicate(metric)})"
+        case MetricKind.DUPLICATES:
+            keys = ", ".join(map(quoted, metric.columns))
+            whole = " AND ".join(f"{quoted(column)} IS NOT NULL" for column in metric.columns)
+            again = f"SELECT count(*) - 1 AS again FROM made_up WHERE {whole} GROUP BY {keys}"
+            return f"(SELECT coalesce(sum(again), 0) FROM ({again}))"
+        case MetricKind.VALUE:
+            return f"(SELECT {translated(metric.sql)} FROM made_up)"
+        case MetricKind.QUERY:
+            return f"(WITH {ROWS_VIEW} AS (FROM made_up) {translated(metric.sql)})"
+        case MetricKind.UNPARSED:
+            return "0"  # rows in memory have been parsed
+
+
+def _predicate(metric: Metric) -> str:
+    if metric.kind is MetricKind.NULLS:
+        return f"{quoted(metric.columns[0])} IS NULL"
+    if metric.kind is MetricKind.ORPHANS and metric.refers_to:
+        return _has_no_parent(metric.columns, metric.refers_to)
+    return f"({translated(metric.sql)})"
+
+
+def _has_no_parent(columns: Sequence[str], reference: Reference) -> str:
+    whole = " AND ".join(f"made_up.{quoted(name)} IS NOT NULL" for name in columns)
+    pairs = zip(columns, reference.columns, strict=True)
+    same = " AND ".join(f"made_up.{quoted(name)} = parent.{quoted(other)}" for name, other in pairs)
+    return f"({whole} AND NOT EXISTS (SELECT 1 FROM {quoted(reference.table)} AS parent WHERE {same}))"
+
+
+@lru_cache(maxsize=4096)
+def translated(expression: str) -> str:
+    """An expression of Spark's in DuckDB's words."""
+    tree = sqlglot.parse_one(expression, read="spark")
+    for node in list(tree.find_all(exp.Quantile)):  # Spark's lies between two values, as DuckDB's continuous one does
+        node.replace(exp.Anonymous(this="quantile_cont", expressions=[node.this, node.args["quantile"]]))
+    return tree.sql(dialect="duckdb")
+
+
+def quoted(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'

@@ -1,0 +1,311 @@
+"""Rows for a plan: some that pass all of its checks, and some that fail one of them and no other.
+
+Nothing here knows what a check means. Values are drawn, put together and judged; what is not right is drawn again.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan
+from lakegate.errors import Misconfigured
+from lakegate.synthetic.arrow import table_of
+from lakegate.synthetic.candidates import candidates, hints
+from lakegate.synthetic.files import writable
+from lakegate.synthetic.judge import Judge
+
+TRIES = 60
+_POOL = 500
+_RULES = (MetricKind.FAILING, MetricKind.ORPHANS)
+_NULLS = 0.1  # of a column that may have some
+
+Rows = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """What a column might hold: good values, and for each metric that looks at rows, those that only it counts."""
+
+    good: tuple[Any, ...]
+    bad: dict[str, tuple[Any, ...]]
+
+    @property
+    def has_null(self) -> bool:
+        return None in self.good
+
+
+@dataclass(kw_only=True)
+class Maker:
+    """Makes rows for one plan, always the same for the same seed (and, where a check speaks of now, the same day).
+
+    `references` are the tables that the plan's foreign keys refer to, by name.
+    """
+
+    plan: Plan
+    seed: int
+    references: Mapping[str, pa.Table] = field(default_factory=dict)
+    judge: Judge = field(init=False)
+    pools: dict[str, Pool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        for reference in (metric.refers_to for metric in self.plan.metrics if metric.refers_to):
+            if reference.table not in self.references:
+                raise Misconfigured(
+                    f"table {self.plan.table} refers to {reference.table}: give some of its rows with "
+                    f"--reference {reference.table}=FILE.parquet"
+                )
+        self.judge = Judge(self.plan, self.references)
+        self.random = Random(self.seed)  # noqa: S311 - nothing here is secret
+        self.pools = {}
+
+    def good(self, many: int) -> pa.Table:
+        """`many` rows that pass every check. Raises Misconfigured where none could be made."""
+        return table_of(self.plan, self._settled(self._plain(many), want=frozenset()))
+
+    def failing(self, many: int, check: Check) -> pa.Table:
+        """About `many` rows that fail this check alone. Raises Misconfigured where none could be made."""
+        metric = self.plan.metric(check.metric)
+        if metric.kind is MetricKind.ROWS:
+            return table_of(self.plan, self._of_another_size(many, check))
+        rows = self._settled(self._plain(many), want=frozenset(), forgive=frozenset({check.id}))
+        return table_of(self.plan, self._settled(rows, want=frozenset({check.id})))
+
+    # Rows that satisfy what is said of single values, and of keys.
+
+    def _plain(self, many: int) -> Rows:
+        keys = [metric for metric in self.plan.metrics if metric.kind is MetricKind.DUPLICATES]
+        unique = {metric.columns[0] for metric in keys if len(metric.columns) == 1}
+        self.pools = {column.name: self._pool(column, many, column.name in unique) for column in self.plan.columns}
+        rows = {name: self._drawn(name, many, distinct=name in unique) for name in self.pools}
+        for metric in keys:
+            self._make_distinct(rows, metric)
+        return self._repaired(rows)
+
+    def _pool(self, column: Column, many: int, is_unique: bool) -> Pool:  # noqa: FBT001
+        wanted = 3 * many + _POOL if is_unique else _POOL
+        made_up = candidates(column.type, hints(self.plan, column.name), self.random, wanted)
+        values = [v for v in (*self._referred(column.name), *made_up) if writable(v, self.plan.files)]
+        metrics = [metric for metric in self.plan.metrics if _of_single_values(metric, column.name)]
+        marked = self.judge.marked(table_of(self.plan, {column.name: values}), metrics)
+        alone: dict[str, list[Any]] = {metric.id: [] for metric in metrics}
+        good = []
+        for value, marks in zip(values, marked, strict=True):
+            counted = [metric.id for metric, mark in zip(metrics, marks, strict=True) if mark]
+            if not counted:
+                good.append(value)
+            elif len(counted) == 1:
+                alone[counted[0]].append(value)
+        return Pool(good=tuple(good), bad={metric: tuple(found) for metric, found in alone.items()})
+
+    def _referred(self, name: str) -> list[Any]:
+        """The values that other tables have for the column to refer to."""
+        found: dict[Any, None] = {}
+        for metric in self.plan.metrics:
+            if metric.refers_to and name in metric.columns:
+                other = metric.refers_to.columns[metric.columns.index(name)]
+                found |= dict.fromkeys(self.references[metric.refers_to.table][other].to_pylist())
+        return [value for value in found if value is not None]
+
+    def _drawn(self, name: str, many: int, *, distinct: bool = False) -> list[Any]:
+        pool = self.pools[name]
+        values = [value for value in pool.good if value is not None]
+        if distinct:
+            if len(values) < many:
+                raise Misconfigured(
+                    f"column {name!r} of {self.plan.table} must be unique, and only {len(values):,} values that pass "
+                    f"its other checks were found for {many:,} rows; ask for fewer with --rows"
+                )
+            return self.random.sample(values, many)
+        return [self._one(pool, values) for _ in range(many)]
+
+    def _one(self, pool: Pool, values: Sequence[Any]) -> Any:
+        if not values or (pool.has_null and self.random.random() < _NULLS):
+            return None
+        return self.random.choice(values)
+
+    def _make_distinct(self, rows: Rows, metric: Metric) -> None:
+        """Draw the columns of a compound key again where two rows have the same one."""
+        for _ in range(TRIES):
+            again = _repeated(rows, metric.columns)
+            if not again:
+                return
+            for name in metric.columns:
+                self._redraw(rows, name, again)
+
+    def _repaired(self, rows: Rows) -> Rows:
+        """Draw again what a rule over several columns forbids, a compound foreign key among them."""
+        rules = [metric for metric in self.plan.metrics if metric.kind in _RULES and len(metric.columns) > 1]
+        for _ in range(TRIES if rules else 0):
+            marked = self.judge.marked(table_of(self.plan, rows), rules)
+            broken = [
+                (at, metric)
+                for at, marks in enumerate(marked)
+                for metric, mark in zip(rules, marks, strict=True)
+                if mark
+            ]
+            if not broken:
+                break
+            for at, metric in broken:
+                self._mend(rows, metric, at)
+        return rows
+
+    def _mend(self, rows: Rows, metric: Metric, at: int) -> None:
+        if metric.refers_to is None:
+            for name in metric.columns:
+                self._redraw(rows, name, [at])
+            return
+        parents = self.references[metric.refers_to.table].select(list(metric.refers_to.columns)).to_pylist()
+        for name, value in zip(metric.columns, self.random.choice(parents).values(), strict=True):
+            rows[name][at] = value
+
+    def _redraw(self, rows: Rows, name: str, where: Iterable[int]) -> None:
+        """Other values in these rows; where the column must be unique, ones that it does not hold."""
+        if not self._is_unique(name):
+            pool = self.pools[name]
+            values = [value for value in pool.good if value is not None]
+            for at in where:
+                rows[name][at] = self._one(pool, values)
+            return
+        held = set(rows[name])
+        free = [value for value in self.pools[name].good if value is not None and value not in held]
+        for at in where:
+            if free:
+                rows[name][at] = free.pop(self.random.randrange(len(free)))
+
+    def _is_unique(self, name: str) -> bool:
+        return any(metric.kind is MetricKind.DUPLICATES and metric.columns == (name,) for metric in self.plan.metrics)
+
+    # Rows of which certain checks fail, and no others.
+
+    def _settled(self, rows: Rows, *, want: frozenset[str], forgive: frozenset[str] = frozenset()) -> Rows:
+        """These rows, changed until just the wanted checks fail (of those to forgive, any may)."""
+        failing = self.judge.failing(table_of(self.plan, rows)) - forgive
+        if failing == want:
+            return rows
+        wrong = sorted((failing ^ want), key=self._order)
+        closest = failing
+        for check in (self._check(name) for name in wrong):
+            for changed in self._changes(rows, check):
+                found = self.judge.failing(table_of(self.plan, changed)) - forgive
+                if found == want:
+                    return changed
+                if found ^ want < closest ^ want:
+                    return self._settled(changed, want=want, forgive=forgive)
+        raise Misconfigured(self._gave_up(want, closest))
+
+    def _changes(self, rows: Rows, check: Check) -> Iterator[Rows]:
+        """Rows that differ in what the check looks at: more and more rows that count, or other values throughout."""
+        metric = self.plan.metric(check.metric)
+        if metric.kind is MetricKind.ROWS:
+            return
+        if metric.kind.counts_rows:
+            yield from (changed for many in self._steps(rows) if (changed := self._with_counted(rows, metric, many)))
+            return
+        for _ in range(TRIES * 4):
+            yield self._from_part(rows, metric)
+
+    def _steps(self, rows: Rows) -> list[int]:
+        total = len(next(iter(rows.values()), []))
+        parts = (total * percent // 100 for percent in (1, 2, 5, 10, 20, 35, 50, 75, 90, 100))
+        return sorted({many for many in (1, 2, 3, 5, 8, *parts) if 0 < many <= total})
+
+    def _with_counted(self, rows: Rows, metric: Metric, many: int) -> Rows | None:
+        """The rows with so many among them that the metric counts."""
+        changed = {name: list(values) for name, values in rows.items()}
+        total = len(next(iter(rows.values())))
+        where = self.random.sample(range(total), many)
+        if metric.kind is MetricKind.DUPLICATES:
+            return self._with_repeated(changed, metric, where)
+        if len(metric.columns) == 1:
+            name = metric.columns[0]
+            bad = self.pools[name].bad.get(metric.id, ())
+            for at in where if bad else ():
+                changed[name][at] = self.random.choice(bad)
+            return changed if bad else None
+        return self._with_broken(changed, metric, where)
+
+    def _with_repeated(self, rows: Rows, metric: Metric, where: Sequence[int]) -> Rows | None:
+        """Rows that take over the key of another row, which keeps it."""
+        kept = sorted(set(range(len(next(iter(rows.values()))))) - set(where))
+        whole = [at for at in kept if all(rows[name][at] is not None for name in metric.columns)]
+        for at in where if whole else ():
+            source = self.random.choice(whole)
+            for name in metric.columns:
+                rows[name][at] = rows[name][source]
+        return rows if whole else None
+
+    def _with_broken(self, rows: Rows, metric: Metric, where: Sequence[int]) -> Rows | None:
+        """Rows that break a rule over several columns, drawn until they do."""
+        for _ in range(TRIES):
+            for name in metric.columns:
+                self._redraw(rows, name, where)
+            marked = self.judge.marked(table_of(self.plan, rows), [metric])
+            where = [at for at in where if not marked[at][0]]
+            if not where:
+                return rows
+        return None
+
+    def _from_part(self, rows: Rows, metric: Metric) -> Rows:
+        """The metric's columns drawn anew, each from a part of its good values: other sums, means and shares."""
+        changed = dict(rows)
+        many = len(next(iter(rows.values())))
+        for name in metric.columns or rows:
+            values = sorted((value for value in self.pools[name].good if value is not None), key=_sortable)
+            if self._is_unique(name) or not values:
+                continue
+            low, high = sorted(self.random.choices(range(len(values)), k=2))
+            part = values[low : high + 1]
+            other = self.random.choice(values)
+            share = self.random.random() * self.random.randrange(2)
+            drawn = [other if self.random.random() < share else self.random.choice(part) for _ in range(many)]
+            nulls = self.random.random() * self.random.randrange(2) if self.pools[name].has_null else 0.0
+            changed[name] = [None if self.random.random() < nulls else value for value in drawn]
+        return changed
+
+    def _of_another_size(self, many: int, check: Check) -> Rows:
+        """As many rows as the check does not allow, as near to those asked for as there are any."""
+        sizes = {int(limit) + more for limit in check.threshold for more in (-1, 0, 1)} | {1, many, 2 * many + 1}
+        found: frozenset[str] = frozenset()
+        for size in sorted((size for size in sizes if size > 0), key=lambda size: abs(size - many)):
+            try:
+                return self._settled(self._plain(size), want=frozenset({check.id}))
+            except Misconfigured:
+                continue
+        raise Misconfigured(self._gave_up(frozenset({check.id}), found))
+
+    def _check(self, name: str) -> Check:
+        return next(check for check in self.plan.checks if check.id == name)
+
+    def _order(self, name: str) -> int:
+        return [check.id for check in self.plan.checks].index(name)
+
+    def _gave_up(self, want: frozenset[str], found: Iterable[str]) -> str:
+        others = ", ".join(f"{self._check(name).name!r}" for name in sorted(set(found) - want, key=self._order))
+        if not want:
+            return f"table {self.plan.table}: no rows were found that pass {others}"
+        [wanted] = [self._check(name).name for name in want]
+        but = f"; what was found also fails {others}" if others else ""
+        return f"table {self.plan.table}: no rows were found that fail {wanted!r} and nothing else{but}"
+
+
+def _of_single_values(metric: Metric, column: str) -> bool:
+    """Whether it can be told of one value of this column alone."""
+    return metric.kind in (MetricKind.NULLS, *_RULES) and metric.columns == (column,)
+
+
+def _repeated(rows: Rows, names: Sequence[str]) -> list[int]:
+    """Rows whose key is an earlier row's."""
+    seen: set[tuple[Any, ...]] = set()
+    again = []
+    for at, key in enumerate(zip(*(rows[name] for name in names), strict=True)):
+        if None not in key and key in seen:
+            again.append(at)
+        seen.add(key)
+    return again
+
+
+def _sortable(value: Any) -> tuple[bool, Any]:
+    return (value != value, 0 if value != value else value)  # noqa: PLR0124 - NaN is not itself

@@ -1,0 +1,28 @@
+"""In-memory implementations of every port, for tests: deterministic, and held to the contract tests of the real ones.
+
+They keep nothing and contact nothing; what tests need beyond the ports (a hand on the clock, a finished job) is on the
+classes.
+"""
+
+from lakegate.testing.lake import MemoryLake, TableState
+from lakegate.testing.memory import (
+    MemoryCatalog,
+    MemoryClock,
+    MemoryJobRunner,
+    MemoryLanding,
+    MemoryNotifier,
+    MemoryStore,
+    MemoryTables,
+)
+
+__all__ = [
+    "MemoryCatalog",
+    "MemoryClock",
+    "MemoryJobRunner",
+    "MemoryLake",
+    "MemoryLanding",
+    "MemoryNotifier",
+    "MemoryStore",
+    "MemoryTables",
+    "TableState",
+]

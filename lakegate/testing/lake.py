@@ -1,0 +1,180 @@
+"""A versioned store of contents by key, with branches, commits and merges that conflict by key, all in memory.
+
+It mimics what the catalog behind the ports promises and no more: no permissions, no garbage collection.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+from lakegate.errors import Conflict
+from lakegate.landing.receipts import Receipt
+from lakegate.ports import MAIN, Note, TableIdentity
+
+EPOCH = datetime(2013, 1, 1, tzinfo=UTC)
+
+
+class KeyKind(StrEnum):
+    """What a key names."""
+
+    TABLE = "table"
+    NAMESPACE = "namespace"
+    RECEIPT = "receipt"  # by landing key
+    OTHER = "other"
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Key:
+    """The name of one content."""
+
+    kind: KeyKind
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableState:
+    """A table at a commit: its identity, and the rows of each data file by path."""
+
+    identity: TableIdentity
+    files: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        return sum(self.files.values())
+
+
+Content = TableState | Receipt | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """One commit: all contents, and which keys it touched. `merged` is the head that a merge brought."""
+
+    hash: str
+    at: datetime
+    parent: str | None = None
+    merged: str | None = None
+    contents: Mapping[Key, Content] = field(default_factory=dict)
+    touched: frozenset[Key] = frozenset()
+    note: Note | None = None
+
+
+class MemoryLake:
+    """Commits and branches. `spark_append` and `commit` are what a job, or a stranger, does behind lakegate's back."""
+
+    def __init__(self) -> None:
+        root = Commit(hash=_hash(0), at=EPOCH)
+        self.commits = {root.hash: root}
+        self.branches = {MAIN: root.hash}
+
+    def at(self, ref: str) -> Commit:
+        """The commit that a ref names: `branch`, `branch@hash` or a hash."""
+        name, _, commit = ref.rpartition("@")
+        found = self.commits.get(commit) or self.commits.get(self.branches.get(ref, "") if not name else "")
+        if found is None:
+            raise Conflict(f"there is no {ref} (any more)")
+        return found
+
+    def head(self, branch: str) -> Commit:
+        if branch not in self.branches:
+            raise Conflict(f"branch {branch} is gone")
+        return self.commits[self.branches[branch]]
+
+    def commit(
+        self,
+        branch: str,
+        changes: Mapping[Key, Content | None],
+        *,
+        expected: str | None = None,
+        note: Note | None = None,
+        merged: str | None = None,
+    ) -> Commit:
+        """Put (or, with None, delete) contents. Raises Conflict where one of the keys was touched since `expected`."""
+        head = self.head(branch)
+        touched = frozenset(changes)
+        if expected and touched & self.touched(expected, head.hash):
+            raise Conflict(f"branch {branch}: what this commit changes was changed since {expected[:12]}")
+        contents = {key: content for key, content in {**head.contents, **changes}.items() if content is not None}
+        new = Commit(
+            hash=_hash(len(self.commits)),
+            at=EPOCH + timedelta(seconds=len(self.commits)),
+            parent=head.hash,
+            merged=merged,
+            contents=contents,
+            touched=touched,
+            note=note,
+        )
+        self.commits[new.hash] = new
+        self.branches[branch] = new.hash
+        return new
+
+    def merge(self, source: str, note: Note) -> None:
+        """Merge a commit into main, key by key. Raises Conflict where both sides touched a key since their common
+        ancestor.
+        """
+        base, main = self._merge_base(source), self.branches[MAIN]
+        changed = self.touched(base, source)
+        if base == source:
+            return
+        both = changed & self.touched(base, main)
+        if both:
+            raise Conflict(f"main changed {', '.join(sorted(key.name for key in both))} too")
+        contents = self.at(source).contents
+        self.commit(MAIN, {key: contents.get(key) for key in changed}, note=note, merged=source)
+
+    def made_from(self, commit: str) -> str:
+        """The commit of main that a branch with this head was made from."""
+        main = {known.hash for known in self.line(self.branches[MAIN])}
+        return next(known.hash for known in self.line(commit) if known.hash in main)
+
+    def _merge_base(self, commit: str) -> str:
+        """The nearest commit that main and this one have in common; what was merged counts as main's."""
+        ancestors = self._ancestors(self.branches[MAIN])
+        return next(candidate for candidate in self._ancestors(commit) if candidate in ancestors)
+
+    def _ancestors(self, commit: str) -> dict[str, None]:
+        """A commit and all it was made from, nearest first."""
+        found: dict[str, None] = {}
+        todo = [commit]
+        while todo:
+            current = todo.pop(0)
+            if current not in found:
+                found[current] = None
+                made = self.commits[current]
+                todo += [parent for parent in (made.parent, made.merged) if parent]
+        return found
+
+    def line(self, commit: str) -> list[Commit]:
+        """The commit and its parents, newest first, without what was merged."""
+        found, current = [], self.commits.get(commit)
+        while current:
+            found.append(current)
+            current = self.commits.get(current.parent or "")
+        return found
+
+    def touched(self, base: str, head: str) -> frozenset[Key]:
+        """Every key that a commit after `base` touched, up to `head`."""
+        before = {commit.hash for commit in self.line(base)}
+        return frozenset(key for commit in self.line(head) if commit.hash not in before for key in commit.touched)
+
+    def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> str:
+        """What a job's append does: the table is created if absent, data files (path → rows) are added. Returns the
+        head.
+        """
+        key = Key(kind=KeyKind.TABLE, name=table)
+        space = Key(kind=KeyKind.NAMESPACE, name=table.rpartition(".")[0])
+        old = self.head(branch).contents.get(key)
+        state = old if isinstance(old, TableState) else TableState(identity=identity)
+        if space not in self.head(branch).contents:
+            self.commit(branch, {space: space.name})
+        return self.commit(branch, {key: replace(state, files={**state.files, **files})}).hash
+
+    def table(self, ref: str, table: str) -> TableState | None:
+        content = self.at(ref).contents.get(Key(kind=KeyKind.TABLE, name=table))
+        return content if isinstance(content, TableState) else None
+
+
+def _hash(number: int) -> str:
+    return hashlib.sha256(f"commit {number}".encode()).hexdigest()

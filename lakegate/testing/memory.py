@@ -1,0 +1,320 @@
+"""Every port in memory: what a test needs to set or see is on the class beside the port's own methods.
+
+They share no state but the lake that catalog and tables are given, and decide nothing by time or chance.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from lakegate.audit.job import Job
+from lakegate.audit.report import Report
+from lakegate.audit.wire import from_json, to_json
+from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Receipt
+from lakegate.ports import (
+    MAIN,
+    Branch,
+    Changes,
+    Decided,
+    JobRun,
+    JobState,
+    Message,
+    Note,
+    TableIdentity,
+)
+from lakegate.testing.lake import EPOCH, Content, Key, KeyKind, MemoryLake, TableState
+
+
+@dataclass(kw_only=True)
+class MemoryCatalog:
+    """`Catalog` on a lake in memory."""
+
+    lake: MemoryLake
+
+    def head(self, branch: str) -> str | None:
+        return self.lake.branches.get(branch)
+
+    def branches(self) -> list[Branch]:
+        found = sorted(self.lake.branches.items())
+        return [Branch(name=name, head=head) for name, head in found if name.startswith("wap-")]
+
+    def create_branch(self, name: str, at: str) -> None:
+        commit = self.lake.at(at)
+        if name in self.lake.branches:
+            raise Conflict(f"branch {name} exists already")
+        self.lake.branches[name] = commit.hash
+
+    def delete_branch(self, name: str, expected: str | None = None) -> None:
+        if expected in (None, self.head(name)):
+            self.lake.branches.pop(name, None)
+
+    def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
+        return _receipts(self.lake.at(ref).contents, keys)
+
+    def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
+        changes: dict[Key, Content | None] = {_receipt_key(receipt.key): receipt for receipt in receipts}
+        return self.lake.commit(branch, changes, expected=expected, note=note).hash
+
+    def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
+        before = self.receipts(base, keys := set(keys))
+        changes: dict[Key, Content | None] = {
+            _receipt_key(key): before.get(key)
+            for key in keys
+            if before.get(key) != self.lake.at(expected).contents.get(_receipt_key(key))
+        }
+        return self.lake.commit(branch, changes, expected=expected).hash if changes else expected
+
+    def changes(self, base: str, head: str) -> Changes:
+        old, new = self.lake.at(base).contents, self.lake.at(head).contents
+        changed = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
+        names = {kind: frozenset(key.name for key in changed if key.kind is kind) for kind in KeyKind}
+        receipts = _receipts(new, names[KeyKind.RECEIPT])
+        return Changes(
+            tables=names[KeyKind.TABLE],
+            namespaces=names[KeyKind.NAMESPACE],
+            receipts={key: receipts.get(key) for key in names[KeyKind.RECEIPT]},
+            others=names[KeyKind.OTHER],
+        )
+
+    def moved(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
+        return frozenset(table for table in tables if self.lake.table(base, table) != self.lake.table(head, table))
+
+    def base(self, branch: str) -> str:
+        return self.lake.made_from(self.lake.head(branch).hash)
+
+    def merge(self, branch: str, head: str, note: Note) -> None:
+        self.lake.head(branch)
+        self.lake.merge(head, note)
+
+    def decisions(self, limit: int, table: str | None = None) -> Iterator[Decided]:
+        line = self.lake.line(self.lake.branches[MAIN])
+        noted = [commit for commit in line if commit.note and table in (None, commit.note.table)]
+        for commit in noted[:limit]:
+            if commit.note:
+                yield Decided(note=commit.note, commit=commit.hash, at=commit.at)
+
+
+def _receipt_key(key: str) -> Key:
+    return Key(kind=KeyKind.RECEIPT, name=key)
+
+
+def _receipts(contents: Mapping[Key, Content], keys: Iterable[str]) -> dict[str, Receipt]:
+    found = {key: contents.get(_receipt_key(key)) for key in sorted(keys)}
+    return {key: receipt for key, receipt in found.items() if isinstance(receipt, Receipt)}
+
+
+@dataclass(kw_only=True)
+class MemoryTables:
+    """`Tables` on the same lake as the catalog's."""
+
+    lake: MemoryLake
+
+    def identity(self, ref: str, table: str) -> TableIdentity | None:
+        state = self.lake.table(ref, table)
+        return state.identity if state else None
+
+    def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+        there = self._state(source, table).files
+        here = self._state(branch, table).files
+        _refuse(paths - set(there), f"{source}: table {table} has no data file")
+        _refuse(paths & set(here), f"{branch}: table {table} already has data file")
+        self._set(branch, table, {**here, **{path: there[path] for path in paths}})
+
+    def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
+        here = self._state(branch, table).files
+        _refuse(paths - set(here), f"{branch}: table {table} has no data file")
+        self._set(branch, table, {path: rows for path, rows in here.items() if path not in paths})
+
+    def paths(self, ref: str, table: str) -> frozenset[str]:
+        state = self.lake.table(ref, table)
+        return frozenset(state.files) if state else frozenset()
+
+    def _state(self, ref: str, table: str) -> TableState:
+        state = self.lake.table(ref, table)
+        if state is None:
+            raise Refused(f"{ref}: there is no table {table}")
+        return state
+
+    def _set(self, branch: str, table: str, files: Mapping[str, int]) -> None:
+        state = replace(self._state(branch, table), files=files)
+        self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): state})
+
+
+def _refuse(paths: Iterable[str], what: str) -> None:
+    for path in sorted(paths):
+        raise Refused(f"{what} {path}")
+
+
+class MemoryClock:
+    """`Clock` that stands still until a test moves it."""
+
+    def __init__(self, now: datetime = EPOCH) -> None:
+        self.time = now
+        self.nonces = 0
+
+    def now(self) -> datetime:
+        return self.time
+
+    def advance(self, seconds: float) -> None:
+        self.time += timedelta(seconds=seconds)
+
+    def nonce(self) -> str:
+        self.nonces += 1
+        return f"{self.nonces:08x}"
+
+
+class MemoryLanding:
+    """`Landing` with bodies in memory; `staged` holds the copies by URI."""
+
+    def __init__(self, clock: MemoryClock, bucket: str = "landing", staging: str = "service") -> None:
+        self.clock, self.bucket, self.staging = clock, bucket, staging
+        self.landed: dict[tuple[str, str], FileVersion] = {}
+        self.bodies: dict[tuple[str, str], bytes] = {}
+        self.staged: dict[str, bytes] = {}
+        self.uploads = 0
+
+    def put(self, key: str, body: bytes, *, checksum: bool = True) -> FileVersion:
+        """What an upload by anybody does."""
+        self.uploads += 1
+        file = FileVersion(
+            bucket=self.bucket,
+            key=key,
+            version_id=f"v{self.uploads:05d}",
+            size=len(body),
+            landed_at=self.clock.now(),
+            checksum=f"SHA256:{hashlib.sha256(body).hexdigest()}" if checksum else None,
+        )
+        self.landed[key, file.version_id], self.bodies[key, file.version_id] = file, body
+        return file
+
+    def drop(self, key: str, version_id: str) -> None:
+        """Delete one version for good."""
+        del self.landed[key, version_id], self.bodies[key, version_id]
+
+    def look(self, key: str, version_id: str) -> FileVersion | None:
+        return self.landed.get((key, version_id))
+
+    def versions(self) -> Iterator[FileVersion]:
+        for file in list(self.landed.values()):
+            yield replace(file, checksum=None)
+
+    def stage(self, file: FileVersion, name: str) -> str:
+        body = self.bodies.get((file.key, file.version_id))
+        if body is None:
+            raise Refused(f"{file.key}: version {file.version_id} is gone from {self.bucket}")
+        uri = f"s3://{self.staging}/staging/{name}"
+        self.staged[uri] = body
+        return uri
+
+    def upload(self, source: Path, key: str) -> FileVersion:
+        return self.put(key, source.read_bytes())
+
+
+class MemoryStore:
+    """`Store` as a dictionary."""
+
+    def __init__(self, bucket: str = "service") -> None:
+        self.bucket = bucket
+        self.objects: dict[str, bytes] = {}
+
+    def read(self, name: str) -> bytes | None:
+        return self.objects.get(name)
+
+    def write(self, name: str, body: bytes) -> None:
+        self.objects[name] = body
+
+    def create(self, name: str, body: bytes) -> bool:
+        if name in self.objects:
+            return False
+        self.objects[name] = body
+        return True
+
+    def delete(self, name: str) -> None:
+        self.objects.pop(name, None)
+
+    def names(self, prefix: str) -> list[str]:
+        return sorted(name for name in self.objects if name.startswith(prefix))
+
+    def uri(self, name: str) -> str:
+        return f"s3://{self.bucket}/{name}"
+
+    def name(self, uri: str) -> str:
+        """The reverse of `uri`."""
+        return uri.removeprefix(f"s3://{self.bucket}/")
+
+
+class MemoryJobRunner:
+    """`JobRunner` whose jobs wait until a test runs or fails them. `work` is the job: what it reports is stored as a
+    job would.
+    """
+
+    def __init__(self, store: MemoryStore, work: Callable[[Job], Report] | None = None) -> None:
+        self.store, self.work = store, work
+        self.runs: dict[str, JobRun] = {}
+        self.jobs: dict[str, str] = {}
+
+    def start(self, attempt: Attempt, job_uri: str) -> str:
+        found = self.find(attempt.branch)
+        if found:
+            return found.id
+        run = JobRun(id=f"run-{len(self.runs) + 1:04d}", branch=attempt.branch, state=JobState.RUNNING)
+        self.runs[run.id], self.jobs[run.id] = run, job_uri
+        return run.id
+
+    def run(self, run_id: str) -> JobRun:
+        if run_id not in self.runs:
+            raise Misconfigured(f"there is no job run {run_id}")
+        return self.runs[run_id]
+
+    def find(self, branch: str) -> JobRun | None:
+        return next((run for run in reversed(self.runs.values()) if run.branch == branch), None)
+
+    def cancel(self, run_id: str) -> None:
+        if self.run(run_id).state is JobState.RUNNING:
+            self._end(run_id, JobState.CANCELLED, "")
+
+    def running(self) -> list[JobRun]:
+        """The runs that wait for a test."""
+        return [run for run in self.runs.values() if run.state is JobState.RUNNING]
+
+    def finish(self, run_id: str) -> Report:
+        """Do the run's work as its job says, store the report, and end well."""
+        if self.work is None:
+            raise Misconfigured("this runner was given no work")
+        report = self.work(self.job(run_id))
+        self.store.create(self.store.name(self.job(run_id).report_uri), to_json(report).encode())
+        self._end(run_id, JobState.SUCCEEDED, "")
+        return report
+
+    def finish_all(self) -> None:
+        """Finish every waiting run, oldest first."""
+        for run in self.running():
+            self.finish(run.id)
+
+    def fail(self, run_id: str, reason: str) -> None:
+        """End a run badly, without a report."""
+        self._end(run_id, JobState.FAILED, reason)
+
+    def job(self, run_id: str) -> Job:
+        return from_json(Job, self.store.objects[self.store.name(self.jobs[run_id])])
+
+    def _end(self, run_id: str, state: JobState, reason: str) -> None:
+        self.runs[run_id] = replace(self.runs[run_id], state=state, reason=reason)
+
+
+class MemoryNotifier:
+    """`Notifier` that keeps its messages. With `failing` set it tells nothing and raises that."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.failing: Retryable | OutcomeUnknown | None = None
+
+    def tell(self, message: Message) -> None:
+        if self.failing:
+            raise self.failing
+        self.messages.append(message)

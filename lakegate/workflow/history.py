@@ -1,0 +1,61 @@
+"""What a table's last published file versions measured, read from main's log and their reports.
+
+Nothing is kept for it besides, so a check that came with yesterday's contract begins with what was measured since.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from lakegate.audit.plan import MetricKind, Plan
+from lakegate.audit.report import FileReport
+from lakegate.errors import Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Decision
+from lakegate.ports import Note
+from lakegate.workflow.reports import read_report
+from lakegate.workflow.service import Service
+
+DECISIONS = 10_000  # of the table: as far back as its log is searched for enough files
+
+
+def history(service: Service, plan: Plan) -> dict[str, tuple[float, ...]]:
+    """By id, the metrics whose drift the plan checks: their values in the files published last, oldest first."""
+    wanted = _wanted(plan)
+    found: dict[str, list[float]] = {metric: [] for metric in wanted}
+    for file in _published(service, plan.table) if wanted else ():
+        for metric, value in _measured(plan, file).items():
+            if metric in wanted and len(found[metric]) < wanted[metric]:
+                found[metric].append(value)
+        if all(len(found[metric]) == files for metric, files in wanted.items()):
+            break
+    return {metric: tuple(reversed(values)) for metric, values in found.items()}
+
+
+def _wanted(plan: Plan) -> dict[str, int]:
+    """How many files back each metric is asked for."""
+    wanted: dict[str, int] = {}
+    for check in plan.checks:
+        if check.drift:
+            wanted[check.metric] = max(check.drift.files, wanted.get(check.metric, 0))
+    return wanted
+
+
+def _measured(plan: Plan, file: FileReport) -> dict[str, float]:
+    """A file's metrics that have a value. Every report knows its rows, whatever its contract asked for."""
+    rows = {metric.id: float(file.rows) for metric in plan.metrics if metric.kind is MetricKind.ROWS}
+    return rows | {check.metric: check.measured for check in file.checks if check.measured is not None}
+
+
+def _published(service: Service, table: str) -> Iterator[FileReport]:
+    """The table's published file versions, the last one first; those whose report is gone are left out."""
+    for decided in service.catalog.decisions(DECISIONS, table):
+        if decided.note.decision is Decision.PUBLISHED:
+            files = _reported(service, decided.note)
+            yield from (files[file.key] for file in reversed(decided.note.files) if file.key in files)
+
+
+def _reported(service: Service, note: Note) -> Mapping[str, FileReport]:
+    try:
+        report = read_report(service.store, Attempt(table=note.table, batch=note.batch, number=note.attempt))
+    except Refused:
+        return {}
+    return {file.key: file for file in report.files} if report else {}

@@ -1,0 +1,51 @@
+"""Held files: what no contract routes. Each is told once and noted, without a receipt, until a contract is pushed."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from lakegate.audit.wire import from_json, to_json
+from lakegate.landing.files import FileVersion
+from lakegate.ports import ToldFile
+from lakegate.workflow.service import Service
+from lakegate.workflow.tell import held_message, tell
+
+PREFIX = "notes/held/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """One file version that waits for a contract."""
+
+    file: FileVersion
+    reason: str
+    since: datetime
+
+
+def hold(service: Service, files: Iterable[tuple[FileVersion, str]]) -> None:
+    """Tell of those that were not noted before, then note them: a crash between the two may tell again, never not at
+    all.
+    """
+    new = [(file, reason) for file, reason in files if service.store.read(_name(file)) is None]
+    if not new:
+        return
+    digest = hashlib.sha256("".join(file.id for file, _ in new).encode()).hexdigest()[:20]
+    tell(service, f"held-{digest}", held_message(ToldFile(key=file.key, reasons=(reason,)) for file, reason in new))
+    for file, reason in new:
+        service.store.create(_name(file), to_json(Held(file=file, reason=reason, since=service.clock.now())).encode())
+
+
+def _name(file: FileVersion) -> str:
+    return f"{PREFIX}{file.id}.json"
+
+
+def held_files(service: Service) -> list[Held]:
+    """All that is held, oldest first."""
+    bodies = (service.store.read(name) for name in service.store.names(PREFIX))
+    return sorted((from_json(Held, body) for body in bodies if body), key=lambda held: held.file.order)
+
+
+def release(service: Service, file: FileVersion) -> None:
+    """Forget that a file was held: it is on its way, or gone."""
+    service.store.delete(_name(file))

@@ -1,0 +1,240 @@
+"""Publishing: audited files of one attempt become rows on main, in one merge with their receipts.
+
+It proves before every merge that the merge brings the audited files and their receipts and nothing else. It never
+forces, and it never runs Spark: when main moved, the same data files are appended to a fresh branch by metadata alone.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import structlog
+
+from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.report import FileReport, Report
+from lakegate.errors import Conflict, Refused, Retryable
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Receipt
+from lakegate.ports import MAIN, Changes, DecidedFile, Note
+from lakegate.workflow.attempt import claimed
+from lakegate.workflow.claims import base_of, claimed_files, is_open, published_instead
+from lakegate.workflow.service import Service
+from lakegate.workflow.shelf import contract_of
+
+log = structlog.get_logger()
+TRIES = 8
+
+
+class NeedsNewAttempt(Exception):
+    """The audited data files may not be moved onto main as it is now: only a new append and a new audit are right."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited:
+    """An attempt whose report is in: what publishing is allowed to rely on."""
+
+    attempt: Attempt
+    report: Report
+    claims: tuple[FileVersion, ...]
+
+    @property
+    def ref(self) -> str:
+        return f"{self.attempt.branch}@{self.report.audited}"
+
+    @cached_property
+    def reported(self) -> dict[str, FileReport]:
+        """By file version's id."""
+        return {entry.id: entry for entry in self.report.files}
+
+    def paths(self, files: Iterable[FileVersion]) -> dict[str, frozenset[str]]:
+        """Their data files in each table that the attempt changed: its own, and that one's quarantine if rows went
+        there. A file version that was gone before its job has none.
+        """
+        reports = [report for file in files if (report := self.reported.get(file.id))]
+        found = {self.attempt.table: frozenset(data.path for report in reports for data in report.data_files)}
+        if any(entry.quarantined for entry in self.report.files):
+            aside = frozenset(data.path for report in reports for data in report.quarantined)
+            found[quarantine_of(self.attempt.table)] = aside
+        return found
+
+
+def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) -> None:
+    """Bring these audited files to main. Files that another attempt published meanwhile are left out.
+
+    Raises Refused where a proof fails or a file was rejected or discarded meanwhile, NeedsNewAttempt where main's table
+    is not the one that was audited, or a table that its verdicts depend on has changed, Retryable where main keeps
+    moving.
+    """
+    wanted = list(files)
+    prove_audited(service, audited)
+    for turn in range(TRIES):
+        main = service.catalog.head(MAIN) or ""
+        wanted = _still_open(service, audited.attempt, wanted, main)
+        if not wanted:
+            return
+        _prove_unmoved(service, audited, main)
+        _guard_contract(service, audited)
+        try:
+            _merge(service, audited, wanted, main, rebase=turn > 0)
+        except Conflict:
+            log.info("main_moved", branch=audited.attempt.branch, table=audited.attempt.table)
+            continue
+        log.info("published", branch=audited.attempt.branch, files=len(wanted))
+        return
+    raise Retryable(f"batch {audited.attempt.batch} of {audited.attempt.table}: main kept moving; it is tried again")
+
+
+def prove_audited(service: Service, audited: Audited) -> None:
+    """The branch's head is the audited commit; it differs from its base in its tables and its receipts alone."""
+    branch, report = audited.attempt.branch, audited.report
+    head = service.catalog.head(branch)
+    if head != report.audited:
+        raise Refused(
+            f"branch {branch}: its head {head} is not the audited commit {report.audited}; "
+            f"it was changed after the audit. Run: lakegate retry {audited.attempt.batch}"
+        )
+    if base_of(service, audited.attempt) != report.base:
+        raise Refused(f"branch {branch}: its base is not the audited one, {report.base}")
+    _prove(audited, service.catalog.changes(report.base, report.audited), audited.claims, "the branch")
+
+
+def _prove(audited: Audited, changes: Changes, files: Iterable[FileVersion], what: str) -> None:
+    """The changes are in the attempt's tables (and their namespaces) and in exactly these files' receipts."""
+    tables = audited.paths(()).keys()
+    namespaces = {table.rpartition(".")[0] for table in tables}
+    strangers = sorted((changes.tables - tables) | (changes.namespaces - namespaces) | changes.others)
+    if strangers:
+        raise Refused(f"branch {audited.attempt.branch}: {what} also changes {', '.join(strangers)}; nothing is merged")
+    receipts = {file.id for file in claimed_files(changes.receipts, audited.attempt)}
+    keys = {file.key for file in files}
+    if receipts != {file.id for file in files} or set(changes.receipts) != keys:
+        raise Refused(f"branch {audited.attempt.branch}: {what} changes receipts of other files; nothing is merged")
+
+
+def _prove_unmoved(service: Service, audited: Audited, main: str) -> None:
+    """A verdict of table scope is true of the base it was found at: rows there, not just data files, went into it."""
+    depends_on = audited.report.depends_on
+    moved = service.catalog.moved(audited.report.base, main, depends_on) if depends_on else ()
+    if moved:
+        raise NeedsNewAttempt(f"{', '.join(sorted(moved))} on main changed since {audited.attempt.branch} was audited")
+
+
+def _still_open(service: Service, attempt: Attempt, files: list[FileVersion], main: str) -> list[FileVersion]:
+    receipts = service.catalog.receipts(f"{MAIN}@{main}", {file.key for file in files})
+    for file in files:
+        _refuse_if_dropped(receipts, file, attempt)
+    return [file for file in files if is_open(receipts, file, attempt)]
+
+
+def _refuse_if_dropped(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt) -> None:
+    batch, receipt = f"batch {attempt.batch} of {attempt.table}", receipts.get(file.key)
+    entry = receipt.entry(file.version_id) if receipt else None
+    if is_open(receipts, file, attempt):
+        if other := published_instead(receipts, file):
+            raise Refused(f"{batch}: {file.key} was published as version {other.version_id} meanwhile")
+    elif entry and entry.decision is not Decision.PUBLISHED:
+        raise Refused(f"{batch}: {file.key} was {entry.decision} meanwhile")
+
+
+def _merge(service: Service, audited: Audited, files: list[FileVersion], main: str, *, rebase: bool) -> None:
+    """Merge these files: the audited branch as it is, or a branch of this worker's own that holds just them."""
+    note = _note(audited, files)
+    if not rebase:
+        _guard_schema(audited, files)
+    if not rebase and len(files) == len(audited.claims):
+        service.catalog.merge(audited.attempt.branch, audited.report.audited, note)
+        return
+    own = audited.attempt.rebase(service.clock.now(), service.clock.nonce())
+    try:
+        base = _rebase(service, audited, files, main, own) if rebase else _trim(service, audited, files, own)
+        head = _prove_own(service, audited, files, own, base)
+        service.catalog.merge(own.branch, head, note)
+    finally:
+        service.catalog.delete_branch(own.branch)
+
+
+def _trim(service: Service, audited: Audited, files: list[FileVersion], own: Attempt) -> str:
+    """A branch from the audited commit, without what it holds of all other files. Returns its base."""
+    service.catalog.create_branch(own.branch, audited.report.audited)
+    take_off(service, audited, [file for file in audited.claims if file not in files], own.branch)
+    return audited.report.base
+
+
+def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
+    """Take these files' data files, and their claims, off a branch that was made from the audited commit.
+
+    Done again it changes nothing. Raises Conflict or Refused where another worker is at it.
+    """
+    catalog, files = service.catalog, list(files)
+    for table, paths in audited.paths(files).items():
+        if paths and (there := paths & service.tables.paths(branch, table)):
+            service.tables.remove(table, branch, there)
+    catalog.restore_receipts(branch, catalog.head(branch) or "", [file.key for file in files], audited.report.base)
+
+
+def _rebase(service: Service, audited: Audited, files: list[FileVersion], main: str, own: Attempt) -> str:
+    """A branch from main's head, with the audited data files of these files appended by metadata. Returns its base."""
+    paths = {table: paths for table, paths in audited.paths(files).items() if paths}
+    _guard(service, audited, main, paths)
+    catalog, attempt = service.catalog, audited.attempt
+    receipts = catalog.receipts(f"{MAIN}@{main}", {file.key for file in files})
+    catalog.create_branch(own.branch, main)
+    catalog.commit_receipts(own.branch, main, [claimed(receipts, file, attempt) for file in files])
+    for table, its in paths.items():
+        service.tables.append(table, own.branch, audited.ref, its)
+    return main
+
+
+def _guard(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> None:
+    """Iceberg matches columns by field id: data files may move only between tables that agree on all of it."""
+    for table in tables:
+        there, here = service.tables.identity(f"{MAIN}@{main}", table), service.tables.identity(audited.ref, table)
+        if there is None or there != here:
+            raise NeedsNewAttempt(f"table {table} on main is not the one that was audited on {audited.attempt.branch}")
+
+
+def _guard_schema(audited: Audited, files: Iterable[FileVersion]) -> None:
+    """What the table has by files and not by the contract must come with a file that is published."""
+    asked = {change for file in files for change in audited.reported[file.id].evolves}
+    if unasked := sorted(set(audited.report.evolves) - asked):
+        raise NeedsNewAttempt(f"{audited.attempt.branch} has {', '.join(unasked)} by rejected files alone")
+
+
+def _guard_contract(service: Service, audited: Audited) -> None:
+    """Once a contract is pushed, nothing is published that was audited by an earlier one."""
+    table = audited.attempt.table
+    if contract_of(service.store, table).plan.contract_hash != audited.report.contract_hash:
+        raise NeedsNewAttempt(f"the contract of {table} changed since {audited.attempt.branch} was audited")
+
+
+def _prove_own(service: Service, audited: Audited, files: list[FileVersion], own: Attempt, base: str) -> str:
+    """The own branch holds its base's data files and exactly the audited ones of these files. Returns its head."""
+    head = service.catalog.head(own.branch) or ""
+    _prove(audited, service.catalog.changes(base, head), files, f"branch {own.branch}")
+    for table, paths in audited.paths(files).items():
+        before = service.tables.paths(f"{MAIN}@{base}", table)
+        if service.tables.paths(f"{own.branch}@{head}", table) != before | paths:
+            raise Refused(
+                f"branch {own.branch}: the data files of {table} are not main's plus the audited ones; "
+                f"nothing is merged"
+            )
+    return head
+
+
+def _note(audited: Audited, files: list[FileVersion]) -> Note:
+    attempt = audited.attempt
+    decided = tuple(
+        DecidedFile(
+            key=file.key,
+            version_id=file.version_id,
+            rows=entry.rows,
+            quarantined=entry.quarantined_rows,
+            reasons=entry.warnings,
+        )
+        for file in files
+        for entry in [audited.reported[file.id]]
+    )
+    return Note(
+        decision=Decision.PUBLISHED, table=attempt.table, batch=attempt.batch, attempt=attempt.number, files=decided
+    )

@@ -1,0 +1,120 @@
+"""The scheduled sweep: it finishes what a lost event or a crash left undone. It never looks at events."""
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+import structlog
+
+from lakegate.errors import LakegateError
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.ports import Branch
+from lakegate.workflow.attempt import launch
+from lakegate.workflow.claims import claims_on, is_open, main_receipts, open_claims
+from lakegate.workflow.hold import held_files, release
+from lakegate.workflow.receive import Arrival, Failure, receive
+from lakegate.workflow.reports import report_name
+from lakegate.workflow.service import Service
+from lakegate.workflow.settle import settle
+from lakegate.workflow.shelf import Shelf
+from lakegate.workflow.tell import resend
+
+log = structlog.get_logger()
+LONGEST_LIFE = timedelta(minutes=15)  # no function runs longer, so no worker of a branch of its own is still alive
+AT_ONCE = 2000  # files that one sweep receives
+
+
+def reconcile(service: Service) -> list[LakegateError]:
+    """Take up everything that is older than the grace; one step's failure keeps no other from being tried."""
+    steps: list[Callable[[], None]] = [
+        *(lambda branch=branch: _continue(service, branch) for branch in service.catalog.branches()),
+        lambda: _release_held(service),
+        lambda: _receive_lost(service),
+        lambda: resend(service),
+    ]
+    return [error for step in steps if (error := _try(step))]
+
+
+def _try(step: Callable[[], None]) -> LakegateError | None:
+    try:
+        step()
+    except LakegateError as error:
+        log.warning("reconcile_failed", error=str(error))
+        return error
+    return None
+
+
+def _continue(service: Service, branch: Branch) -> None:
+    """Whatever an attempt's branch still needs: a job, a settling, or its end."""
+    attempt = Attempt.parse(branch.name)
+    if attempt is None:
+        return
+    if attempt.nonce:
+        _delete_left_behind(service, attempt)
+        return
+    claims = claims_on(service, attempt)
+    if not claims:
+        # Only as it was seen: a worker that has just made it may be about to put its claims there.
+        service.catalog.delete_branch(branch.name, branch.head)
+        return
+    _, receipts = main_receipts(service.catalog, claims)
+    undecided = any(is_open(receipts, file, attempt) for file in claims)
+    if undecided and service.store.read(report_name(attempt)) is None and service.runner.find(attempt.branch) is None:
+        launch(service, attempt)
+    else:
+        settle(service, attempt)
+
+
+def _delete_left_behind(service: Service, rebase: Attempt) -> None:
+    """A rebase's branch is its worker's alone; one that is much older than any worker lives was left by a crash."""
+    if service.clock.now() - rebase.rebased_at > LONGEST_LIFE:
+        log.info("rebase_branch_deleted", branch=rebase.branch)
+        service.catalog.delete_branch(rebase.branch)
+
+
+def _release_held(service: Service) -> None:
+    """Receive held files that a contract routes by now; forget those that were deleted from the landing bucket."""
+    shelf, held = Shelf.read(service.store), [entry.file for entry in held_files(service)]
+    routed = [file for file in held if shelf.route(file.key)][:AT_ONCE]
+    failures = _receive(service, routed)
+    failed = {(arrival.key, arrival.version_id) for failure in failures for arrival in failure.arrivals}
+    for file in routed:
+        if (file.key, file.version_id) not in failed:
+            release(service, file)
+    for file in held:
+        if file not in routed and service.landing.look(file.key, file.version_id) is None:
+            release(service, file)
+    _raise_first(failures)
+
+
+def _receive_lost(service: Service) -> None:
+    """Receive files whose event seems lost: landed longer than the grace ago, with neither receipt nor claim nor
+    hold. Oldest first, and no more than a sweep has time for: the next one goes on.
+    """
+    due = service.clock.now() - service.grace
+    lost = sorted((f for f in undecided_files(service) if f.landed_at <= due), key=lambda file: file.order)
+    _raise_first(_receive(service, lost[:AT_ONCE]))
+
+
+def _receive(service: Service, files: Iterable[FileVersion]) -> list[Failure]:
+    arrivals = [Arrival(key=f.key, version_id=f.version_id, sequencer=f.sequencer) for f in files]
+    return receive(service, arrivals) if arrivals else []
+
+
+def _raise_first(failures: list[Failure]) -> None:
+    if failures:
+        raise failures[0].error
+
+
+def undecided_files(service: Service) -> list[FileVersion]:
+    """All landed versions that have neither a receipt on main, nor a claim on an open branch, nor are held."""
+    landed = list(service.landing.versions())
+    _, receipts = main_receipts(service.catalog, landed)
+    held = {entry.file.id for entry in held_files(service)}
+    rest = [
+        file
+        for file in landed
+        if file.id not in held and not ((receipt := receipts.get(file.key)) and receipt.entry(file.version_id))
+    ]
+    claims = open_claims(service.catalog, [file.key for file in rest], receipts)
+    return [file for file in rest if claims.attempt(file) is None]

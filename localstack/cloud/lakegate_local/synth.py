@@ -1,0 +1,89 @@
+"""`cdk synth` of the checkout's stack for the local cloud, when something it reads has changed. It deploys nothing."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from lakegate.errors import Misconfigured
+from lakegate_local.processes import inherited
+from lakegate_local.settings import LocalSettings
+
+SOURCES = ("lakegate", "handlers", "spark_jobs", "infra", "tools", "cdk.json", "pyproject.toml", "requirements.lock")
+NOT_SOURCES = {"node_modules", "__pycache__"}
+STAMP = ".inputs"
+
+
+def context(settings: LocalSettings) -> dict[str, str]:
+    """The stack's context, as a user on AWS would give it."""
+    stand_in = {} if settings.slack_token else {"slack_api": f"{settings.slack}/api/"}
+    return {
+        "name": settings.stack,
+        "nessie_uri": settings.nessie,
+        "slack_secret": secret_name(settings),
+        "slack_channel": settings.slack_channel,
+        "batch_window": str(settings.batch_window),
+        "reconcile_minutes": str(settings.reconcile_minutes),
+        "grace_seconds": str(settings.grace_seconds),
+        "ephemeral": "true",
+        **stand_in,
+    }
+
+
+def secret_name(settings: LocalSettings) -> str:
+    return f"{settings.stack}-slack"
+
+
+def synthesise(settings: LocalSettings) -> Path:
+    """The folder of the synthesised app (Misconfigured with the app's own words if it does not synthesise)."""
+    output, wanted = settings.run / "cdk.out", inputs(settings.checkout, context(settings))
+    stamp = output / STAMP
+    if stamp.exists() and stamp.read_text() == wanted:
+        return output
+    stamp.unlink(missing_ok=True)
+    done = subprocess.run(
+        command(settings, output),
+        cwd=settings.checkout,
+        env=environment(settings),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise Misconfigured(f"cdk synth failed:\n{(done.stdout + done.stderr).strip()}")
+    stamp.write_text(wanted)
+    return output
+
+
+def command(settings: LocalSettings, output: Path) -> list[str]:
+    cdk = settings.checkout / "infra/node_modules/aws-cdk/bin/cdk"
+    pairs = [part for name, value in context(settings).items() for part in ("--context", f"{name}={value}")]
+    node = settings.checkout / ".venv/bin/node"
+    return [*map(str, (node, cdk)), "synth", "--quiet", "--no-notices", "--output", str(output), *pairs]
+
+
+def environment(settings: LocalSettings) -> dict[str, str]:
+    """`cdk.json` calls python, and jsii calls node: both are the checkout's."""
+    path = os.pathsep.join([str(settings.checkout / ".venv/bin"), inherited().get("PATH", "")])
+    return inherited() | {
+        "PATH": path,
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
+    }
+
+
+def inputs(checkout: Path, given: Mapping[str, str]) -> str:
+    """A hash of everything that decides what is synthesised."""
+    digest = hashlib.sha256(repr(sorted(given.items())).encode())
+    for path in source_files(checkout):
+        digest.update(f"{path.relative_to(checkout)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def source_files(checkout: Path) -> Iterator[Path]:
+    for source in SOURCES:
+        path = checkout / source
+        for found in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if found.is_file() and not NOT_SOURCES.intersection(found.parts):
+                yield found

@@ -1,0 +1,55 @@
+"""A Spark that starts in half the time: the JVM's archive of classes, made once from what a first driver has loaded.
+
+It changes how fast a driver starts and nothing else: a JVM that the archive does not fit goes on without it.
+"""
+
+import hashlib
+import threading
+from pathlib import Path
+
+from lakegate_localstack import processes
+
+POLITENESS = ("nice", "-n", "19")
+WORTH_IT = "\norg/apache/iceberg/"  # the archive of a driver that did little would help little, for ever
+
+
+class ClassArchive:
+    """One archive for each Java and class path, kept from one local cloud to the next."""
+
+    def __init__(self, folder: Path, java: Path, class_path: str, options: tuple[str, ...]) -> None:
+        content = "\n".join([(java.parent.parent / "release").read_text(), class_path, *options])
+        self._path = folder / f"spark-{hashlib.sha256(content.encode()).hexdigest()[:16]}.jsa"
+        self._dump: tuple[str | Path, ...] = (*POLITENESS, java, *options, "-Xshare:dump", "-cp", class_path)
+        self._lock = threading.Lock()
+        self._making = False
+
+    def option(self, classes: Path) -> str:
+        """The JVM's option: use the archive, or note the classes that one can be made of."""
+        if self._path.exists():
+            return f"-XX:SharedArchiveFile={self._path}"
+        return f"-XX:DumpLoadedClassList={classes}"
+
+    def learn(self, classes: Path) -> None:
+        """Make the archive in the background, of a driver that ended well, if there is none and nobody is at it."""
+        with self._lock:
+            if self._making or self._path.exists() or WORTH_IT not in classes.read_text():
+                return
+            self._making = True
+        threading.Thread(target=self._make, args=(classes,), name="class-archive", daemon=True).start()
+
+    def _make(self, classes: Path) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self._path.with_suffix(f".{classes.parent.name}")
+        with classes.with_suffix(".log").open("wb") as log:
+            command = (*self._dump, f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={partial}")
+            done = processes.start(command, folder=classes.parent, env={}, stdout=log, stderr=log)
+        if done.wait() == 0:
+            partial.replace(self._path)
+            self._forget_others()
+        partial.unlink(missing_ok=True)
+
+    def _forget_others(self) -> None:
+        """Archives of other versions, and what was left half made."""
+        for path in self._path.parent.glob("spark-*"):
+            if path != self._path:
+                path.unlink(missing_ok=True)

@@ -1,0 +1,210 @@
+"""Lambda's execution environments as plain processes: Python functions under AWS's own runtime client (awslambdaric).
+
+It limits neither memory nor network and knows no runtime but Python: any other is refused by name.
+"""
+
+import json
+import os
+import queue
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from localstack.config import GATEWAY_LISTEN
+from localstack.services.lambda_.invocation.execution_environment import ExecutionEnvironment
+from localstack.services.lambda_.invocation.executor_endpoint import StatusErrorException
+from localstack.services.lambda_.invocation.lambda_models import FunctionVersion, InvocationResult
+from localstack.services.lambda_.invocation.runtime_executor import RuntimeExecutor
+from localstack.utils.patch import patch
+
+from lakegate_localstack import processes
+from lakegate_localstack.runtime_api import HOST, Answer, Invocation, RuntimeApi
+from lakegate_localstack.settings import PackSettings
+
+POLL_SECONDS = 0.02
+SETTLE_SECONDS = 0.005  # a function's last line may still be in the pipe when its answer arrives
+KEPT_LINES = 2000
+
+
+@patch(ExecutionEnvironment.get_log_group_name)
+def _log_group_name(original, self) -> str:  # type: ignore[no-untyped-def] # noqa: ANN001
+    """LocalStack overlooks a function's own log group."""
+    return (self.function_version.config.logging_config or {}).get("LogGroup") or original(self)  # type: ignore[no-any-return]
+
+
+class ProcessExecutor(RuntimeExecutor):
+    """One execution environment; LocalStack makes as many as there are concurrent invocations."""
+
+    def __init__(self, id: str, function_version: FunctionVersion) -> None:  # noqa: A002 - the name LocalStack passes
+        super().__init__(id, function_version)
+        self._environment: Mapping[str, str] = {}
+        self._process: FunctionProcess | None = None
+
+    def get_address(self) -> str:
+        return HOST
+
+    def get_endpoint_from_executor(self) -> str:
+        return HOST
+
+    def get_runtime_endpoint(self) -> str:
+        return f"http://{HOST}:{GATEWAY_LISTEN[0].port}/_localstack_lambda/{self.id}"
+
+    @classmethod
+    def prepare_version(cls, function_version: FunctionVersion) -> None:
+        if not (function_version.config.runtime or "").startswith("python"):
+            raise NotImplementedError(
+                f"the local cloud runs Python functions only, not {function_version.config.runtime}"
+            )
+        if function_version.config.layers:
+            raise NotImplementedError("the local cloud has no Lambda layers")
+        function_version.config.code.prepare_for_execution()
+
+    @classmethod
+    def cleanup_version(cls, function_version: FunctionVersion) -> None:
+        """The code is LocalStack's to remove."""
+
+    def start(self, env_vars: dict[str, str]) -> None:
+        self._environment = {name: str(value) for name, value in env_vars.items()}
+        self._ready_process()
+
+    def stop(self) -> None:
+        if self._process:
+            self._process.end()
+
+    def get_logs(self) -> str:
+        return self._process.log() if self._process else ""
+
+    def invoke(self, payload: dict[str, str]) -> InvocationResult:
+        process = self._ready_process()
+        timeout = self.function_version.config.timeout
+        begin = time.time()
+        process.forget_log()
+        invocation = Invocation(
+            request_id=payload["invoke-id"],
+            payload=payload["payload"].encode(),
+            deadline_ms=int((begin + timeout) * 1000),
+            function_arn=payload["invoked-function-arn"],
+            trace_id=payload["trace-id"],
+        )
+        answer = process.answer_to(invocation, timeout)
+        time.sleep(SETTLE_SECONDS)
+        log = self._log(invocation.request_id, process.log(), (time.time() - begin) * 1000)
+        return InvocationResult(invocation.request_id, answer.body, is_error=answer.is_error, logs=log)
+
+    def _ready_process(self) -> "FunctionProcess":
+        """The running process, or a fresh one after a timeout or a crash."""
+        if self._process is None or not self._process.alive:
+            self._process = FunctionProcess(self.function_version, self._environment)
+            self._process.wait_until_ready()
+        return self._process
+
+    def _log(self, request_id: str, lines: str, duration: float) -> str:
+        memory = self.function_version.config.memory_size
+        ended = "" if not lines or lines.endswith("\n") else "\n"
+        return (
+            f"START RequestId: {request_id} Version: {self.function_version.id.qualifier}\n{lines}{ended}"
+            f"END RequestId: {request_id}\nREPORT RequestId: {request_id}\tDuration: {duration:.2f} ms\t"
+            f"Billed Duration: {int(duration) + 1} ms\tMemory Size: {memory} MB\tMax Memory Used: {memory} MB\t\n"
+        )
+
+
+class FunctionProcess:
+    """A function's process with the Runtime API it talks to; it answers one invocation at a time."""
+
+    def __init__(self, version: FunctionVersion, environment: Mapping[str, str]) -> None:
+        self._lines: list[str] = []
+        self._lock = threading.Lock()
+        self._api = RuntimeApi.open()
+        self._scratch = Path(tempfile.mkdtemp(prefix="function-"))
+        code = Path(version.config.code.get_unzipped_code_location())
+        self._process = processes.start(
+            [PackSettings.from_env().function_python, "-m", "awslambdaric", version.config.handler],
+            folder=code,
+            env=self._variables(code, environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        self._reader = threading.Thread(target=self._read, name="function-log", daemon=True)
+        self._reader.start()
+
+    def _variables(self, code: Path, environment: Mapping[str, str]) -> dict[str, str]:
+        return {
+            "PATH": os.environ.get("PATH", ""),
+            "LANG": "en_US.UTF-8",
+            "HOME": str(self._scratch),
+            **environment,
+            "TZ": "UTC",
+            "TMPDIR": str(self._scratch),
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONPATH": str(code),
+            "LAMBDA_TASK_ROOT": str(code),
+            "LAMBDA_RUNTIME_DIR": str(Path(__file__).parent),
+            "AWS_LAMBDA_RUNTIME_API": self._api.address,
+        }
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def wait_until_ready(self) -> None:
+        """Until the function is imported (StatusErrorException with Lambda's error document if it can't be)."""
+        while not self._api.ready.wait(POLL_SECONDS) and self.alive:
+            pass
+        if self._api.ready.is_set() and self._api.init_error is None:
+            return
+        self.end()
+        failure = self._api.init_error or error("Runtime.ExitError", f"exit status {self._process.returncode}")
+        raise StatusErrorException("the function did not start", payload=failure)
+
+    def answer_to(self, invocation: Invocation, timeout: float) -> Answer:
+        self._api.invocations.put(invocation)
+        deadline = time.monotonic() + timeout
+        while (answer := self._next_answer()) is None or answer.request_id != invocation.request_id:
+            if not self.alive and self._api.answers.empty():
+                return self._failed(invocation, "Runtime.ExitError", f"exit status {self._process.returncode}")
+            if time.monotonic() >= deadline:
+                return self._failed(invocation, "Sandbox.Timedout", f"Task timed out after {timeout:.2f} seconds")
+        return answer
+
+    def _next_answer(self) -> Answer | None:
+        try:
+            return self._api.answers.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            return None
+
+    def _failed(self, invocation: Invocation, kind: str, reason: str) -> Answer:
+        self.end()
+        message = f"RequestId: {invocation.request_id} Error: {reason}"
+        with self._lock:
+            self._lines.append(f"{message}\n")
+        return Answer(request_id=invocation.request_id, is_error=True, body=error(kind, message))
+
+    def end(self) -> None:
+        processes.end(self._process)
+        self._api.close()
+        self._reader.join(1)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def log(self) -> str:
+        with self._lock:
+            return "".join(self._lines)
+
+    def forget_log(self) -> None:
+        with self._lock:
+            self._lines.clear()
+
+    def _read(self) -> None:
+        assert self._process.stdout  # noqa: S101 - it was asked for
+        for line in self._process.stdout:
+            with self._lock:
+                self._lines.append(line.decode(errors="replace"))
+                del self._lines[:-KEPT_LINES]
+
+
+def error(kind: str, message: str) -> bytes:
+    """Lambda's error document."""
+    return json.dumps({"errorType": kind, "errorMessage": message}).encode()

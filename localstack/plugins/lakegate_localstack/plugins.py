@@ -1,0 +1,64 @@
+"""The entry points by which LocalStack finds the pack. Nothing else is imported before it is asked for."""
+# ruff: noqa: PLC0415
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from localstack.runtime import hooks
+from localstack.services.cloudformation.resource_provider import CloudFormationResourceProviderPlugin
+from localstack.services.lambda_.invocation.plugins import RuntimeExecutorPlugin
+from localstack.services.plugins import Service, aws_provider
+
+if TYPE_CHECKING:
+    from lakegate_localstack.functions import ProcessExecutor
+
+
+class ProcessExecutorPlugin(RuntimeExecutorPlugin):
+    """LAMBDA_RUNTIME_EXECUTOR=process."""
+
+    name = "process"
+
+    def load(self, *_args: Any, **_kwargs: Any) -> "type[ProcessExecutor]":
+        from lakegate_localstack.functions import ProcessExecutor
+
+        return ProcessExecutor
+
+
+@aws_provider(api="emr-serverless")
+def emr_serverless() -> Service:
+    from lakegate_localstack.emr_serverless import EmrServerlessProvider
+
+    return Service.for_provider(EmrServerlessProvider())
+
+
+class ApplicationPlugin(CloudFormationResourceProviderPlugin):
+    name = "AWS::EMRServerless::Application"
+
+    def load(self) -> None:
+        from lakegate_localstack.cloudformation import ApplicationProvider
+
+        self.factory = ApplicationProvider
+
+
+class CustomResourcePlugin(CloudFormationResourceProviderPlugin):
+    name = "AWS::CloudFormation::CustomResource"
+
+    def load(self) -> None:
+        from lakegate_localstack.cloudformation import RefusedCustomResource
+
+        self.factory = RefusedCustomResource
+
+
+@hooks.on_infra_start()
+def mend_localstack() -> None:
+    """Where LocalStack does not do as AWS does, or as it is told."""
+    from localstack.services.s3 import provider
+
+    from lakegate_localstack import batch_windows, loopback, s3_events
+
+    # By itself it has one fixed folder for S3's objects, which two local clouds would share.
+    provider.DEFAULT_S3_TMP_DIR = str(Path(tempfile.gettempdir()) / "s3")
+    s3_events.apply()
+    batch_windows.apply()
+    loopback.apply()

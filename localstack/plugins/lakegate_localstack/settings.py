@@ -1,0 +1,41 @@
+"""What the pack is told by whoever starts LocalStack. The only reader of the environment here; it looks for nothing."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+PREFIX = "LAKEGATE_LOCALSTACK_"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackSettings:
+    """Which interpreters, jars and folders the processes get (`cache` outlives a local cloud)."""
+
+    work: Path
+    cache: Path
+    function_python: Path
+    spark_home: Path
+    spark_python: Path
+    java_home: Path
+    image_jars: tuple[Path, ...]
+    driver_memory: str = "1g"
+    parallel_jobs: int = 2
+    minute: float = 60.0
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
+        values = os.environ if env is None else env
+        return cls(
+            work=Path(values[PREFIX + "WORK"]),
+            cache=Path(values[PREFIX + "CACHE"]),
+            function_python=Path(values[PREFIX + "FUNCTION_PYTHON"]),
+            spark_home=Path(values[PREFIX + "SPARK_HOME"]),
+            spark_python=Path(values[PREFIX + "SPARK_PYTHON"]),
+            java_home=Path(values[PREFIX + "JAVA_HOME"]),
+            image_jars=tuple(Path(jar) for jar in values[PREFIX + "IMAGE_JARS"].split(os.pathsep)),
+            driver_memory=values.get(PREFIX + "DRIVER_MEMORY", cls.driver_memory),
+            parallel_jobs=int(values.get(PREFIX + "PARALLEL_JOBS", cls.parallel_jobs)),
+            minute=float(values.get(PREFIX + "MINUTE", cls.minute)),
+        )

@@ -1,0 +1,165 @@
+"""The stand-in for EMR's image: what `spark-submit` finds there, and what a finished driver is said to have died of.
+
+It builds commands and reads logs; it starts nothing.
+"""
+
+import os
+import re
+import shlex
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lakegate_localstack.settings import PackSettings
+
+FETCHED = {"--jars": "local:", "--py-files": "", "--files": "", "--archives": ""}
+EXCEPTION = re.compile(
+    r"^(?:Caused by: )?(?:[A-Za-z_$][\w$]*\.)*[A-Za-z_$][\w$]*(?:Error|Exception|Interrupt|Exit|Failure)\b.*"
+)
+LOGGED_ERROR = re.compile(r"^\S+ \S+ (?:ERROR|FATAL) \S+: (?P<text>.*)")
+SPARK_LAUNCHER = re.compile(r"SparkUserAppException|Exception in thread")
+DETAILS_LENGTH = 1000
+# A driver lives for seconds: it is compiled once and quickly.
+JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
+# There is no native Hadoop library on a developer's machine, and nobody misses it.
+logger.native.name = org.apache.hadoop.util.NativeCodeLoader
+logger.native.level = error
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """Spark as the stand-in has it: `s3://` by S3A against LocalStack, two cores, and a JVM that starts fast."""
+
+    settings: PackSettings
+    endpoint: str
+    region: str
+
+    @staticmethod
+    def class_path(settings: PackSettings) -> str:
+        """Spark's jars too, by name and before the configuration's folder: a class archive allows no folder."""
+        return os.pathsep.join(map(str, (*settings.image_jars, *sorted((settings.spark_home / "jars").glob("*.jar")))))
+
+    def defaults(self) -> dict[str, str]:
+        s3 = "spark.hadoop.fs.s3a."
+        return {
+            "spark.master": "local[2]",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": self.settings.driver_memory,
+            "spark.driver.extraClassPath": self.class_path(self.settings),
+            "spark.ui.enabled": "false",
+            "spark.default.parallelism": "2",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+            "spark.hadoop.fs.AbstractFileSystem.s3.impl": "org.apache.hadoop.fs.s3a.S3A",
+            f"{s3}endpoint": self.endpoint,
+            f"{s3}endpoint.region": self.region,
+            f"{s3}path.style.access": "true",
+            f"{s3}connection.ssl.enabled": "false",
+            f"{s3}aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
+        }
+
+    def write_configuration(self, folder: Path, overrides: Mapping[str, str], *jvm_options: str) -> None:
+        folder.mkdir()
+        logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
+        options = shlex.join([*JVM_OPTIONS, logging, *jvm_options])
+        properties = self.defaults() | {"spark.driver.defaultJavaOptions": options} | dict(overrides)
+        (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in properties.items()))
+        (folder / "log4j2.properties").write_text(LOG4J)
+
+    def environment(self, work: Path, account: str) -> dict[str, str]:
+        java = self.settings.java_home
+        return {
+            "PATH": os.pathsep.join(
+                [str(java / "bin"), str(self.settings.spark_python.parent), os.environ.get("PATH", "")]
+            ),
+            "LANG": "C.UTF-8",
+            "HOME": str(work),
+            "TMPDIR": str(work),
+            "JAVA_HOME": str(java),
+            "SPARK_HOME": str(self.settings.spark_home),
+            "SPARK_CONF_DIR": str(work / "conf"),
+            "SPARK_LOCAL_DIRS": str(work / "spark"),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LAUNCHER_OPTS": " ".join(JVM_OPTIONS),
+            "PYSPARK_PYTHON": str(self.settings.spark_python),
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            "AWS_ACCESS_KEY_ID": account,
+            "AWS_SECRET_ACCESS_KEY": "test",
+        }
+
+    def command(self, driver: Mapping[str, Any], fetch: Callable[[str], Path | str]) -> list[str]:
+        """`spark-submit` as asked for, with `s3://` files replaced by what `fetch` makes of them."""
+        parameters = shlex.split(driver.get("sparkSubmitParameters") or "")
+        return [
+            str(self.settings.spark_home / "bin/spark-submit"),
+            *_fetched(parameters, fetch),
+            str(fetch(driver["entryPoint"])),
+            *driver.get("entryPointArguments", ()),
+        ]
+
+
+def _fetched(parameters: Sequence[str], fetch: Callable[[str], Path | str]) -> Iterator[str]:
+    words = iter(parameters)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name not in FETCHED:
+            yield word
+            continue
+        # A `local:` jar is read where it is; any other is copied once more at every start.
+        files = [(uri, fetch(uri)) for uri in (value if equals else next(words)).split(",")]
+        yield name
+        yield ",".join(str(got) if got == uri else f"{FETCHED[name]}{got}" for uri, got in files)
+
+
+def spark_defaults(overrides: Mapping[str, Any]) -> dict[str, str]:
+    """The properties of a job run's `configurationOverrides` (ValueError if it asks for what the stand-in has not)."""
+    properties: dict[str, str] = {}
+    for configuration in overrides.get("applicationConfiguration") or ():
+        if configuration["classification"] != "spark-defaults":
+            raise ValueError(f"the local cloud knows no classification {configuration['classification']!r}")
+        properties |= configuration.get("properties") or {}
+    return properties
+
+
+def failure(exit_code: int, stdout: str, stderr: str) -> str:
+    """GetJobRun's `stateDetails`: exit code, the signal if one ended the driver, and the last error of the logs."""
+    name = ended_by(exit_code)
+    said = f"ExitCode: {exit_code}." + (f" The driver was ended by {name}." if name else "")
+    last = last_error(stdout, stderr)
+    said += f" Last few exceptions: {last}" if last else ""
+    return f"Job execution failed, please check complete logs in configured logging destination. {said}"[
+        :DETAILS_LENGTH
+    ]
+
+
+def ended_by(exit_code: int) -> str | None:
+    """The signal that ended the JVM (a negative exit code) or the Python it ran (128 and more)."""
+    number = -exit_code if exit_code < 0 else exit_code - 128
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return None
+
+
+def last_error(stdout: str, stderr: str) -> str | None:
+    """The job's own last error: Spark prints a Python traceback to stdout, and its own end to stderr."""
+    for text in (stdout, stderr):
+        raised = [line for line in text.splitlines() if EXCEPTION.match(line) and not SPARK_LAUNCHER.search(line)]
+        if raised:
+            return raised[-1].strip()
+    logged = [found["text"] for line in stderr.splitlines() if (found := LOGGED_ERROR.match(line))]
+    return logged[-1] if logged else None

@@ -1,0 +1,88 @@
+"""Metrics that a file has by itself, computed from its rows: one pass over all files for most, more where one is heavy.
+
+Which of them statistics have told already, it does not know.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Lock
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind
+from lakegate.audit.report import Source
+from lakegate.audit.types import quoted
+
+Numbers = dict[str, dict[str, float | None]]
+"""File version → metric → its number, or None where there is none."""
+_THREADS = 4
+_VIEW = Lock()
+
+
+def numbers(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Iterable[str]], DataFrame]) -> Numbers:
+    """These metrics of these files."""
+    shared = [metric for metric in metrics if source(metric) is Source.AGGREGATE]
+    alone: dict[tuple[str, ...], list[Metric]] = {}
+    for metric in metrics:
+        if metric.alone:
+            alone.setdefault(metric.columns, []).append(metric)
+    queries = [metric for metric in metrics if metric.kind is MetricKind.QUERY]
+    jobs = [
+        *([partial(_aggregated, read(files), shared)] if shared else []),
+        *(partial(_aggregated, read(files), of_columns) for of_columns in alone.values()),
+        *(partial(_queried, read([file]), metric, file) for metric in queries for file in files),
+    ]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return _merged(pool.map(lambda job: job(), jobs))
+
+
+def source(metric: Metric) -> Source:
+    """Where the metric comes from, unless statistics tell it."""
+    return Source.QUERY if metric.alone or metric.kind is MetricKind.QUERY else Source.AGGREGATE
+
+
+def failing(metric: Metric) -> Column:
+    """What is true of a row that counts."""
+    if metric.kind is MetricKind.NULLS:
+        return F.col(quoted(metric.columns[0])).isNull()
+    return F.expr(metric.sql)
+
+
+def _aggregated(rows: DataFrame, metrics: Sequence[Metric]) -> Numbers:
+    """The metrics by file version, in one pass over the columns concerned."""
+    aggregates = [_number(metric).alias(str(number)) for number, metric in enumerate(metrics)]
+    found = rows.groupBy(FILE_COLUMN).agg(*aggregates).collect()
+    return {row[0]: {metric.id: _finite(row[number + 1]) for number, metric in enumerate(metrics)} for row in found}
+
+
+def _number(metric: Metric) -> Column:
+    """An aggregate as a number: a count of rows, or the value that the plan's own aggregate gives."""
+    if metric.kind is MetricKind.VALUE:
+        return F.expr(metric.sql).cast("double")
+    return F.count_if(failing(metric))
+
+
+def _queried(rows: DataFrame, metric: Metric, file: str) -> Numbers:
+    """A query over one file's rows. Its names are resolved at once, so the view's name is free again after that."""
+    with _VIEW:
+        rows.createOrReplaceTempView(ROWS_VIEW)
+        found = rows.sparkSession.sql(metric.sql)
+    [row] = found.toDF("number").select(F.col("number").cast("double")).collect()
+    return {file: {metric.id: _finite(row[0])}}
+
+
+def _finite(number: float | None) -> float | None:
+    """NaN and the infinities compare with nothing that a contract can say, and JSON has no word for them."""
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _merged(found: Iterable[Mapping[str, Mapping[str, float | None]]]) -> Numbers:
+    merged: Numbers = {}
+    for each in found:
+        for file, values in each.items():
+            merged.setdefault(file, {}).update(values)
+    return merged

@@ -1,0 +1,117 @@
+"""The one append: all good files in a single commit, each data file holding rows of one file version only.
+
+It never repeats an append whose outcome is unknown.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.files import FileKind
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.job import Job
+from lakegate.audit.mask import raw
+from lakegate.audit.plan import Plan
+from lakegate.audit.types import quoted
+from spark_jobs import nessie
+from spark_jobs.errors import JobError
+from spark_jobs.java import FAILURES, causes, names, root
+from spark_jobs.look import Look
+from spark_jobs.session import LAKE
+from spark_jobs.table import table_name
+from spark_jobs.unparsed import count, parsed
+
+_THREADS = 4
+_CORRUPT = {FileKind.PARQUET: "a page is corrupt"}
+
+
+def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
+    """Append these files; those whose pages turn out corrupt come back with that fault, and the others are appended."""
+    before = nessie.head(job.nessie_uri, job.branch)
+    try:
+        _write(spark, job.plan, looks)
+    except FAILURES as error:
+        if not _certainly_nothing_happened(error, before, nessie.head(job.nessie_uri, job.branch)):
+            raise
+        looked = find_corrupt(spark, job.plan, looks)
+        if not any(look.faults for look in looked):
+            raise
+        readable = [look for look in looked if not look.faults]
+        if readable:
+            _write(spark, job.plan, readable)
+        return looked
+    return list(looks)
+
+
+def resume(spark: SparkSession, job: Job, looks: Sequence[Look], there: Mapping[str, int]) -> list[Look]:
+    """What an earlier run of this very job has appended, if it is just what we would append; anything else is an error.
+
+    `there` counts the rows on the branch beyond its base, by file version.
+    """
+    corrupt = find_corrupt(spark, job.plan, [look for look in looks if look.file.id not in there])
+    faulty = {look.file.id: look for look in corrupt if look.faults}
+    if there != expected(spark, job.plan, [look for look in looks if look.file.id not in faulty], there):
+        raise JobError(
+            f"batch {job.batch}: branch {job.branch} already holds other rows of table {job.plan.table} than this "
+            f"attempt's files. Nothing was appended. Run: lakegate retry {job.batch}"
+        )
+    return [faulty.get(look.file.id, look) for look in looks]
+
+
+def expected(spark: SparkSession, plan: Plan, looks: Sequence[Look], there: Mapping[str, int]) -> dict[str, int]:
+    """By file version, the rows that must be there: all that parse. Of some files there may be none."""
+    unparsed = count(spark, plan, looks, there)
+    rows = {look.file.id: look.rows - unparsed.get(look.file.id, 0) for look in looks}
+    return {file: number for file, number in rows.items() if number}
+
+
+def find_corrupt(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+    """The same files, with a fault on each that cannot be read to its end."""
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(lambda look: _read_through(spark, plan, look), looks))
+
+
+def rows_of(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> DataFrame:
+    """The files' rows as the table will hold them, whose columns the plan has. Files of one shape are read together,
+    by column name.
+    """
+    if plan.files.kind.is_text:
+        return reduce(DataFrame.union, (part.good() for part in parsed(spark, plan, looks)))
+    shapes: dict[frozenset[tuple[str, str]], list[str]] = {}
+    for look in looks:
+        shapes.setdefault(frozenset((column.name, column.type) for column in look.columns), []).append(look.file.uri)
+    return reduce(DataFrame.union, (_rows(spark, plan, shape, uris) for shape, uris in shapes.items()))
+
+
+def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uris: Sequence[str]) -> DataFrame:
+    types = dict(shape)
+    schema = ", ".join(f"{quoted(column.name)} {types[column.name]}" for column in plan.columns if column.name in types)
+    found = {name: F.col(quoted(name)) for name in types}
+    columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
+    # A staged file is named by its file version's id.
+    file = F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
+    return spark.read.schema(schema).parquet(*uris).select(*columns, file)
+
+
+def _write(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> None:
+    rows_of(spark, plan, looks).writeTo(table_name(LAKE, plan.table)).append()
+
+
+def _read_through(spark: SparkSession, plan: Plan, look: Look) -> Look:
+    try:
+        rows_of(spark, plan, [look]).write.format("noop").mode("overwrite").save()
+    except FAILURES as error:
+        why, said = _CORRUPT.get(plan.files.kind, "it is corrupt"), raw(plan.columns, root(error))
+        return replace(look, faults=(f"its rows cannot be read to the end, {why} ({said})",))
+    return look
+
+
+def _certainly_nothing_happened(error: Exception, before: str, after: str) -> bool:
+    """Whether a task failed, after which Spark does not commit, and the branch stands where it stood."""
+    unknown = any(name.endswith("CommitStateUnknownException") for name in names(error))
+    by_task = any("stage failure" in str(cause.getMessage()) for cause in causes(error))
+    return by_task and not unknown and before == after

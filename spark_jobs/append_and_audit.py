@@ -1,0 +1,274 @@
+"""An attempt's job: append its files to their table on its branch, audit what the branch then holds, write the report.
+
+It publishes nothing and decides nothing. Bad data is reported with exit code 0; a crash leaves no report.
+"""
+
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lakegate.audit.job import Job
+from lakegate.audit.mask import masked
+from lakegate.audit.plan import Column
+from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of
+from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
+from lakegate.audit.statistics import DataFileStatistics
+from lakegate.audit.verdicts import Dependent, good, judge, verdict
+from lakegate.audit.wire import from_json, to_json
+from spark_jobs import hadoop, iceberg, measure, nessie, quarantine, samples, table, unparsed
+from spark_jobs.append import append, expected, resume
+from spark_jobs.base import Base, fit
+from spark_jobs.errors import JobError, Unfit
+from spark_jobs.java import names, root
+from spark_jobs.keys import Batch
+from spark_jobs.look import Look
+from spark_jobs.prove import PerFile, by_file, prove
+from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, build, fit_to, open_catalog
+from spark_jobs.staged import fit_all, look_at_all
+
+
+@dataclass(kw_only=True)
+class Run:
+    """One run of a job and what it has found so far."""
+
+    spark: SparkSession
+    job: Job
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    timings: dict[str, float] = field(default_factory=dict)
+    looks: list[Look] = field(default_factory=list)
+    there: Any | None = None
+    base: Any | None = None
+    audited: str = ""
+    error: str = ""
+    columns: tuple[Column, ...] = ()
+    evolves: tuple[str, ...] = ()
+    files: PerFile = field(default_factory=dict)
+    aside: PerFile = field(default_factory=dict)
+    checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.timings[name] = round(self.timings.get(name, 0) + time.monotonic() - began, 3)
+
+    @property
+    def grown(self) -> Job:
+        """The job with the columns that the table has by this attempt's files, where those differ from the plan's."""
+        return replace(self.job, plan=replace(self.job.plan, columns=self.columns)) if self.columns else self.job
+
+    @property
+    def good(self) -> list[Look]:
+        return [look for look in self.looks if not look.faults]
+
+
+def append_and_audit(spark: SparkSession, job: Job) -> Report:
+    """The whole job: from staged files to a report."""
+    run = Run(spark=spark, job=job)
+    open_catalog(spark, LAKE, job, job.branch)
+    open_catalog(spark, BASE, job, f"{job.branch}@{job.base}")
+    fit_to(spark, job)
+    with run.step("look"):
+        _look(run)
+    if run.good:
+        try:
+            _append(run)
+        except Unfit as error:
+            run.error = str(error)
+    run.audited = nessie.head(job.nessie_uri, job.branch)
+    if run.good and not run.error:
+        _audit(run)
+    return _report(run)
+
+
+def _look(run: Run) -> None:
+    """At the files, and meanwhile at the table on the branch and at its base; then whether they fit each other."""
+    spark, job = run.spark, run.job
+    with ThreadPoolExecutor(2) as pool:
+        loads = [pool.submit(iceberg.load, spark, catalog, job.plan.table) for catalog in (LAKE, BASE)]
+        looks = look_at_all(spark, job.plan, job.files)
+        run.there, run.base = (load.result() for load in loads)
+    before = None if run.base is None else table.shape(spark, run.base).own
+    agreed, run.looks = fit_all(job.plan, before, looks)
+    run.columns, run.evolves = agreed.columns, agreed.evolves
+
+
+def _append(run: Run) -> None:
+    spark, job = run.spark, run.job
+    with run.step("prepare"):
+        fit(Base(spark=spark, catalog=BASE), job.plan)
+        table.prepare(spark, job.plan, run.there, run.columns)
+    with run.step("append"):
+        there_already = _rows_beyond_base(run, run.there)
+        appended = (
+            resume(spark, run.grown, run.good, there_already) if there_already else append(spark, run.grown, run.good)
+        )
+        known = {look.file.id: look for look in appended}
+        run.looks = [known.get(look.file.id, look) for look in run.looks]
+
+
+def _rows_beyond_base(run: Run, there: Any | None) -> dict[str, int]:
+    """By file version, what an earlier run of this very job has appended; nothing as a rule."""
+    if there is None or iceberg.same_rows(run.base, there):
+        return {}
+    difference = iceberg.compare(run.spark, run.base, there)
+    columns = iceberg.fields(run.spark, there)
+    return {file: sum(data.rows for data in files) for file, files in by_file(run.job, difference, columns).items()}
+
+
+def _audit(run: Run) -> None:
+    """What main will hold, loaded afresh at the commit that will be merged."""
+    with run.step("load"):
+        open_catalog(run.spark, AUDIT, run.job, f"{run.job.branch}@{run.audited}")
+        loaded = iceberg.load(run.spark, AUDIT, run.job.plan.table)
+    read = audit_table(run, loaded, AUDIT, [look.file.id for look in run.good])
+    if any(map(leaving, run.checks.values())):
+        _put_aside(run, read)
+
+
+def _put_aside(run: Run, read: Callable[..., DataFrame]) -> None:
+    """Failing rows leave the files that may give them up; then what is left is audited, where it is left."""
+    spark, job, before = run.spark, run.job, run.checks
+    failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
+    with run.step("quarantine"):
+        quarantine.put_aside(spark, job, partial(read, apart=True), good(before), failed)
+        run.audited = nessie.head(job.nessie_uri, job.branch)
+        open_catalog(spark, LEFT, job, f"{job.branch}@{run.audited}")
+        run.aside = _aside(run, {file: _leaving(before[file]) for file in failed})
+    audit_table(run, iceberg.load(spark, LEFT, job.plan.table), LEFT, good(before))
+    run.checks = afterwards(before, run.checks)
+
+
+def _leaving(checks: Iterable[CheckResult]) -> int:
+    """How many rows the check of the budget has counted."""
+    return next(int(check.value or 0) for check in checks if check.check == BUDGET)
+
+
+def _aside(run: Run, rows: dict[str, int]) -> PerFile:
+    """The data files in the quarantine table, proved to hold just what was to be put aside."""
+    name = quarantine_of(run.job.plan.table)
+    base, loaded = (iceberg.load(run.spark, catalog, name) for catalog in (BASE, LEFT))
+    difference = iceberg.compare(run.spark, base, loaded)
+    found = by_file(run.job, difference, iceberg.fields(run.spark, loaded))
+    prove(run.job, difference, found, rows, name)
+    return found
+
+
+def audit_table(run: Run, loaded: Any, catalog: str, files: Sequence[str]) -> Callable[..., DataFrame]:
+    """Prove a table as it was loaded from a catalog; measure, judge and sample these files. Returns how to read it."""
+    spark, job = run.spark, run.job
+    with run.step("prove"):
+        difference = iceberg.compare(spark, run.base, loaded)
+        columns = iceberg.fields(spark, loaded)
+        found = by_file(job, difference, columns)
+        aside = {file: sum(data.rows for data in files) for file, files in run.aside.items()}
+        arrived = {file: sum(data.rows for data in files) + aside.get(file, 0) for file, files in found.items()}
+        rows = expected(spark, run.grown.plan, run.good, arrived)
+        prove(job, difference, found, {file: number - aside.get(file, 0) for file, number in rows.items()})
+        run.files = {look.file.id: found.get(look.file.id, []) for look in run.good}
+
+    def read(ids: Iterable[str], *, apart: bool = False) -> DataFrame:
+        paths = [data.path for file in ids for data in run.files[file]]
+        entries = {path: difference.added.entries[path] for path in paths}
+        return iceberg.read(spark, table.table_name(catalog, job.plan.table), loaded, entries, apart=apart)
+
+    looks = [look for look in run.good if look.file.id in files]
+    batch = Batch(files={look.file.id: run.files[look.file.id] for look in looks}, columns=columns, read=read)
+    base = Base(spark=spark, catalog=BASE, tables={job.plan.table: run.base})
+    with run.step("measure"):
+        measured, resolved = measure.measure_all(job.plan, batch, base)
+        dependents: dict[str, Dependent] = {**resolved, **unparsed.metrics(job.plan, looks, rows)}
+        distinct = partial(quarantine.failing_rows, job.plan, read)
+        results = judge(job.plan, measured, dependents, job.history, distinct)
+    with run.step("sample"):
+        checks = samples.with_samples(job.plan, results, batch, base)
+        run.checks = unparsed.with_samples(spark, run.grown.plan, looks, checks)
+    return read
+
+
+def _report(run: Run) -> Report:
+    job, plan = run.job, run.job.plan
+    return Report(
+        branch=job.branch,
+        batch=job.batch,
+        attempt=job.attempt,
+        table=plan.table,
+        base=job.base,
+        audited=run.audited,
+        plan_hash=plan.hash,
+        contract_hash=plan.contract_hash,
+        contract_version=plan.contract_version,
+        started_at=run.started_at,
+        finished_at=datetime.now(UTC),
+        files=tuple(_file_report(run, look) for look in run.looks),
+        error=run.error,
+        evolves=() if run.error else run.evolves,
+        depends_on=plan.depends_on,
+        timings=run.timings,
+        columns=tuple(column.name for column in plan.columns),
+        key=plan.key,
+        masked=masked(plan.columns),
+    )
+
+
+def _file_report(run: Run, look: Look) -> FileReport:
+    checks = run.checks.get(look.file.id, ())
+    data = run.files.get(look.file.id, [])
+    audited = bool(data or checks) and not look.faults
+    return FileReport(
+        id=look.file.id,
+        key=look.file.key,
+        verdict=verdict(checks) if audited else Verdict.FAIL,
+        rows=sum(each.rows for each in data),
+        faults=look.faults,
+        evolves=look.evolves,
+        discards=look.discards,
+        checks=checks,
+        data_files=_data_files(data),
+        quarantined=_data_files(run.aside.get(look.file.id, [])),
+    )
+
+
+def _data_files(statistics: Iterable[DataFileStatistics]) -> tuple[DataFile, ...]:
+    return tuple(DataFile(path=each.path, rows=each.rows) for each in statistics)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`arguments`: the URI of the attempt's job.json."""
+    if len(arguments) != 1:
+        print("usage: append_and_audit.py URI-OF-JOB.JSON", file=sys.stderr)  # noqa: T201 - a command's last word
+        return 2
+    spark, what, hidden = build("lakegate append_and_audit"), f"the job at {arguments[0]}", False
+    try:
+        job = from_json(Job, hadoop.read(spark, arguments[0]))
+        what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
+        hidden = bool(masked(job.plan.columns))
+        hadoop.write(spark, job.report_uri, to_json(append_and_audit(spark, job)).encode())
+    except Exception as error:  # noqa: BLE001 - the process's edge
+        traceback.print_exc()
+        print(last_word(what, error, hidden=hidden), file=sys.stderr, flush=True)  # noqa: T201 - it becomes the run's reason
+        return 1
+    finally:
+        spark.stop()
+    return 0
+
+
+def last_word(what: str, error: Exception, *, hidden: bool) -> str:
+    """One line that says what failed, of what, and why; `hidden` if the error's text may hold what is masked."""
+    if isinstance(error, JobError):
+        return f"JobError: {error}"
+    why = f"{', '.join(names(error)[-1:])} (its text is in the job's log alone: columns are masked)"
+    return f"JobError: {what}: {type(error).__name__}: {why if hidden else root(error)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,9 @@
+"""What ends a job or an attempt: each says what is wrong and what to run next. Bad data is no error, it is reported."""
+
+
+class JobError(Exception):
+    """The job cannot go on, and nothing may be published of it."""
+
+
+class Unfit(Exception):
+    """The table does not fit the contract: the whole attempt is reported as not appended."""

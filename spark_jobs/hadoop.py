@@ -1,0 +1,47 @@
+"""Small objects through Hadoop's file system, which has the cluster's own credentials. It knows no format."""
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.java import jvm, state
+
+
+def path(spark: SparkSession, uri: str) -> Any:
+    return jvm(spark).org.apache.hadoop.fs.Path(uri)
+
+
+def configuration(spark: SparkSession) -> Any:
+    return state(spark).newHadoopConf()
+
+
+def read(spark: SparkSession, uri: str) -> bytes:
+    """The whole object."""
+    return read_part(spark, uri, 0, None)
+
+
+def read_part(spark: SparkSession, uri: str, start: int, length: int | None) -> bytes:
+    """`length` bytes of the object from `start` on, or the rest of it."""
+    place = path(spark, uri)
+    stream = place.getFileSystem(configuration(spark)).open(place)
+    try:
+        stream.seek(start)
+        utils = jvm(spark).org.apache.commons.io.IOUtils
+        return bytes(utils.toByteArray(stream) if length is None else utils.toByteArray(stream, length))
+    finally:
+        stream.close()
+
+
+def size(spark: SparkSession, uri: str) -> int:
+    place = path(spark, uri)
+    return int(place.getFileSystem(configuration(spark)).getFileStatus(place).getLen())
+
+
+def write(spark: SparkSession, uri: str, body: bytes) -> None:
+    """Write or replace the object."""
+    place = path(spark, uri)
+    stream = place.getFileSystem(configuration(spark)).create(place, True)  # noqa: FBT003 - Hadoop has no name for "overwrite"
+    try:
+        stream.write(bytearray(body))
+    finally:
+        stream.close()

@@ -1,0 +1,183 @@
+"""Iceberg tables through its own Java API: metadata and manifests at a commit, as plain values."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lakegate.audit.statistics import DataFileStatistics, Field
+from lakegate.audit.types import Array, Atom, Map, Struct, Type, canonical
+from spark_jobs.java import FAILURES, empty_array, jvm, names, state
+
+# Opening another file costs as much as a whole split may hold.
+_APART = dict.fromkeys(("split-size", "file-open-cost"), str(128 * 1024 * 1024))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFiles:
+    """Data files with what Iceberg says of them; `entries` are its own objects, by path."""
+
+    statistics: Mapping[str, DataFileStatistics] = field(default_factory=dict)
+    entries: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """What one commit's table has that an earlier one's has not, and the reverse."""
+
+    added: DataFiles
+    lost: frozenset[str]
+    deletes: bool  # whether rows are deleted by files of their own
+
+
+def load(spark: SparkSession, catalog: str, table: str) -> Any | None:
+    """The table as a catalog of the session has it, or None where there is none."""
+    manager = state(spark).catalogManager()
+    iceberg_catalog = manager.catalog(catalog).icebergCatalog()
+    identifier = jvm(spark).org.apache.iceberg.catalog.TableIdentifier.parse(table)
+    try:
+        return iceberg_catalog.loadTable(identifier)
+    except FAILURES as error:
+        if any(name.endswith(("NoSuchTableException", "NoSuchNamespaceException")) for name in names(error)):
+            return None
+        raise
+
+
+def fields(spark: SparkSession, table: Any) -> dict[str, Field]:
+    """The table's columns by name."""
+    schema = json.loads(jvm(spark).org.apache.iceberg.SchemaParser.toJson(table.schema()))
+    kinds = [(column, column["type"]) for column in schema["fields"]]
+    columns = [
+        Field(id=column["id"], name=column["name"], type=kind if isinstance(kind, str) else "nested")
+        for column, kind in kinds
+    ]
+    return {column.name: column for column in columns}
+
+
+def same_rows(one: Any | None, other: Any) -> bool:
+    """Whether two states of a table are the same snapshot, or both have none."""
+    snapshots = [table.currentSnapshot() if table is not None else None for table in (one, other)]
+    first, second = (None if snapshot is None else snapshot.snapshotId() for snapshot in snapshots)
+    return bool(first == second)
+
+
+def sql_type(spoken: Any) -> Type:
+    """A type in Spark's JSON."""
+    if not isinstance(spoken, dict) or spoken["type"] == "udt":
+        return Atom(canonical(str(spoken)))
+    if spoken["type"] == "array":
+        return Array(sql_type(spoken["elementType"]))
+    if spoken["type"] == "map":
+        return Map(sql_type(spoken["keyType"]), sql_type(spoken["valueType"]))
+    return Struct({field["name"]: sql_type(field["type"]) for field in spoken["fields"]})
+
+
+def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
+    """What `after` has beyond `before`. Manifests that both have are not opened: the table's size does not matter."""
+    old, new = _manifests(before), _manifests(after)
+    came, went = new.keys() - old.keys(), old.keys() - new.keys()
+    fresh = _data_files(spark, after, [new[path] for path in came if _holds_data(new[path])])
+    gone = _data_files(spark, before, [old[path] for path in went if _holds_data(old[path])])
+    return Difference(
+        added=DataFiles(
+            statistics={path: told for path, told in fresh.statistics.items() if path not in gone.statistics},
+            entries={path: entry for path, entry in fresh.entries.items() if path not in gone.entries},
+        ),
+        lost=frozenset(gone.statistics.keys() - fresh.statistics.keys()),
+        deletes=not all(_holds_data(new[path]) for path in came) or not all(_holds_data(old[path]) for path in went),
+    )
+
+
+def read(
+    spark: SparkSession, name_in_spark: str, table: Any, entries: Mapping[str, Any], *, apart: bool = False
+) -> DataFrame:
+    """Exactly these data files of the table, by Iceberg's own reader: no manifest is read, however many there are.
+
+    `apart`: no task reads rows of two of them.
+    """
+    java = jvm(spark)
+    tasks = java.java.util.ArrayList()
+    schema = java.org.apache.iceberg.SchemaParser.toJson(table.schema())
+    everything = java.org.apache.iceberg.expressions.ResidualEvaluator.unpartitioned(
+        java.org.apache.iceberg.expressions.Expressions.alwaysTrue()
+    )
+    no_deletes = empty_array(spark, java.org.apache.iceberg.DeleteFile)
+    for entry in entries.values():
+        spec = java.org.apache.iceberg.PartitionSpecParser.toJson(table.specs()[entry.specId()])
+        tasks.add(java.org.apache.iceberg.BaseFileScanTask(entry, no_deletes, schema, spec, everything))
+    return staged(spark, name_in_spark, table, tasks, _APART if apart else None)
+
+
+def plan(spark: SparkSession, table: Any, where: str) -> Any:
+    """What Iceberg would read of the table for an expression in its JSON: a list of its own tasks. They leave out data
+    files that bounds rule out, and say of the others which of their parts to skip.
+    """
+    java = jvm(spark)
+    expression = java.org.apache.iceberg.expressions.ExpressionParser.fromJson(where, table.schema())
+    tasks, planned = java.java.util.ArrayList(), table.newScan().filter(expression).planFiles()
+    try:
+        found = planned.iterator()
+        while found.hasNext():
+            tasks.add(found.next())
+    finally:
+        planned.close()
+    return tasks
+
+
+def rows_in(tasks: Any) -> int:
+    """How many rows these tasks would read at most."""
+    return sum(int(task.file().recordCount()) for task in tasks)
+
+
+def rows(table: Any) -> int | None:
+    """How many rows the table has, or None where its manifests don't tell because rows are deleted."""
+    manifests = _manifests(table).values()
+    if not all(_holds_data(manifest) for manifest in manifests):
+        return None
+    return sum(int(manifest.addedRowsCount()) + int(manifest.existingRowsCount()) for manifest in manifests)
+
+
+def staged(
+    spark: SparkSession, name_in_spark: str, table: Any, tasks: Any, more: Mapping[str, str] | None = None
+) -> DataFrame:
+    """What these tasks read, by Iceberg's own reader; `more` are options of its."""
+    java = jvm(spark)
+    name = f"tasks-{java.java.util.UUID.randomUUID()}"
+    java.org.apache.iceberg.spark.ScanTaskSetManager.get().stageTasks(table, name, tasks)
+    options = {"scan-task-set-id": name, **(more or {})}
+    return spark.read.format("iceberg").options(**options).load(name_in_spark)
+
+
+def _manifests(table: Any | None) -> dict[str, Any]:
+    snapshot = table.currentSnapshot() if table is not None else None
+    if table is None or snapshot is None:
+        return {}
+    return {manifest.path(): manifest for manifest in snapshot.allManifests(table.io())}
+
+
+def _holds_data(manifest: Any) -> bool:
+    return str(manifest.content().toString()) == "DATA"
+
+
+def _data_files(spark: SparkSession, table: Any | None, manifests: list[Any]) -> DataFiles:
+    statistics, entries = {}, {}
+    for manifest in manifests:
+        for entry in _live(spark, table, manifest):
+            spec = table.specs()[entry.specId()]  # type: ignore[union-attr]
+            told = json.loads(jvm(spark).org.apache.iceberg.ContentFileParser.toJson(entry, spec))
+            statistics[told["file-path"]] = DataFileStatistics.from_entry(told)
+            entries[told["file-path"]] = entry
+    return DataFiles(statistics=statistics, entries=entries)
+
+
+def _live(spark: SparkSession, table: Any, manifest: Any) -> Iterator[Any]:
+    """A manifest's data files that are not deleted; the reader uses one object for all, hence the copies."""
+    reader = jvm(spark).org.apache.iceberg.ManifestFiles.read(manifest, table.io(), table.specs())
+    try:
+        rows = reader.iterator()
+        while rows.hasNext():
+            yield rows.next().copy()
+    finally:
+        reader.close()

@@ -1,0 +1,51 @@
+"""The one door to Spark's JVM: what pyspark has no Python for, and what went wrong there, told shortly."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import SparkSession
+
+FAILURES = (Py4JJavaError, CapturedException)
+"""What an exception of the JVM becomes in Python: pyspark translates some of them."""
+_LONGEST = 200
+
+
+def jvm(spark: SparkSession) -> Any:
+    return spark._jvm  # noqa: SLF001 - there is no public name for it
+
+
+def state(spark: SparkSession) -> Any:
+    """Spark's own session state: its catalogs and its configuration."""
+    session: Any = spark._jsparkSession  # noqa: SLF001 - there is no public name for it
+    # Parts of Spark ask the thread for the session, and a thread of ours may have none yet.
+    jvm(spark).org.apache.spark.sql.SparkSession.setActiveSession(session)
+    return session.sessionState()
+
+
+def empty_array(spark: SparkSession, kind: Any) -> Any:
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - there is no public name for it
+    return gateway.new_array(kind, 0)
+
+
+def causes(error: Exception) -> Iterator[Any]:
+    """The Java exception, its cause, and so on."""
+    found = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+    while found is not None:
+        yield found
+        found = found.getCause()
+
+
+def names(error: Exception) -> list[str]:
+    """The class names of the Java exception and its causes, outermost first."""
+    return [str(cause.getClass().getName()) for cause in causes(error)]
+
+
+def root(error: Exception) -> str:
+    """The innermost Java exception in one short line, without the addresses of our own buckets."""
+    innermost = list(causes(error))[-1:]
+    said = str(innermost[0].getMessage() or innermost[0].getClass().getSimpleName()) if innermost else str(error)
+    line = next(iter(said.strip().splitlines()), type(error).__name__)
+    return re.sub(r"\b[a-z0-9]+://\S+|\bfile:/\S+", "the file", line)[:_LONGEST]

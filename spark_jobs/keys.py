@@ -1,0 +1,245 @@
+"""Keys: which of the batch's repeat, which the table has already, and which refer to nothing.
+
+What holds of all rows is shown by one cheap query; only a batch at fault pays for where. A null among a key's columns
+makes it no key.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.duplicates import Pattern, Repeats
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.near import BOXES, Box, boxes, is_ordered
+from lakegate.audit.plan import Metric, MetricKind, Plan, Reference, Scope
+from lakegate.audit.statistics import DataFileStatistics, Field, bound
+from lakegate.audit.table_scope import Orphans, TableRows
+from lakegate.audit.types import quoted
+from lakegate.audit.verdicts import Dependent
+from spark_jobs.base import Base, Near
+
+Read = Callable[[Iterable[str]], DataFrame]
+"""The rows of some file versions of the batch, by their ids."""
+_BROADCAST = 1_000_000  # keys that are held in memory as a whole
+_FAULTY = 100_000  # the same, of keys at fault with their rows to be found
+# The same for types whose bounds are kept as numbers.
+_AS_BOUND = {
+    "date": "unix_date({})",
+    "timestamptz": "unix_micros({})",
+    "timestamp": "unix_micros(cast({} as timestamp))",  # the session's zone is UTC
+}
+# So many rows of the table, and so many for each of the batch, take longer than a closer look at where its keys are.
+_MANY, _MANY_FOR_EACH = 10_000_000, 5
+_SPARSE = 32  # as many values for each key, and words of bits are no fewer than keys
+_THREADS = 4
+# Types that are whole numbers underneath, and how to see them as such.
+_WHOLE = {"int": "bigint({})", "long": "{}", "date": "bigint(unix_date({}))", "timestamptz": "unix_micros({})"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """The batch as the audit found it: its data files by file version, their columns, a way to read them."""
+
+    files: Mapping[str, Sequence[DataFileStatistics]]
+    columns: Mapping[str, Field]
+    read: Read
+
+    def rows(self) -> int:
+        return sum(data.rows for files in self.files.values() for data in files)
+
+
+def depends(metric: Metric) -> bool:
+    """Whether a metric is resolved here, file by file, from what is known of the whole batch."""
+    keyed = metric.kind in (MetricKind.DUPLICATES, MetricKind.ORPHANS)
+    return keyed or (metric.kind is MetricKind.ROWS and metric.scope is Scope.TABLE)
+
+
+def dependents(plan: Plan, batch: Batch, base: Base) -> dict[str, Dependent]:
+    """All such metrics of the plan, by id; their queries run side by side, because each alone leaves cores idle."""
+    wanted = [metric for metric in plan.metrics if depends(metric)]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        found = pool.map(lambda metric: _dependent(plan, metric, batch, base), wanted)
+        return {metric.id: measured for metric, measured in zip(wanted, found, strict=True)}
+
+
+def taken(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str]) -> DataFrame | None:
+    """The keys of these files that the table has at the base, by the columns' own names; None where there are none."""
+    near = near_table(plan, metric, batch, base, files)
+    if near is None:
+        return None
+    return _renamed(_taken(_keyed(batch.read(files), metric.columns), batch.rows(), near), metric.columns)
+
+
+def orphans(metric: Metric, batch: Batch, base: Base, files: Sequence[str]) -> DataFrame:
+    """The keys of these files' rows that refer to nothing, by the columns' own names, each with its file."""
+    near = _near_target(metric, batch, base, files)
+    missing = _missing(_keyed(batch.read(files), metric.columns), batch.rows(), near)
+    return _renamed(missing, metric.columns, FILE_COLUMN)
+
+
+def with_key(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The rows that have a key: a null makes it none."""
+    return rows.where(reduce(Column.__and__, [F.col(quoted(column)).isNotNull() for column in columns]))
+
+
+def _dependent(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
+    if metric.kind is MetricKind.ROWS:
+        rows = {file: sum(data.rows for data in files) for file, files in batch.files.items()}
+        return TableRows(before=base.rows(plan.table), rows=rows)
+    is_orphans, ids = metric.kind is MetricKind.ORPHANS, [file for file, data in batch.files.items() if data]
+    if not ids:
+        return Orphans() if is_orphans else Repeats()
+    rows_with_key = _keyed(batch.read(ids), metric.columns)
+    if is_orphans:
+        return _orphans(metric, batch, base, rows_with_key)
+    return _repeats(metric, batch, rows_with_key, near_table(plan, metric, batch, base, list(batch.files)))
+
+
+def _names(columns: Sequence[object]) -> list[str]:
+    """Names for a key's columns that need no care, whatever the columns are called; nothing else is called so."""
+    return [f"_lakegate_key{number}" for number in range(len(columns))]
+
+
+def _named(columns: Sequence[Field]) -> list[tuple[str, Field]]:
+    return list(zip(_names(columns), columns, strict=True))
+
+
+def _keyed(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The keys of the rows that have one, each with its file."""
+    return with_key(rows, columns).select(*_keys(columns), FILE_COLUMN)
+
+
+def _keys(columns: Sequence[str]) -> list[Column]:
+    return [F.col(quoted(column)).alias(name) for name, column in zip(_names(columns), columns, strict=True)]
+
+
+def _renamed(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
+    keys = zip(_names(columns), columns, strict=True)
+    return rows.select(*(F.col(name).alias(column) for name, column in keys), *others)
+
+
+def near_table(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Near | None:
+    """The table's own rows at the base that may repeat, if the metric is about them."""
+    if metric.scope is Scope.BATCH:
+        return None
+    return _near(metric, Reference(table=plan.table, columns=metric.columns), batch, base, files)
+
+
+def _near_target(metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Near | None:
+    return _near(metric, metric.refers_to, batch, base, files) if metric.refers_to else None
+
+
+def _near(metric: Metric, target: Reference, batch: Batch, base: Base, files: Iterable[str]) -> Near | None:
+    ids, columns = list(files), [batch.columns[name] for name in metric.columns]
+    found = base.near(target, columns, boxes((data for file in ids for data in batch.files[file]), columns))
+    if found and found.rows > max(_MANY, _MANY_FOR_EACH * batch.rows()):
+        found = base.near(target, columns, _clusters(_keyed(batch.read(ids), metric.columns), columns))
+    return found and Near(rows=found.rows, table=found.table.select(*_keys(target.columns)))
+
+
+def _clusters(rows: DataFrame, columns: Sequence[Field]) -> list[Box]:
+    """Where the keys are, closer than the bounds of whole data files say it: neighbours together, and what is between
+    them left out.
+    """
+    numbers = [F.expr(_AS_BOUND.get(column.type, "{}").format(name)) for name, column in _named(columns)]
+    ends = [end for number in numbers for end in (F.min(number), F.max(number))]
+    apart = rows.repartitionByRange(BOXES, *_names(columns)).groupBy(F.spark_partition_id()).agg(*ends).collect()
+    ranges = [list(zip(row[1::2], row[2::2], strict=True)) for row in apart]
+    return [
+        tuple(span if is_ordered(column) else None for span, column in zip(spans, columns, strict=True))
+        for spans in ranges
+    ]
+
+
+def _repeats(metric: Metric, batch: Batch, rows: DataFrame, near: Near | None) -> Repeats:
+    """Whether any key repeats is asked first: only a batch at fault pays for where."""
+    names = _names(metric.columns)
+    faulty = []
+    if not _surely_unique(rows, _whole_number(metric, batch)):
+        twice = rows.groupBy(*names).agg(F.count("*").alias("rows")).where("rows > 1")
+        faulty.append(twice.select(*names, F.lit(False).alias("taken")))  # noqa: FBT003 - a literal
+    if near is not None:
+        faulty.append(_taken(rows, batch.rows(), near).select(*names, F.lit(True).alias("taken")))  # noqa: FBT003
+    if not faulty:
+        return Repeats()
+    keys = reduce(DataFrame.union, faulty).groupBy(*names).agg(F.max("taken").alias("taken")).cache()
+    try:
+        number = keys.count()
+        found = F.broadcast(keys) if number <= _FAULTY else keys
+        return _patterns(rows.join(found, on=names), names) if number else Repeats()
+    finally:
+        keys.unpersist()
+
+
+def _surely_unique(rows: DataFrame, number: str) -> bool:
+    """Whether a query far cheaper than grouping by the keys shows that no key is there twice.
+
+    `number` is SQL for keys that are whole numbers, close together: they are marked as bits in words of 64, so that
+    there is a group for each word instead of each key, and as many bits as rows are as many keys. Others are grouped by
+    a hash, where a collision only looks like a key that is there twice.
+    """
+    if number:
+        bits = F.expr(f"bit_or(shiftleft(1L, int({number} & 63)))").alias("bits")
+        words = rows.groupBy(F.expr(f"shiftright({number}, 6)").alias("word")).agg(bits, F.count("*").alias("rows"))
+        return words.where("bit_count(bits) <> rows").isEmpty()
+    names = [name for name in rows.columns if name != FILE_COLUMN]
+    # Told to shuffle first, Spark does not try to make groups of what hardly ever repeats before it does.
+    hashes = rows.select(F.xxhash64(*names).alias("hash")).repartition("hash")
+    return hashes.groupBy("hash").agg(F.count("*").alias("rows")).where("rows > 1").isEmpty()
+
+
+def _whole_number(metric: Metric, batch: Batch) -> str:
+    """The key as a whole number in SQL, if it is one, and if bounds say that its values are close together."""
+    column = batch.columns[metric.columns[0]]
+    if len(metric.columns) > 1 or column.type not in _WHOLE:
+        return ""
+    data = [each for files in batch.files.values() for each in files if column.id in each.lower]
+    if not data:
+        return ""
+    least = min(bound(column.type, each.lower[column.id]) for each in data)
+    most = max(bound(column.type, each.upper[column.id]) for each in data)
+    is_dense = most - least < _SPARSE * batch.rows()
+    return _WHOLE[column.type].format(_names(metric.columns)[0]) if is_dense else ""
+
+
+def _taken(rows: DataFrame, number: int, near: Near) -> DataFrame:
+    """The keys that are near, each once; `number` is how many rows there are at most."""
+    names = near.table.columns
+    mine = rows.select(*names)
+    if number <= _BROADCAST:
+        return near.table.join(F.broadcast(mine), on=names, how="left_semi").distinct()
+    theirs = F.broadcast(near.table) if near.rows <= _BROADCAST else near.table
+    return mine.join(theirs, on=names, how="left_semi").distinct()
+
+
+def _patterns(rows: DataFrame, names: Sequence[str]) -> Repeats:
+    """`rows` have keys at fault, every one of them."""
+    per_file = rows.groupBy(*names, FILE_COLUMN, "taken").agg(F.count("*").alias("rows"))
+    counts = F.sort_array(F.collect_list(F.struct(FILE_COLUMN, "rows"))).alias("counts")
+    per_key = per_file.groupBy(*names, "taken").agg(counts)
+    found = per_key.groupBy("counts", "taken").agg(F.count("*").alias("keys")).collect()
+    patterns = (Pattern(counts=dict(row["counts"]), keys=row["keys"], taken=row["taken"]) for row in found)
+    return Repeats(patterns=tuple(patterns))
+
+
+def _orphans(metric: Metric, batch: Batch, base: Base, rows: DataFrame) -> Orphans:
+    near = _near_target(metric, batch, base, list(batch.files))
+    missing = _missing(rows, batch.rows(), near)
+    found = missing.groupBy(FILE_COLUMN).count().collect()
+    return Orphans(rows={row[0]: row[1] for row in found})
+
+
+def _missing(rows: DataFrame, number: int, near: Near | None) -> DataFrame:
+    """The rows whose key is not near; `number` is how many there are at most."""
+    if near is None:
+        return rows
+    theirs = near.table
+    if near.rows <= _BROADCAST:
+        theirs = F.broadcast(theirs)
+    elif number <= _BROADCAST:  # the batch is the smaller one: what it finds there is no more than itself
+        theirs = F.broadcast(_taken(rows, number, near))
+    return rows.join(theirs, on=theirs.columns, how="left_anti")

@@ -1,0 +1,56 @@
+"""From a text to a value of the contract's type, in Spark SQL: strictly, or null. It knows no files.
+
+Spark's own casts are kinder than a contract: they cut 1.5 to 1, round decimals, and take 2013 for a date.
+"""
+
+from lakegate.audit.types import canonical
+
+_NUMBER = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+_NO_NUMBER = "(?i)([+-]?inf(inity)?|nan)"
+_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_CLOCK = _DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?"
+_SPELLED = {
+    "boolean": "(?i)(true|false)",
+    "date": _DATE,
+    "timestamp": _CLOCK + "(Z|[+-][0-9]{2}:[0-9]{2})?",
+    "timestamp_ntz": _CLOCK,
+}
+_PATTERNED = {"date": "to_date", "timestamp": "to_timestamp", "timestamp_ntz": "to_timestamp_ntz"}
+
+
+def value(text: str, type_name: str, pattern: str = "") -> str:
+    """The SQL of a text (a column of ours) as a value of the type, null where it is none.
+
+    Spaces around anything but a string don't matter. `pattern` spells dates and timestamps as Java's DateTimeFormatter
+    does; without one they are ISO 8601.
+    """
+    kind = canonical(type_name)
+    if kind == "string":
+        return text
+    text = f"trim({text})"
+    if pattern:
+        return f"{_PATTERNED[kind]}({text}, {literal(pattern)})"
+    cast = f"try_cast({text} AS {kind})"
+    if kind in ("float", "double"):
+        return _floating(text, kind, cast)
+    like = _decimal(kind) if kind.startswith("decimal") else _SPELLED.get(kind)
+    return f"CASE WHEN {text} RLIKE '^({like})$' THEN {cast} END" if like else cast
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _floating(text: str, kind: str, cast: str) -> str:
+    """A number too large for the type would become infinite: that is said in words, or it is none."""
+    finite = f"CASE WHEN abs({cast}) < {kind}('infinity') THEN {cast} END"
+    said = f"WHEN {text} RLIKE '^{_NO_NUMBER}$' THEN {cast}"
+    return f"CASE WHEN {text} RLIKE '^{_NUMBER}$' THEN {finite} {said} END"
+
+
+def _decimal(kind: str) -> str:
+    """Digits, and no more places than the type has, but for zeros."""
+    places = kind.rstrip(")").split(",")[1]
+    return f"[+-]?([0-9]+([.][0-9]{{0,{places}}}0*)?|[.][0-9]{{1,{places}}}0*)"

@@ -1,0 +1,67 @@
+"""The Spark session and its catalogs: one per reference of Nessie. It reads nothing of the job but where things are."""
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.job import Job
+
+LAKE, BASE, AUDIT, LEFT = "lake", "base", "audit", "left"
+_SPLIT = 128 * 1024 * 1024
+_SMALL, _PIECE = 64 * 1024 * 1024, 2 * 1024 * 1024
+_OPTIONS = {
+    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "spark.sql.session.timeZone": "UTC",
+    # A date that a pattern does not fit is no date.
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    # The plan's predicates are written for this; a cast that fails is a null, not the end of the job.
+    "spark.sql.ansi.enabled": "false",
+    # What looks like a variable in a contract's texts and names is text: else Spark would put its environment there.
+    "spark.sql.variable.substitute": "false",
+    # A task reads rows of one file alone: opening another costs as much as a whole split may hold.
+    "spark.sql.files.maxPartitionBytes": str(_SPLIT),
+    "spark.sql.files.openCostInBytes": str(_SPLIT),
+    # A file that cannot be read must be heard of.
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.legacy.parquet.nanosAsLong": "false",
+    # The job makes a handful of small queries, and their plans are of no use to it.
+    "spark.ui.enabled": "false",
+}
+_CATALOG = {
+    "": "org.apache.iceberg.spark.SparkCatalog",
+    ".type": "rest",
+    ".io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+    # The job has credentials of its own; the catalog need not sign for it.
+    ".s3.remote-signing-enabled": "false",
+    ".cache-enabled": "false",
+    ".rest-metrics-reporting-enabled": "false",
+}
+
+
+def build(name: str) -> SparkSession:
+    """A session that can read the job; its catalogs come with `open_catalog`."""
+    builder = SparkSession.builder.appName(name)
+    for option, value in _OPTIONS.items():
+        builder = builder.config(option, value)
+    return builder.getOrCreate()
+
+
+def fit_to(spark: SparkSession, job: Job) -> None:
+    """A small batch shuffles in few pieces, by plans that are not made over again at every step."""
+    size = sum(file.size for file in job.files)
+    if size < _SMALL:
+        pieces = min(int(str(spark.conf.get("spark.sql.shuffle.partitions"))), 1 + size // _PIECE)
+        spark.conf.set("spark.sql.shuffle.partitions", str(pieces))
+        spark.conf.set("spark.sql.adaptive.enabled", "false")
+
+
+def open_catalog(spark: SparkSession, name: str, job: Job, ref: str) -> None:
+    """A Spark catalog of this name over a branch (`branch`) or one commit of it (`branch@hash`).
+
+    A name is good for one reference: Spark makes a catalog when it is first used, and keeps it.
+    """
+    prefix = f"spark.sql.catalog.{name}"
+    for option, value in _CATALOG.items():
+        spark.conf.set(prefix + option, value)
+    spark.conf.set(f"{prefix}.uri", f"{job.nessie_uri}/iceberg/{ref}")
+    spark.conf.set(f"{prefix}.warehouse", job.warehouse)

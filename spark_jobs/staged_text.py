@@ -1,0 +1,171 @@
+"""A first look at staged text files: do they open, what columns have they, how many rows? One query reads all of them.
+
+It counts lines and parses no value: what the append leaves out shows against this count.
+"""
+
+import csv
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
+from lakegate.audit.fit import FILE_COLUMN, FileColumn
+from lakegate.audit.job import JobFile
+from lakegate.audit.mask import masked, raw
+from lakegate.audit.plan import Plan
+from spark_jobs import hadoop
+from spark_jobs.java import FAILURES, names, root
+from spark_jobs.look import EMPTY, GONE, THREADS, Look
+from spark_jobs.text import TEXT, header_of, lines, records, row_of
+
+_MAGIC = 4
+_KINDS = {
+    b"PAR1": "a parquet file",
+    b"ORC": "an ORC file",
+    b"Obj\x01": "an Avro file",
+    b"PK\x03\x04": "a zip file",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+    b"\x1f\x8b": "compressed by gzip",
+    b"BZh": "compressed by bzip2",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+}
+_BEGINS = {SUFFIXES["gzip"]: b"\x1f\x8b", SUFFIXES["bzip2"]: b"BZh"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What the lines of one file tell. `keys` are of JSON's objects."""
+
+    rows: int = 0
+    header: str = ""
+    keys: tuple[str, ...] = ()
+    twice: bool = False
+    quotes: int = 0
+
+
+def look_at_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
+    """A look at every file, in their order."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        wrong = dict(zip([file.id for file in files], pool.map(lambda file: _reason(spark, file), files), strict=True))
+    readable = [file for file in files if not wrong[file.id]]
+    seen = _seen_together(spark, plan.files, readable) if readable else {}
+    return [_look(plan, file, seen.get(file.id, Seen()), wrong[file.id]) for file in files]
+
+
+def _look(plan: Plan, file: JobFile, seen: Seen | str, wrong: str) -> Look:
+    reason = wrong or _reason_of(plan, seen)
+    if reason or isinstance(seen, str):
+        return Look(file=file, faults=(reason,))
+    try:
+        layout = _layout(plan, seen)
+    except csv.Error:
+        return Look(file=file, faults=("its first line is no header: a name in it is too long, or broken in two",))
+    if _is_a_row(plan, layout):
+        return Look(file=file, faults=("its first line names none of the contract's columns",))
+    types = {column.name: column.type for column in plan.columns}
+    is_json = plan.files.kind is FileKind.JSON
+    there = dict.fromkeys([*types, *layout]) if is_json else layout  # an object's keys have no order
+    columns = tuple(FileColumn(name=name, type=types.get(name, "string")) for name in there)
+    twice = ("an object has a key twice",) if seen.twice else ()
+    return Look(file=file, rows=seen.rows, columns=columns, layout=tuple(layout), faults=twice)
+
+
+def _reason_of(plan: Plan, seen: Seen | str) -> str:
+    """Why a file cannot be taken, told from its lines; nothing if it can."""
+    if isinstance(seen, str):
+        return f"it cannot be read to its end ({raw(plan.columns, seen)})"
+    if not seen.header and not seen.rows:
+        return "it has no rows"
+    return "its quotes don't pair: one is opened and never closed" if seen.quotes % 2 else ""
+
+
+def _is_a_row(plan: Plan, layout: Sequence[str]) -> bool:
+    """Whether what stands in the header's place may be values that must not be told as names of columns."""
+    named = plan.files.kind is FileKind.CSV and bool(masked(plan.columns))
+    return named and not {name.lower() for name in layout} & {column.name.lower() for column in plan.columns}
+
+
+def _layout(plan: Plan, seen: Seen) -> list[str]:
+    """The columns in the file's order: by its header, by its objects' keys, or else the contract's."""
+    if plan.files.kind is FileKind.JSON:
+        return list(seen.keys)
+    return _fields(plan.files, seen.header) if plan.files.header else [column.name for column in plan.columns]
+
+
+def _fields(form: FileFormat, header: str) -> list[str]:
+    told = {"quotechar": form.quote} if form.quote else {"quoting": csv.QUOTE_NONE}
+    escaped = {"escapechar": form.escape, "doublequote": False} if form.escape not in ("", form.quote) else {}
+    return next(csv.reader([header], delimiter=form.delimiter, **told, **escaped))  # type: ignore[arg-type]
+
+
+def _seen_together(spark: SparkSession, form: FileFormat, files: Sequence[JobFile]) -> dict[str, Seen | str]:
+    """By file; where they cannot be read together, each by itself, so that one file's trouble is its own."""
+    try:
+        return dict(_seen(spark, form, [file.uri for file in files]))
+    except FAILURES:
+        with ThreadPoolExecutor(THREADS) as pool:
+            return dict(
+                zip([it.id for it in files], pool.map(lambda it: _seen_alone(spark, form, it), files), strict=True)
+            )
+
+
+def _seen_alone(spark: SparkSession, form: FileFormat, file: JobFile) -> Seen | str:
+    try:
+        return _seen(spark, form, [file.uri]).get(file.id, Seen())
+    except FAILURES as error:
+        return root(error)
+
+
+def _seen(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
+    if form.kind is FileKind.JSON:
+        return _objects(spark, form, uris)
+    found = _csv_lines(spark, form, uris)
+    if form.multiline:
+        counted = {row[0]: row[1] for row in records(spark, form, uris).groupBy(FILE_COLUMN).count().collect()}
+        return {file: Seen(rows=counted.get(file, 0), header=it.header, quotes=it.quotes) for file, it in found.items()}
+    return found
+
+
+def _csv_lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
+    header = F.max(F.expr(f"CASE WHEN {header_of(form)} THEN {TEXT} END"))
+    found = lines(spark, form, uris).groupBy(FILE_COLUMN).agg(F.count_if(F.expr(row_of(form))), header, _quotes(form))
+    return {file: Seen(rows=rows, header=first or "", quotes=quotes) for file, rows, first, quotes in found.collect()}
+
+
+def _quotes(form: FileFormat) -> Column:
+    """How many quotes a file has whose fields may hold line ends: an odd number leaves one open to the end."""
+    if not form.multiline or not form.quote:
+        return F.lit(0)
+    unescaped = F.col(TEXT) if form.escape == form.quote else F.regexp_replace(TEXT, rf"\Q{form.escape}\E(?s:.)", "")
+    return F.sum(F.length(unescaped) - F.length(F.replace(unescaped, F.lit(form.quote))))
+
+
+def _objects(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
+    keys = F.expr(f"json_object_keys({TEXT})")
+    body = lines(spark, form, uris).where(row_of(form)).select(FILE_COLUMN, keys.alias("keys"))
+    twice = F.coalesce(F.size("keys") != F.size(F.array_distinct("keys")), F.lit(False))  # noqa: FBT003
+    each = body.select(FILE_COLUMN, twice.alias("twice"), F.posexplode_outer(F.array_distinct("keys")))
+    first = F.coalesce(F.col("pos"), F.lit(0)) == 0
+    found = each.groupBy(FILE_COLUMN).agg(F.count_if(first), F.collect_set("col"), F.max("twice"))
+    return {file: Seen(rows=rows, keys=tuple(sorted(keys)), twice=twice) for file, rows, keys, twice in found.collect()}
+
+
+def _reason(spark: SparkSession, file: JobFile) -> str:
+    """Why a file cannot be text as its name says, told from its first bytes."""
+    if file.size == 0:
+        return EMPTY
+    try:
+        start = hadoop.read_part(spark, file.uri, 0, min(_MAGIC, hadoop.size(spark, file.uri)))
+    except FAILURES as error:
+        if any(name.endswith("FileNotFoundException") for name in names(error)):
+            return GONE
+        raise
+    packed = next((magic for suffix, magic in _BEGINS.items() if file.uri.endswith(suffix)), b"")
+    if packed:
+        return "" if start.startswith(packed) else "it is not compressed as its name or the contract says"
+    found = next((said for magic, said in _KINDS.items() if start.startswith(magic)), "")
+    return f"it is {found}" if found else ""

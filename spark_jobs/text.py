@@ -1,0 +1,223 @@
+"""Text files as rows of the contract's types: where each row stands, and what is wrong with one that does not parse.
+
+Such a row is never appended with nulls in it: it is left out, counted, and shown with its line.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column as Sql
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.files import FileFormat, FileKind
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.fit import quoted as shown
+from lakegate.audit.plan import Column, Plan
+from lakegate.audit.types import canonical, quoted
+from spark_jobs.parsing import literal, value
+
+BLOCK, AT, TEXT = "block", "at", "text"
+_LINE_IN_BLOCK = (1 << 33) - 1  # of Spark's monotonically increasing ids: a task reads one block of one file
+_EMPTY = "\ufdd0empty"  # what a field with nothing in it is read as; U+FDD0 is no letter
+_UNREADABLE = "\ufffd"
+_CORRUPT = "corrupt"
+_BLANK = f"length(trim({TEXT})) = 0"
+_HEADER = f"({BLOCK} = 0 AND {AT} = 0)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parsed:
+    """Rows with the SQL of each column's value, and of what is wrong: with the row as a whole, and with each value."""
+
+    rows: DataFrame
+    values: dict[str, str]
+    broken: dict[str, str]  # what is wrong with the row → the condition
+    wrong: dict[str, str]  # what is wrong with a value → the condition
+    bad: str
+
+    def good(self) -> DataFrame:
+        """The rows that parse, as the contract's columns and the file that each came from."""
+        columns = [F.expr(sql).alias(name) for name, sql in self.values.items()]
+        return self.rows.where(f"once >= 0 AND NOT ({self.bad})").select(*columns, FILE_COLUMN)
+
+    def unparsed(self) -> DataFrame:
+        """The rows that don't, each with its file, its place, its text and why."""
+        values = ", ".join(f"CASE WHEN {sql} THEN {literal(said)} END" for said, sql in self.wrong.items())
+        broken = " ".join(f"WHEN {sql} THEN {literal(said)}" for said, sql in self.broken.items())
+        why = F.expr(f"CASE {broken} ELSE concat_ws('; ', {values}) END").alias("why")
+        return self.rows.where(f"once >= 0 AND ({self.bad})").select(FILE_COLUMN, BLOCK, AT, TEXT, why)
+
+
+def parse(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
+    """Files of one shape; `names` are their columns, in the files' order. The plan's that are not there are null."""
+    return _json(spark, plan, names, uris) if plan.files.kind is FileKind.JSON else _csv(spark, plan, names, uris)
+
+
+def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFrame:
+    """Every line: whose file, where in it, the text, and whether its bytes are text of the encoding.
+
+    The readers know compressed files by their names.
+    """
+    raw = F.col("value").cast("binary")
+    text = F.decode(raw, form.encoding)
+    return spark.read.text(list(uris)).select(
+        _file(),
+        F.col("_metadata.file_block_start").alias(BLOCK),
+        F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT),
+        text.alias(TEXT),
+        (F.encode(text, form.encoding) == raw).alias("sound"),
+    )
+
+
+def records(spark: SparkSession, form: FileFormat, uris: Sequence[str], width: int = 1) -> DataFrame:
+    """Rows of CSV whose fields may hold line ends, as `width` texts c0, c1, …; a broken quote is an error."""
+    told = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding}
+    read = spark.read.schema(_fields(width)).options(**_options(form), **told, unescapedQuoteHandling="RAISE_ERROR")
+    fields = [f"c{number}" for number in range(width)]
+    text = F.coalesce(_CORRUPT, F.concat_ws(form.delimiter, *fields))
+    return read.csv(list(uris)).select(
+        _file(),
+        F.lit(0).alias(BLOCK),
+        F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT),
+        text.alias(TEXT),
+        (~text.contains(_UNREADABLE)).alias("sound"),
+        *fields,
+        _CORRUPT,
+    )
+
+
+def header_of(form: FileFormat) -> str:
+    """The SQL of whether a line is the header."""
+    return _HEADER if form.kind is FileKind.CSV and form.header else "false"
+
+
+def row_of(form: FileFormat) -> str:
+    """The SQL of whether a line is a row: lines with nothing in them are none."""
+    return f"NOT {_BLANK} AND NOT {header_of(form)}"
+
+
+def _file() -> Sql:
+    """A staged file is named by its file version's id."""
+    return F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
+
+
+def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
+    form, width = plan.files, len(names)
+    if form.multiline:
+        read = records(spark, form, uris, width)
+    else:
+        body = lines(spark, form, uris).where(row_of(form))
+        fields = F.from_csv(TEXT, _fields(width), _options(form))
+        read = body.select("*", fields.alias("f")).select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "f.*")
+    there = {name: at for at, name in enumerate(names)}
+    texts = [_field(form, column, there.get(column.name)) for column in plan.columns]
+    read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
+    quotes = {} if form.multiline else {"a quote is out of place": f"NOT {TEXT} RLIKE {literal(_well_quoted(form))}"}
+    broken = {_unsound(form): "NOT sound", **quotes, f"it has not {width} fields": f"{_CORRUPT} IS NOT NULL"}
+    typed = [value(f"t{at}", it.type, form.patterns.get(it.name, "")) for at, it in enumerate(plan.columns)]
+    return _parsed(plan, read, typed, broken)
+
+
+def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
+    """JSON knows numbers and truth values, so those are read as such; the rest is spelled in strings.
+
+    The object is read inside another, because Spark's reader would pass over anything after it.
+    """
+    form, there = plan.files, [column for column in plan.columns if column.name in names]
+    types = ", ".join(f"{quoted(column.name)}: {_read_as(column)}" for column in there)
+    wrapped = F.concat(F.lit('{"row":'), TEXT, F.lit(',"end":true}'))
+    options = {"columnNameOfCorruptRecord": _CORRUPT, "allowNonNumericNumbers": "false", "allowSingleQuotes": "false"}
+    read = F.from_json(wrapped, f"row struct<{types}>, end boolean, {_CORRUPT} string", options)
+    body = lines(spark, form, uris).where(row_of(form)).select("*", wrapped.alias("wrapped"), read.alias("f"))
+    texts = [F.col("f.row").getField(it.name) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
+    values = [text.alias(f"t{at}") for at, text in enumerate(texts)]
+    rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *values)
+    broken = {_unsound(form): "NOT sound", "it is no JSON object": "row IS NULL OR end IS NULL"}
+    return _parsed(plan, rows, [_from_json(plan, at) for at in range(len(plan.columns))], broken, json=True)
+
+
+def _parsed(plan: Plan, rows: DataFrame, typed: Sequence[str], broken: dict[str, str], *, json: bool = False) -> Parsed:
+    # Spark would parse each row anew for every condition if it might push them below; past what counts it may not.
+    once = F.monotonically_increasing_id().alias("once")
+    rows = rows.select("*", once, *(F.expr(sql).alias(f"v{at}") for at, sql in enumerate(typed)))
+    raw = "from_json(wrapped, 'row map<string, string>').row"
+    wrong, bad = {}, [*broken.values(), *([f"{_CORRUPT} IS NOT NULL"] if json else [])]
+    for at, column in enumerate(plan.columns):
+        is_wrong = f"(t{at} IS NOT NULL AND v{at} IS NULL)"
+        bad += [is_wrong] if is_checked(column, json=json) else []
+        given = f"{raw}[{literal(column.name)}] IS NOT NULL" if json else f"t{at} IS NOT NULL"
+        wrong[f"column {shown(column.name)} is no {canonical(column.type)}"] = f"({given} AND v{at} IS NULL)"
+    values = {column.name: f"v{at}" for at, column in enumerate(plan.columns)}
+    return Parsed(rows=rows, values=values, broken=broken, wrong=wrong, bad=" OR ".join(f"({it})" for it in bad))
+
+
+def is_checked(column: Column, *, json: bool) -> bool:
+    """Whether a text of the column may be none of its values."""
+    kind = canonical(column.type)
+    return kind != "string" and not (json and kind in ("int", "bigint", "boolean"))
+
+
+def _unsound(form: FileFormat) -> str:
+    return f"its bytes are not {form.encoding}"
+
+
+def _fields(width: int) -> str:
+    return ", ".join(f"{name} string" for name in (*(f"c{number}" for number in range(width)), _CORRUPT))
+
+
+def _options(form: FileFormat) -> dict[str, str]:
+    """For Spark's reader of CSV. A field with nothing in it is null, one with nothing between quotes is not."""
+    return {
+        "sep": form.delimiter,
+        "quote": form.quote,
+        "escape": form.escape,
+        "nullValue": _EMPTY,
+        "emptyValue": "",
+        "columnNameOfCorruptRecord": _CORRUPT,
+    }
+
+
+def _field(form: FileFormat, column: Column, at: int | None) -> str:
+    """A field's text, null where the contract says so. Nothing between quotes is a string, and nothing else."""
+    if at is None:
+        return "CAST(NULL AS string)"
+    there = f"c{at}" if "" in form.nulls else f"coalesce(c{at}, '')"
+    nulls = [text for text in form.nulls if text or canonical(column.type) != "string"]
+    among = ", ".join(literal(text) for text in nulls)
+    return f"CASE WHEN {there} IN ({among}) THEN NULL ELSE {there} END" if nulls else there
+
+
+def _well_quoted(form: FileFormat) -> str:
+    """A line whose quotes stand where they may: around a whole field, and within one only as the format says.
+
+    The repetitions are possessive: Java's engine goes through them without recursion, however long the line is.
+    """
+    if not form.quote:
+        return "^"
+    quote, escape, delimiter = (re.escape(it) for it in (form.quote, form.escape or form.quote, form.delimiter))
+    inner = f"{quote}{quote}" if quote == escape else f"{escape}."
+    field = f"(?:{quote}(?:[^{quote}{escape}]++|{inner})*+{quote}|(?!{quote})[^{delimiter}]*+)"
+    return f"(?s)^{field}(?:{delimiter}{field})*+$"
+
+
+def _read_as(column: Column) -> str:
+    """The type in which JSON's value is read: a wider decimal than the contract's, so that rounding shows."""
+    kind = canonical(column.type)
+    if kind.startswith("decimal"):
+        digits, places = map(int, kind[8:-1].split(","))
+        return f"decimal(38,{38 - digits + places})"
+    return kind if kind in ("int", "bigint", "float", "double", "boolean") else "string"
+
+
+def _from_json(plan: Plan, at: int) -> str:
+    column = plan.columns[at]
+    kind = canonical(column.type)
+    if kind.startswith("decimal"):
+        return f"CASE WHEN t{at} = CAST(t{at} AS {kind}) THEN CAST(t{at} AS {kind}) END"
+    if kind in ("float", "double"):
+        return f"CASE WHEN abs(t{at}) < {kind}('infinity') THEN t{at} END"
+    if kind in ("int", "bigint", "boolean"):
+        return f"t{at}"
+    return value(f"t{at}", kind, plan.files.patterns.get(column.name, ""))

@@ -1,0 +1,87 @@
+"""The rows that an append left out because they do not parse: counted and shown, from the staged files themselves.
+
+Only files of which fewer rows arrived than they have lines are read again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.files import FileKind
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.mask import MASK, raw
+from lakegate.audit.plan import MetricKind, Plan
+from lakegate.audit.report import CheckResult
+from lakegate.audit.unparsed import Unparsed
+from lakegate.audit.verdicts import Dependent
+from spark_jobs.look import THREADS, Look
+from spark_jobs.text import AT, BLOCK, TEXT, Parsed, lines, parse
+
+_SAMPLE_ROWS = 100
+_SAMPLE_TEXT = 200
+
+
+def parsed(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> list[Parsed]:
+    """The files' rows; those of one layout are read together."""
+    layouts: dict[tuple[str, ...], list[str]] = {}
+    for look in looks:
+        reads = [column.name for column in look.columns]
+        places = [name if name in reads else "" for name in look.layout]
+        layouts.setdefault(tuple(places if plan.files.kind is FileKind.CSV else reads), []).append(look.file.uri)
+    return [parse(spark, plan, names, uris) for names, uris in layouts.items()]
+
+
+def count(spark: SparkSession, plan: Plan, looks: Sequence[Look], there: Mapping[str, int]) -> dict[str, int]:
+    """By file version, the rows that do not parse; none where no check would tell of them. `there` are the rows that
+    arrived.
+    """
+    told = any(metric.kind is MetricKind.UNPARSED for metric in plan.metrics)
+    short = [look for look in looks if told and there.get(look.file.id, 0) != look.rows]
+    found = [part.unparsed().groupBy(FILE_COLUMN).count().collect() for part in parsed(spark, plan, short)]
+    return {file: rows for part in found for file, rows in part}
+
+
+def metrics(plan: Plan, looks: Sequence[Look], parsed: Mapping[str, int]) -> dict[str, Dependent]:
+    """The plan's metric of rows that do not parse, from how many of each file do."""
+    every = {look.file.id: look.rows for look in looks}
+    left_out = Unparsed(rows={file: rows - parsed.get(file, 0) for file, rows in every.items()}, lines=every)
+    return {metric.id: left_out for metric in plan.metrics if metric.kind is MetricKind.UNPARSED}
+
+
+def with_samples(
+    spark: SparkSession, plan: Plan, looks: Sequence[Look], checks: Mapping[str, tuple[CheckResult, ...]]
+) -> dict[str, tuple[CheckResult, ...]]:
+    """The same results, with rows at the check that every row parses."""
+    ours = {metric.id for metric in plan.metrics if metric.kind is MetricKind.UNPARSED}
+    wanted = [look for look in looks if any(it.metric in ours and it.failing_rows for it in checks[look.file.id])]
+    with ThreadPoolExecutor(THREADS) as pool:
+        found = dict(
+            zip([it.file.id for it in wanted], pool.map(lambda it: _sample(spark, plan, it), wanted), strict=True)
+        )
+    return {
+        file: tuple(replace(it, sample=found[file]) if it.metric in ours and file in found else it for it in results)
+        for file, results in checks.items()
+    }
+
+
+def _sample(spark: SparkSession, plan: Plan, look: Look, most: int = _SAMPLE_ROWS) -> tuple[dict[str, Any], ...]:
+    """The first rows that do not parse: where, why, and the text."""
+    [part] = parsed(spark, plan, [look])
+    text = F.substring(TEXT, 1, _SAMPLE_TEXT).alias(TEXT) if raw(plan.columns, "") != MASK else F.lit(MASK).alias(TEXT)
+    rows = part.unparsed().orderBy(BLOCK, AT).limit(most).select(BLOCK, AT, "why", text).collect()
+    if plan.files.multiline:
+        return tuple({"row": row[AT] + 1, "why": row["why"], "text": row[TEXT]} for row in rows)
+    before = _lines_before(spark, plan, look, {row[BLOCK] for row in rows})
+    return tuple({"line": before[row[BLOCK]] + row[AT] + 1, "why": row["why"], "text": row[TEXT]} for row in rows)
+
+
+def _lines_before(spark: SparkSession, plan: Plan, look: Look, blocks: set[int]) -> dict[int, int]:
+    """How many lines the file has before each of these blocks; only a large file has more than one."""
+    if blocks <= {0}:
+        return {0: 0}
+    each = lines(spark, plan.files, [look.file.uri]).groupBy(BLOCK).count().collect()
+    return {block: sum(row["count"] for row in each if row[BLOCK] < block) for block in blocks}

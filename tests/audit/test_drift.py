@@ -1,0 +1,78 @@
+"""A check on a metric's drift compares a file with the files of its table that were published last."""
+
+import pytest
+
+from lakegate.audit.drift import drifted
+from lakegate.audit.plan import Check, Column, Comparison, Drift, Metric, MetricKind, Operator, Plan, Unit
+from lakegate.audit.report import CheckResult, Source, Verdict
+from lakegate.audit.verdicts import Measured, Measurements, judge
+
+METRIC = Metric(id="m", kind=MetricKind.VALUE, columns=("a",), sql="avg(a)")
+
+
+def judged(
+    value: float | None, past: tuple[float, ...], comparison: Comparison = Comparison.RATE, files: int = 3
+) -> CheckResult:
+    check = Check(
+        id="c",
+        name="mean of a against the last files",
+        metric="m",
+        operator=Operator.BETWEEN,
+        threshold=(-50, 50),
+        unit=Unit.PERCENT if comparison is Comparison.RATE else Unit.ROWS,
+        drift=Drift(comparison=comparison, files=files, at_least=2),
+    )
+    plan = Plan(
+        table="n.t", contract_id="", contract_version="", contract_hash="",
+        columns=(Column(name="a", type="int"),), metrics=(METRIC,), checks=(check,),
+    )  # fmt: skip
+    measured = Measurements(file="f", rows=10, metrics={"m": Measured(value=value, source=Source.AGGREGATE)})
+    [result] = judge(plan, [measured], {}, {"m": past})["f"]
+    return result
+
+
+def test_a_rate_is_in_percent_of_the_mean_of_the_files_before() -> None:
+    assert judged(15, (9, 11)).value == pytest.approx(50)
+    assert judged(15, (9, 11)).verdict is Verdict.PASS
+    assert judged(15.1, (9, 11)).verdict is Verdict.FAIL
+    assert judged(-15, (-9, -11)).value == pytest.approx(-50)
+
+
+def test_a_difference_is_in_the_metrics_own_unit() -> None:
+    assert judged(60.5, (9, 11), Comparison.DIFFERENCE).value == pytest.approx(50.5)
+    assert judged(60.5, (9, 11), Comparison.DIFFERENCE).verdict is Verdict.FAIL
+
+
+def test_a_z_score_is_in_standard_deviations() -> None:
+    assert judged(12, (9, 10, 11), Comparison.Z_SCORE).value == pytest.approx(2)
+
+
+def test_only_the_last_files_are_looked_at() -> None:
+    assert judged(15, (1000, 9, 11), files=2).value == pytest.approx(50)
+
+
+def test_the_first_files_of_a_table_pass_and_say_why() -> None:
+    result = judged(15, (10,))
+    assert (result.verdict, result.value, result.measured) == (Verdict.PASS, None, 15)
+    assert "too few are published" in result.expected
+
+
+def test_a_file_without_a_value_does_not_pass_where_there_is_something_to_compare_with() -> None:
+    assert judged(None, (9, 11)).verdict is Verdict.FAIL
+
+
+def test_among_equals_only_the_same_again_passes() -> None:
+    drift = Drift(comparison=Comparison.Z_SCORE, files=3, at_least=2)
+    assert drifted(drift, 5, (5, 5)) == 0
+    assert drifted(drift, 6, (5, 5)) is None
+    assert judged(6, (5, 5), Comparison.Z_SCORE).verdict is Verdict.FAIL
+
+
+def test_there_is_no_rate_of_nothing() -> None:
+    assert judged(1, (0, 0)).verdict is Verdict.FAIL
+    assert judged(0, (0, 0)).verdict is Verdict.PASS
+
+
+def test_what_is_expected_reads_well() -> None:
+    assert judged(15, (9, 11)).expected == "-50% to 50% off their mean"
+    assert judged(15, (9, 11), Comparison.Z_SCORE).expected == "-50 to 50 standard deviations off their mean"

@@ -1,0 +1,150 @@
+"""Which files may give up their failing rows, and what is said of them afterwards."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from lakegate.audit.plan import Budget, Operator, Severity
+from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of
+from lakegate.audit.report import CheckResult, DataFile, FileReport, Source, Verdict
+from lakegate.audit.verdicts import Measured, Measurements, good, judge, verdict
+from tests.support.plans import ROWS, failing, none_of, nulls, plan
+
+NULL, LOW = nulls("id"), failing("x", "x < 0")
+
+
+def judged(
+    *files: tuple[int, int], budget: Budget | None, low: Severity = Severity.QUARANTINE, both: int = 0
+) -> dict[str, tuple[CheckResult, ...]]:
+    """Files of 100 rows with so many nulls (which quarantine) and low values; `both` are rows with both."""
+    checks = (none_of(NULL, Severity.QUARANTINE), none_of(LOW, low))
+    by = replace(plan("nyc.flights", {"id": "int", "x": "int"}, (NULL, LOW)), checks=checks, budget=budget)
+    measured = [
+        Measurements(
+            file=f"f{number}",
+            rows=100,
+            metrics={
+                NULL.id: Measured(value=null, source=Source.STATISTICS),
+                LOW.id: Measured(value=value, source=Source.AGGREGATE),
+            },
+        )
+        for number, (null, value) in enumerate(files, 1)
+    ]
+
+    def distinct(file: str, _earlier: Sequence[str], _checks: Sequence[str]) -> int:
+        return sum(files[int(file[1:]) - 1]) - both
+
+    return judge(by, measured, {}, distinct=distinct)
+
+
+def said(checks: Sequence[CheckResult]) -> str:
+    return FileReport(id="f", key="k", verdict=verdict(checks), rows=100, checks=tuple(checks)).reasons[0]
+
+
+def test_within_its_budget_a_file_is_good() -> None:
+    results = judged((5, 0), (0, 0), budget=Budget(rows=5))
+    assert {file: verdict(checks) for file, checks in results.items()} == {
+        "f1": Verdict.QUARANTINE,
+        "f2": Verdict.PASS,
+    }
+    assert good(results) == ["f1", "f2"]
+    assert leaving(results["f1"]) == ["check-nulls-id"]
+    assert leaving(results["f2"]) == []
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"),
+    [
+        (Budget(rows=5), "at most 5, and not all"),
+        (Budget(percent=5.9), "at most 5.9%, and not all"),
+        (None, "at most 0, and not all"),
+    ],
+)
+def test_past_its_budget_a_file_is_rejected_and_says_so(budget: Budget | None, expected: str) -> None:
+    [checks] = judged((6, 0), budget=budget).values()
+    assert verdict(checks) is Verdict.FAIL
+    assert said(checks) == f"rows for quarantine: 6 of 100 rows, expected {expected}"
+    assert leaving(checks) == []
+
+
+def test_a_rejected_file_names_the_checks_that_were_past_the_budget() -> None:
+    [checks] = judged((6, 0), budget=Budget(rows=5)).values()
+    report = FileReport(id="f", key="k", verdict=Verdict.FAIL, rows=100, checks=checks)
+    assert report.reasons[1] == "nulls-id: 6 of 100 rows, expected none"
+
+
+def test_percent_of_the_budget_is_of_the_files_rows() -> None:
+    [checks] = judged((6, 0), budget=Budget(percent=6)).values()
+    assert verdict(checks) is Verdict.QUARANTINE
+
+
+def test_rows_that_fail_two_checks_count_once() -> None:
+    [checks] = judged((4, 4), budget=Budget(rows=5), both=3).values()
+    assert verdict(checks) is Verdict.QUARANTINE
+    [budget] = [check for check in checks if check.check == BUDGET]
+    assert budget.value == 5
+
+
+def test_a_file_of_failing_rows_alone_is_rejected() -> None:
+    [checks] = judged((100, 0), budget=Budget(percent=100)).values()
+    assert verdict(checks) is Verdict.FAIL
+
+
+def test_a_file_that_fails_a_check_of_severity_error_keeps_its_rows() -> None:
+    [checks] = judged((1, 1), budget=Budget(rows=5), low=Severity.ERROR).values()
+    assert verdict(checks) is Verdict.FAIL
+    assert leaving(checks) == []
+
+
+def test_a_number_about_all_rows_waits_for_those_that_are_left() -> None:
+    few = replace(none_of(ROWS), operator=Operator.LESS, threshold=(96,))
+    by = replace(plan("nyc.flights", {"id": "int"}, (NULL, ROWS)), budget=Budget(rows=5))
+    by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), few))
+    numbers = {ROWS.id: Measured(value=100, source=Source.STATISTICS)}
+    some, many, none = (
+        judge(
+            by,
+            [Measurements(file="f", rows=100, metrics=numbers | {NULL.id: Measured(value=nulls, source=Source.QUERY)})],
+            {},
+        )
+        for nulls in (5, 6, 0)
+    )
+    assert [check.verdict for check in some["f"]] == [Verdict.QUARANTINE, Verdict.PASS, Verdict.PASS]
+    assert [check.verdict for check in many["f"]] == [Verdict.QUARANTINE, Verdict.FAIL, Verdict.FAIL]
+    assert [check.verdict for check in none["f"]] == [Verdict.PASS, Verdict.FAIL]
+
+
+def test_afterwards_a_check_tells_of_the_rows_that_left_and_the_others_of_what_is_left() -> None:
+    before = judged((5, 2), budget=Budget(rows=5), low=Severity.WARNING)
+    after = judged((0, 1), budget=Budget(rows=5), low=Severity.WARNING)
+    [checks] = afterwards(before, after).values()
+    assert [(check.verdict, check.failing_rows) for check in checks] == [
+        (Verdict.QUARANTINE, 5),
+        (Verdict.WARN, 1),
+        (Verdict.PASS, 0),
+    ]
+
+
+def test_a_check_that_does_not_hold_of_what_is_left_fails_the_file() -> None:
+    before, after = (judged((left, 0), budget=Budget(rows=5)) for left in (5, 1))
+    [checks] = afterwards(before, after).values()
+    assert verdict(checks) is Verdict.FAIL
+
+
+def test_a_file_that_was_rejected_before_stays_as_it_was() -> None:
+    before = judged((6, 0), (1, 0), budget=Budget(rows=5))
+    after = judged((0, 0), budget=Budget(rows=5))
+    assert afterwards(before, {"f2": after["f1"]})["f1"] == before["f1"]
+
+
+def test_a_good_file_says_how_many_of_its_rows_are_in_quarantine() -> None:
+    [checks] = judged((5, 0), budget=Budget(rows=5)).values()
+    aside = (DataFile(path="s3://lake/1", rows=5),)
+    report = FileReport(id="f", key="k", verdict=verdict(checks), rows=95, checks=checks, quarantined=aside)
+    assert report.warnings == ("in quarantine: 5 of 100 rows", "nulls-id: 5 of 100 rows, expected none")
+    assert report.reasons == ()
+
+
+def test_each_table_has_a_quarantine_of_its_own_name() -> None:
+    assert quarantine_of("nyc.flights") == "_quarantine.nyc_flights"

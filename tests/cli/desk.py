@@ -1,0 +1,119 @@
+"""A person at a terminal before an installation in memory: what the command line is given, and what it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from typer.testing import CliRunner, Result
+
+from lakegate.cli.app import app
+from lakegate.cli.installation import Installation
+from lakegate.landing.files import FileVersion
+from lakegate.workflow.reconcile import reconcile
+from tests.workflow.world import CONTRACT, Story, World
+
+ROWS = 10  # of every file
+
+
+@dataclass(kw_only=True)
+class MemoryRows:
+    """The lake as `query` sees it: Arrow tables by ref and name. `asked` is what it was asked for."""
+
+    held: dict[tuple[str, str], pa.Table] = field(default_factory=dict)
+    asked: list[tuple[str, tuple[str, ...], int | None]] = field(default_factory=list)
+
+    def tables(self, ref: str) -> list[str]:
+        return sorted(name for where, name in self.held if where == ref.partition("@")[0])
+
+    def columns(self, ref: str, table: str) -> list[str] | None:
+        found = self.held.get((ref.partition("@")[0], table))
+        return None if found is None else list(found.column_names)
+
+    def rows(
+        self, ref: str, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()
+    ) -> pa.Table:
+        self.asked.append((table, tuple(columns), limit))
+        held = self.held[ref.partition("@")[0], table]
+        if files:
+            held = held.filter(pc.is_in(held["_lakegate_file"], pa.array(files)))
+        return held.select(list(columns)).slice(0, limit)
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """See the module. A file whose bytes start with `bad` fails its audit; time passes when a command pauses."""
+
+    folder: Path
+    world: World = field(default_factory=World)
+    rows: MemoryRows = field(default_factory=MemoryRows)
+    is_working: bool = True  # events arrive and jobs run while a command waits
+    sweeps: int = 0
+    delivered: set[str] = field(default_factory=set)
+
+    @property
+    def installation(self) -> Installation:
+        return Installation(service=self.world.service, sweep=self.sweep, lake=self.rows, pause=self.pause)
+
+    def run(self, *args: str | Path) -> Result:
+        return CliRunner().invoke(app, [str(arg) for arg in args], obj=self.installation)
+
+    def json(self, *args: str | Path) -> Any:
+        """What a command prints with --json, whatever its exit code."""
+        return json.loads(self.run(*args, "--json").stdout)
+
+    def file(self, name: str, body: bytes = b"good") -> Path:
+        path = self.folder / name
+        path.write_bytes(body)
+        return path
+
+    def contract(
+        self, table: str = "nyc.planes", route: str = "nyc/planes/*.parquet", name: str = "planes.yaml"
+    ) -> Path:
+        text = CONTRACT.replace("nyc.flights", table).replace("nyc/flights/**", route).replace("nyc-flights", table)
+        return self.file(name, text.encode())
+
+    def pause(self, seconds: float) -> None:
+        self.world.clock.advance(seconds)
+        if self.is_working:
+            self.work()
+
+    def work(self) -> None:
+        """Every event arrives and every job runs."""
+        self.deliver()
+        self.world.run()
+
+    def deliver(self) -> None:
+        """What landed since the last time arrives as one batch a table; the jobs wait."""
+        landed = [file for file in self.world.landing.landed.values() if file.id not in self.delivered]
+        self.delivered |= {file.id for file in landed}
+        for file in landed:
+            self._learn(file)
+        self.world.deliver(*landed)
+
+    def sweep(self) -> None:
+        self.sweeps += 1
+        for file in self.world.landing.landed.values():
+            self._learn(file)
+        assert reconcile(self.world.service) == []
+
+    def _learn(self, file: FileVersion) -> None:
+        is_bad = self.world.landing.bodies[file.key, file.version_id].startswith(b"bad")
+        self.world.names.setdefault(file.id, file.id)
+        self.world.stories.setdefault(file.id, Story(rows=ROWS, bad="carrier required: 0 nulls" if is_bad else ""))
+
+    def published(self, name: str = "1.parquet") -> str:
+        """A file that was dropped and published; its batch."""
+        assert self.run("drop", self.file(name), "--table", "nyc.flights", "--wait").exit_code == 0
+        return str(self.json("status")["published"][0]["batch"])
+
+    def rejected(self, name: str = "bad.parquet") -> str:
+        """A file that was dropped and rejected; its batch."""
+        dropped = self.run("drop", self.file(name, b"bad"), "--table", "nyc.flights", "--wait")
+        assert dropped.exit_code == 1
+        return str(self.json("status")["rejected"][0]["batch"])

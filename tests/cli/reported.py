@@ -1,0 +1,101 @@
+"""A batch at the desk whose report is of real rows: judged by DuckDB, sampled, stored as a job stores it.
+
+Files are judged each alone: what repeats another file's key is the Spark tests' matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.job import Job, JobFile
+from lakegate.audit.mask import MASK, masked
+from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
+from lakegate.audit.verdicts import verdict
+from lakegate.audit.wire import to_json
+from lakegate.contracts import load
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.ports import MAIN
+from lakegate.synthetic.judge import Judge
+from lakegate.testing.lake import EPOCH
+from lakegate.workflow.claims import job_name
+from lakegate.workflow.reports import report_name
+from tests.cli.desk import Desk
+
+BATCH = "20130131T0405-1a2b3c4d"
+
+
+def reported(desk: Desk, contract: str, files: Mapping[str, pa.Table], faults: Mapping[str, str] | None = None) -> str:
+    """The batch of these files (key → rows), and of those that could not be read (key → why), on a branch."""
+    plan = load(contract, "contract.yaml").plan
+    attempt = Attempt(table=plan.table, batch=BATCH, number=1)
+    catalog, store = desk.world.service.catalog, desk.world.store
+    base = catalog.head(MAIN) or ""
+    catalog.create_branch(attempt.branch, base)
+    landed = {key: _landed(key) for key in (*files, *(faults or {}))}
+    claims = [Receipt(bucket="landing", key=key).decided(Entry.of(file, Decision.PUBLISHED, attempt))
+              for key, file in landed.items()]  # fmt: skip
+    head = catalog.commit_receipts(attempt.branch, base, claims)
+    judge = Judge(plan, {})
+    good = [_file(judge, landed[key].id, key, rows) for key, rows in files.items()]
+    bad = [FileReport(id=landed[key].id, key=key, verdict=Verdict.FAIL, faults=(why,))
+           for key, why in (faults or {}).items()]  # fmt: skip
+    report = Report(
+        branch=attempt.branch, batch=BATCH, attempt=1, table=plan.table, base=base, audited=head, plan_hash=plan.hash,
+        contract_hash=plan.contract_hash, contract_version=plan.contract_version, started_at=EPOCH, finished_at=EPOCH,
+        files=(*good, *bad), timings={"append": 2.5, "measure": 0.75},
+        columns=tuple(column.name for column in plan.columns), key=plan.key, masked=masked(plan.columns),
+    )  # fmt: skip
+    job = Job(
+        branch=attempt.branch, batch=BATCH, attempt=1, base=base, nessie_uri="http://nessie", warehouse="lake",
+        report_uri=store.uri(report_name(attempt)), plan=plan,
+        files=tuple(JobFile(id=file.id, key=key, uri="s3://service/x", size=1) for key, file in landed.items()),
+    )  # fmt: skip
+    store.write(report_name(attempt), to_json(report).encode())
+    store.write(job_name(attempt), to_json(job).encode())
+    stored = [
+        rows.append_column(FILE_COLUMN, pa.array([landed[key].id] * rows.num_rows)) for key, rows in files.items()
+    ]
+    desk.rows.held[attempt.branch, plan.table] = pa.concat_tables(stored)
+    return BATCH
+
+
+def _landed(key: str) -> FileVersion:
+    return FileVersion(bucket="landing", key=key, version_id="v1", size=1, landed_at=EPOCH, checksum=None)
+
+
+def _file(judge: Judge, file: str, key: str, rows: pa.Table) -> FileReport:
+    checks = tuple(_sampled(judge.plan, check, rows) for check in judge.results(rows))
+    data = (DataFile(path=f"s3://lake/{file}.parquet", rows=rows.num_rows),)
+    return FileReport(id=file, key=key, verdict=verdict(checks), rows=rows.num_rows, checks=checks, data_files=data)
+
+
+def _sampled(plan: Plan, check: CheckResult, rows: pa.Table) -> CheckResult:
+    if not check.failing_rows:
+        return check
+    found = failing_rows(plan, plan.metric(check.metric), rows)
+    hidden = masked(plan.columns)
+    shown = [{name: MASK if name in hidden and value is not None else _json(value) for name, value in row.items()}
+             for row in found]  # fmt: skip
+    return replace(check, sample=tuple(shown[:100]))
+
+
+def failing_rows(plan: Plan, metric: Metric, rows: pa.Table) -> list[dict[str, Any]]:
+    """The rows that fail a metric, by a way of their own where they repeat a key."""
+    if metric.kind is MetricKind.DUPLICATES:
+        keys = [tuple(row[name] for name in metric.columns) for row in rows.to_pylist()]
+        return [row for row, key in zip(rows.to_pylist(), keys, strict=True)
+                if None not in key and keys.count(key) > 1]  # fmt: skip
+    marks = Judge(plan, {}).marked(rows, [metric])
+    return [row for row, (mark,) in zip(rows.to_pylist(), marks, strict=True) if mark]
+
+
+def _json(value: object) -> object:
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -1,0 +1,195 @@
+"""`status`, `show`, `retry`, `discard`, `reconcile`: what a person and what a script read."""
+
+from tests.cli.desk import ROWS, Desk
+
+MEMBERS = {"batch", "table", "branch", "files", "state", "rows", "reasons", "since"}
+
+
+def test_status_of_an_empty_installation_says_what_to_do(desk: Desk) -> None:
+    told = desk.run("status")
+    assert told.exit_code == 0
+    assert "Nothing has landed yet" in told.stdout
+    assert "lakegate drop" in told.stdout
+
+
+def test_status_as_json_has_the_four_lists_even_when_empty(desk: Desk) -> None:
+    told = desk.json("status")
+    assert {name: told[name] for name in ("in_flight", "held", "rejected", "published")} == {
+        "in_flight": [],
+        "held": [],
+        "rejected": [],
+        "published": [],
+    }
+
+
+def test_status_as_json_describes_every_entry_alike(desk: Desk) -> None:
+    one_of_each(desk)
+    told = desk.json("status")
+    for name in ("in_flight", "held", "rejected", "published"):
+        [entry] = told[name]
+        assert set(entry) >= MEMBERS
+    assert told["published"][0]["rows"] == ROWS
+    assert told["published"][0]["files"] == ["nyc/flights/1.parquet"]
+    assert told["rejected"][0]["reasons"] == ["carrier required: no value, expected 0 nulls"]
+    assert told["rejected"][0]["branch"] in desk.world.branches()
+    assert told["held"][0]["files"] == ["elsewhere/x.parquet"]
+    assert told["in_flight"][0]["state"] == "landed"
+
+
+def test_status_shows_a_person_each_list(desk: Desk) -> None:
+    one_of_each(desk)
+    told = desk.run("status").stdout
+    for words in ("In flight (1 file)", "Held (1 file)", "Rejected (1 file)", f"Published (1 file, {ROWS} rows)"):
+        assert words in told
+    assert "carrier required: no value, expected 0 nulls" in told
+    assert "Next: lakegate wait" in told
+
+
+def one_of_each(desk: Desk) -> None:
+    desk.published("1.parquet")
+    desk.rejected("bad.parquet")
+    desk.run("drop", desk.file("x.parquet"), "--to", "elsewhere/", "--wait")
+    desk.run("drop", desk.file("2.parquet"), "--table", "nyc.flights")
+
+
+def test_reasons_that_differ_name_their_files(desk: Desk) -> None:
+    desk.world.drop("1.parquet", rows=3, bad="x", deliver=False)
+    desk.world.drop("2.parquet", rows=3, unreadable="it is empty", deliver=False)
+    desk.world.drop_together("1.parquet", "2.parquet")
+    desk.world.run()
+    [entry] = desk.json("status")["rejected"]
+    assert sorted(entry["reasons"]) == [
+        "nyc/flights/1.parquet: x: no value, expected 0 rows",
+        "nyc/flights/2.parquet: it is empty",
+    ]
+    assert "nyc/flights/2.parquet: it is empty" in desk.run("status").stdout
+
+
+def test_a_reason_that_all_files_share_is_said_once(desk: Desk) -> None:
+    for name in ("1.parquet", "2.parquet"):
+        desk.world.drop(name, rows=3, deliver=False)
+    desk.world.drop_together("1.parquet", "2.parquet")
+    desk.world.kill_jobs("killed by signal 9")
+    desk.world.run()
+    [entry] = desk.json("status")["rejected"]
+    assert len(entry["reasons"]) == 1
+
+
+def test_a_key_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(desk: Desk) -> None:
+    desk.world.drop("[red]\x1b[2J:smile:.parquet", rows=3, bad="x")
+    desk.world.run()
+    told = desk.run("status").stdout
+    assert "[red]\\x1b[2J:smile:.parquet" in told
+    assert "\x1b" not in told
+
+
+def test_show_tells_a_rejected_files_checks_and_what_to_do(desk: Desk) -> None:
+    batch = desk.rejected()
+    told = desk.run("show", batch)
+    [branch] = desk.world.branches()
+    assert told.exit_code == 0
+    for words in (batch, branch, "carrier required", "0 nulls", "statistics", f"lakegate retry {batch}", "--ref"):
+        assert words in told.stdout
+
+
+def test_show_as_json_has_the_report(desk: Desk) -> None:
+    batch = desk.rejected()
+    told = desk.json("show", batch)
+    [attempt] = told["attempts"]
+    assert told["batch"] == batch
+    assert attempt["kept"]
+    assert attempt["report"]["files"][0]["checks"][0]["verdict"] == "fail"
+    assert [decided["note"]["decision"] for decided in told["decisions"]] == ["rejected"]
+
+
+def test_show_of_a_published_batch_sums_its_checks_up(desk: Desk) -> None:
+    told = desk.run("show", desk.published()).stdout
+    assert "pass  nyc/flights/1.parquet" in told
+    assert "(deleted)" in told
+
+
+def test_show_of_a_batch_whose_job_died_says_how(desk: Desk) -> None:
+    desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
+    desk.deliver()
+    desk.world.kill_jobs("killed by signal 9")
+    desk.world.run()
+    batch = desk.json("status")["rejected"][0]["batch"]
+    told = desk.run("show", batch).stdout
+    assert "no report; job: failed" in told
+    assert "killed by signal 9" in told
+    assert f"lakegate retry {batch}" in told
+    assert "lakegate query" not in told
+
+
+def test_show_keeps_the_reasons_of_an_attempt_that_left_no_report(desk: Desk) -> None:
+    desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
+    desk.deliver()
+    desk.world.kill_jobs("killed by signal 9")
+    desk.world.run()
+    batch = desk.json("status")["rejected"][0]["batch"]
+    desk.run("retry", batch)
+    desk.work()
+    told = desk.run("show", batch).stdout.partition("Decisions")[2]
+    assert "killed by signal 9" in told
+    assert "published" in told
+
+
+def test_show_of_a_rejection_that_needed_no_job(desk: Desk) -> None:
+    desk.published("1.parquet")
+    desk.run("drop", desk.file("1.parquet", b"other"), "--table", "nyc.flights", "--wait")
+    told = desk.run("show", desk.json("status")["rejected"][0]["batch"])
+    assert told.exit_code == 0
+    assert "no attempt" in told.stdout
+    assert "already published" in told.stdout
+
+
+def test_show_of_a_batch_under_way_says_wait(desk: Desk) -> None:
+    desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
+    desk.deliver()
+    batch = desk.json("status")["in_flight"][0]["batch"]
+    told = desk.run("show", batch)
+    assert told.exit_code == 0
+    assert f"lakegate wait {batch}" in told.stdout
+
+
+def test_an_unknown_batch_is_misuse_for_every_command(desk: Desk) -> None:
+    for command in (("show",), ("retry",), ("discard", "--why", "x")):
+        told = desk.run(*command, "20130101T0000-0123abcd")
+        assert (told.exit_code, "lakegate status" in told.stderr) == (2, True)
+
+
+def test_retry_publishes_what_was_mended(desk: Desk) -> None:
+    batch = desk.rejected()
+    desk.world.files["bad.parquet"] = next(iter(desk.world.landing.landed.values()))
+    desk.world.mend("bad.parquet")
+    assert desk.json("retry", batch)["attempt"] == 2
+    desk.work()
+    told = desk.json("status")
+    assert [len(told["rejected"]), len(told["published"])] == [0, 1]
+
+
+def test_retry_of_a_published_batch_is_forbidden(desk: Desk) -> None:
+    batch = desk.published()
+    told = desk.run("retry", batch)
+    assert told.exit_code == 1
+    assert batch in told.stderr
+
+
+def test_discard_takes_the_batch_off_the_list_and_keeps_the_reason(desk: Desk) -> None:
+    batch = desk.rejected()
+    assert desk.run("discard", batch, "--why", "a test file").exit_code == 0
+    assert desk.json("status")["rejected"] == []
+    assert desk.world.branches() == []
+    assert "a test file" in desk.run("show", batch).stdout
+
+
+def test_discard_needs_a_reason(desk: Desk) -> None:
+    assert desk.run("discard", desk.rejected()).exit_code == 2
+
+
+def test_reconcile_finds_a_file_whose_event_was_lost(desk: Desk) -> None:
+    desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
+    desk.world.wait_out_the_grace()
+    assert desk.run("reconcile").exit_code == 0
+    desk.world.run()
+    assert len(desk.json("status")["published"]) == 1

@@ -1,0 +1,74 @@
+"""`contract check` and `contract push`: every fault by its line, all or nothing, and held files taken up."""
+
+from tests.cli.desk import Desk
+
+
+def broken(desk: Desk) -> str:
+    path = desk.contract(name="broken.yaml")
+    path.write_text(path.read_text().replace("logicalType: integer", "logicalTipe: integer"))
+    return str(path)
+
+
+def test_a_sound_contract_is_said_to_be_sound(desk: Desk) -> None:
+    told = desk.run("contract", "check", desk.contract())
+    assert told.exit_code == 0
+    assert "nyc.planes is sound" in told.stdout
+
+
+def test_check_needs_no_installation(desk: Desk) -> None:
+    desk.world.service.store.objects.clear()  # type: ignore[attr-defined]
+    assert desk.run("contract", "check", desk.contract()).exit_code == 0
+
+
+def test_every_fault_of_a_broken_contract_is_named_by_its_line(desk: Desk) -> None:
+    path = broken(desk)
+    told = desk.run("contract", "check", path)
+    lines = [at for at, line in enumerate(desk.contract().read_text().splitlines(), 1) if "logicalType" in line]
+    assert told.exit_code == 1
+    for line in lines:
+        assert f"{path}:{line}: " in told.stdout
+
+
+def test_faults_as_json_carry_their_lines(desk: Desk) -> None:
+    told = desk.json("contract", "check", broken(desk), desk.contract())
+    assert [bool(contract["faults"]) for contract in told["contracts"]] == [True, False]
+    assert all(fault["line"] > 0 for fault in told["contracts"][0]["faults"])
+
+
+def test_contracts_whose_routes_overlap_are_refused_together(desk: Desk) -> None:
+    one = desk.contract()
+    other = desk.contract(table="nyc.more", route="nyc/planes/**", name="more.yaml")
+    told = desk.run("contract", "check", one, other)
+    assert told.exit_code == 1
+    assert "overlaps" in told.stdout
+
+
+def test_a_broken_contract_keeps_all_from_being_pushed(desk: Desk) -> None:
+    told = desk.run("contract", "push", desk.contract(), broken(desk))
+    assert told.exit_code == 1
+    assert "nothing was pushed" in told.stdout
+    assert desk.world.store.names("contracts/") == ["contracts/nyc.flights.yaml"]
+
+
+def test_a_route_that_overlaps_a_pushed_one_is_refused(desk: Desk) -> None:
+    told = desk.run("contract", "push", desk.contract(route="nyc/flights/*.parquet"))
+    assert told.exit_code == 1
+    assert "overlaps" in told.stderr
+
+
+def test_a_pushed_contract_takes_up_the_files_that_waited_for_it(desk: Desk) -> None:
+    desk.run("drop", desk.file("1.parquet"), desk.file("2.txt"), "--to", "nyc/planes/", "--wait")
+    told = desk.run("contract", "push", desk.contract())
+    assert told.exit_code == 0
+    assert "1 held file taken up" in told.stdout
+    held = [entry["files"] for entry in desk.json("status")["held"]]
+    assert held == [["nyc/planes/2.txt"]]
+
+
+def test_a_push_that_routes_nothing_held_runs_no_sweep(desk: Desk) -> None:
+    assert desk.run("contract", "push", desk.contract()).exit_code == 0
+    assert desk.sweeps == 0
+
+
+def test_a_contract_file_that_is_not_there_is_misuse(desk: Desk) -> None:
+    assert desk.run("contract", "check", desk.folder / "none.yaml").exit_code == 2

@@ -1,0 +1,90 @@
+"""Which installation the command line talks to: the profile file, the stack's outputs, and what is said without any."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from lakegate.cli import profile
+from lakegate.errors import Misconfigured, Retryable
+
+OUTPUTS = {
+    "LandingBucket": "landing",
+    "LakeBucket": "lake",
+    "ServiceBucket": "service",
+    "NessieUri": "http://127.0.0.1:1",
+    "Warehouse": "lake",
+    "ApplicationId": "app",
+    "JobRoleArn": "arn:aws:iam::123456789012:role/job",
+    "JobEntryPoint": "s3://x/append_and_audit.py",
+    "JobPyFiles": "s3://x/lakegate.zip",
+    "JobJars": "s3://x/a.jar",
+    "ReconcileFunction": "reconcile",
+}
+
+
+@pytest.fixture(autouse=True)
+def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """AWS in memory, and a working directory without a profile file."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("AWS_ENDPOINT_URL", "LAKEGATE_STACK", "LAKEGATE_ENV_FILE", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "k",
+        "AWS_SECRET_ACCESS_KEY": "s",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    with mock_aws():
+        yield tmp_path
+
+
+def deploy(name: str = "lakegate", **without: None) -> None:
+    outputs = {key: {"Value": value} for key, value in OUTPUTS.items() if key not in without}
+    resources = {"Bucket": {"Type": "AWS::S3::Bucket"}}
+    template = json.dumps({"Resources": resources, "Outputs": outputs})
+    boto3.client("cloudformation").create_stack(StackName=name, TemplateBody=template)
+
+
+def test_the_installation_is_what_the_stack_says() -> None:
+    deploy()
+    service = profile.connect().service
+    assert (service.nessie_uri, service.warehouse) == ("http://127.0.0.1:1", "lake")
+    assert service.store.uri("x") == "s3://service/x"
+
+
+def test_the_profile_file_names_the_stack(aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy("other")
+    monkeypatch.setenv("LAKEGATE_STACK", "lakegate")  # put back afterwards, whatever the file sets
+    (aws / ".lakegate.env").write_text("LAKEGATE_STACK=other\n")
+    assert profile.connect().service.nessie_uri == "http://127.0.0.1:1"
+
+
+def test_without_a_stack_a_person_is_told_what_to_do() -> None:
+    with pytest.raises(Retryable, match="lakegate local up"):
+        profile.connect()
+
+
+def test_a_stack_that_lacks_outputs_is_named_with_all_of_them() -> None:
+    deploy(LakeBucket=None, NessieUri=None)
+    with pytest.raises(Misconfigured, match=r"LAKE_BUCKET.*NESSIE_URI"):
+        profile.connect()
+
+
+def test_an_endpoint_that_does_not_answer_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    with pytest.raises(Retryable, match="lakegate local up"):
+        profile.outputs("lakegate")
+
+
+def test_a_function_that_is_not_there_is_misconfigured() -> None:
+    with pytest.raises(Misconfigured, match="the function nothing"):
+        profile.invoke("nothing")
+    with pytest.raises(Misconfigured, match="deploy it again"):
+        profile.invoke("")

@@ -1,0 +1,162 @@
+"""`query`: SQL in, rows out; the columns that are read, what JSON says of each type, and what is refused."""
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+from lakegate.cli.query import Statement
+from tests.cli.desk import Desk
+
+HOUR = datetime(2013, 1, 1, 10, tzinfo=UTC)
+
+
+@pytest.fixture
+def flights(desk: Desk) -> Desk:
+    hours = pa.array([HOUR, HOUR, None], pa.timestamp("us", tz="UTC"))
+    columns = {"carrier": ["UA", "AA", "UA"], "dep_delay": [2.5, None, float("nan")], "time_hour": hours}
+    desk.rows.held["main", "nyc.flights"] = pa.table(columns)
+    desk.rows.held["main", "nyc.airlines"] = pa.table({"carrier": ["UA"], "name": ["United"]})
+    return desk
+
+
+def test_rows_are_objects_with_iso_timestamps_and_nulls(flights: Desk) -> None:
+    rows = flights.json("query", "SELECT * FROM nyc.flights")
+    assert rows == [
+        {"carrier": "UA", "dep_delay": 2.5, "time_hour": "2013-01-01T10:00:00+00:00"},
+        {"carrier": "AA", "dep_delay": None, "time_hour": "2013-01-01T10:00:00+00:00"},
+        {"carrier": "UA", "dep_delay": "nan", "time_hour": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("sum(length(carrier))", 6),
+        ("1.25", 1.25),
+        ("count(*)", 3),
+        ("DATE '2013-01-01'", "2013-01-01"),
+        ("[1, NULL]", [1, None]),
+        ("{'a': DATE '2013-01-01'}", {"a": "2013-01-01"}),
+        ("true", True),
+        ("'\\xAA'::BLOB", "aa"),
+        ("CAST('0.12345678901234567890' AS DECIMAL(30, 20))", "0.12345678901234567890"),
+    ],
+)
+def test_a_value_is_what_json_calls_it(flights: Desk, expression: str, value: object) -> None:
+    assert flights.json("query", f"SELECT {expression} AS x FROM nyc.flights LIMIT 1") == [{"x": value}]
+
+
+def test_only_the_columns_that_are_named_are_read(flights: Desk) -> None:
+    flights.run("query", "SELECT f.Carrier, count(*) FROM nyc.flights f JOIN nyc.airlines USING (carrier) GROUP BY 1")
+    assert sorted(flights.rows.asked) == [("nyc.airlines", ("carrier",), None), ("nyc.flights", ("carrier",), None)]
+
+
+def test_a_count_reads_one_column(flights: Desk) -> None:
+    assert flights.json("query", "SELECT count(*) AS n FROM nyc.flights") == [{"n": 3}]
+    assert flights.rows.asked == [("nyc.flights", ("carrier",), None)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM nyc.flights",
+        "FROM nyc.flights",
+        "SELECT f.* FROM nyc.flights f",
+        "SELECT f FROM nyc.flights f",
+        "SELECT COLUMNS('d.*') FROM nyc.flights",
+        "SUMMARIZE nyc.flights",
+        "DESCRIBE nyc.flights",
+        "SELECT carrier FROM nyc.flights NATURAL JOIN nyc.flights AS other",
+    ],
+)
+def test_all_columns_are_read_where_they_are_asked_for_unnamed(flights: Desk, sql: str) -> None:
+    assert flights.run("query", sql).exit_code == 0
+    assert {len(columns) for _, columns, _ in flights.rows.asked} == {3}
+
+
+@pytest.mark.parametrize(
+    ("sql", "limit"),
+    [
+        ("SELECT * FROM nyc.flights LIMIT 2", 2),
+        ("SELECT carrier FROM nyc.flights WHERE dep_delay > 1 LIMIT 2", None),
+        ("SELECT carrier FROM nyc.flights ORDER BY 1 LIMIT 2", None),
+        ("SELECT DISTINCT carrier FROM nyc.flights LIMIT 2", None),
+        ("SELECT count(*) FROM nyc.flights LIMIT 2", None),
+        ("SELECT carrier FROM nyc.flights LIMIT 2 OFFSET 1", None),
+        ("SELECT carrier FROM nyc.flights, nyc.airlines LIMIT 2", None),
+        ("SELECT (SELECT 1) FROM nyc.flights LIMIT 2", None),
+        ("WITH x AS (SELECT * FROM nyc.flights) SELECT * FROM x LIMIT 2", None),
+        ("SELECT * FROM nyc.flights LIMIT 50%", None),
+    ],
+)
+def test_rows_are_limited_at_the_source_only_where_any_rows_will_do(sql: str, limit: int | None) -> None:
+    assert Statement.parse(sql).limit == limit
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO nyc.flights VALUES (1)",
+        "DROP TABLE nyc.flights",
+        "SELECT 1; SELECT 2",
+        "COPY nyc.flights TO 'x.csv'",
+        "ATTACH 'x.db'",
+        "SET memory_limit = '1GB'",
+        "",
+    ],
+)
+def test_what_does_not_read_is_refused(flights: Desk, sql: str) -> None:
+    told = flights.run("query", sql)
+    assert told.exit_code == 2
+    assert told.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("SELECT * FROM nyc.flight", "Tables there: nyc.airlines, nyc.flights"),
+        ("SELECT * FROM flights", "nyc.airlines, nyc.flights"),
+        ("SELECT nothing FROM nyc.flights", "nothing"),
+        ("SELEC 1", "SQL"),
+        ("SELECT * FROM a.b.c", "no table a.b.c"),
+        ("SELECT * FROM read_text('pyproject.toml')", "disabled"),
+    ],
+)
+def test_a_query_that_cannot_be_answered_says_why(flights: Desk, sql: str, says: str) -> None:
+    told = flights.run("query", sql)
+    assert told.exit_code == 2
+    assert says in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_an_unknown_branch_names_those_that_are_open(flights: Desk) -> None:
+    flights.rejected()
+    [branch] = flights.world.branches()
+    told = flights.run("query", "SELECT 1", "--ref", "wap-none")
+    assert told.exit_code == 2
+    assert branch in told.stderr
+
+
+def test_a_branch_is_read_at_its_head(flights: Desk) -> None:
+    flights.rejected()
+    [branch] = flights.world.branches()
+    flights.rows.held[branch, "nyc.flights"] = pa.table({"carrier": ["??"]})
+    assert flights.json("query", "SELECT carrier FROM nyc.flights", "--ref", branch) == [{"carrier": "??"}]
+
+
+def test_columns_of_one_name_are_told_apart(flights: Desk) -> None:
+    assert flights.json("query", "SELECT 1 AS a, 2 AS a") == [{"a": 1, "a_2": 2}]
+
+
+def test_a_wide_row_is_shown_line_by_line(flights: Desk) -> None:
+    names = [f"column_{number}" for number in range(300)]
+    told = flights.run("query", "SELECT " + ", ".join(f"'value' AS {name}" for name in names)).stdout
+    assert "── row 1 ──" in told
+    assert "column_299  value" in told
+
+
+def test_long_answers_are_cut_for_a_person_and_whole_for_a_script(flights: Desk) -> None:
+    told = flights.run("query", "SELECT range AS n FROM range(300)").stdout
+    assert "100 more are not shown" in told
+    assert len(flights.json("query", "SELECT range AS n FROM range(300)")) == 300

@@ -1,0 +1,343 @@
+"""A report as a person reads it: in a terminal, as a page, as JSON, and all the rows that fail a check."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+from rich.console import Console
+
+from lakegate.audit.mask import MASK
+from lakegate.audit.report import DataFile, Verdict
+from lakegate.audit.wire import to_json
+from lakegate.cli import show
+from lakegate.cli.batch import look
+from lakegate.cli.page import page
+from lakegate.cli.rows import Failing, statement_for
+from lakegate.contracts import load
+from lakegate.workflow.reports import read_report, report_name
+from tests.cli.desk import Desk
+from tests.cli.reported import BATCH, reported
+from tests.support import schemas
+
+SHOP = (Path(__file__).parents[1] / "contracts" / "shop.yaml").read_text()
+SHOP = SHOP.replace("        partitioned: true\n", "").replace(
+    SHOP[SHOP.index("        customProperties:") : SHOP.index("    quality:\n      - metric: rowC")], ""
+)
+ODD = "<script>alert(1)</script>\u202e.parquet"
+
+
+def orders(*rows: tuple[int | None, float | None, str | None]) -> pa.Table:
+    ids, amounts, states = zip(*rows, strict=True)
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "amount": pa.array(amounts, pa.float64()),
+            "state": pa.array(states, pa.string()),
+            "placed": pa.array([None] * len(rows), pa.timestamp("us", tz="UTC")),
+        }
+    )
+
+
+GOOD = orders((1, 2.5, "open"), (2, 3.5, "paid"))
+BAD = orders((3, None, "open"), (4, -1.0, "paid"), (4, 5.0, "lost"), (5, None, "<b>&</b>"))
+
+
+@pytest.fixture
+def batch(desk: Desk) -> str:
+    return reported(desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD}, {f"shop/{ODD}": "empty"})
+
+
+def check_id(desk: Desk, name: str) -> str:
+    report = desk.json("show", BATCH)["attempts"][0]["report"]
+    return next(str(check["check"]) for file in report["files"] for check in file["checks"] if check["name"] == name)
+
+
+def drawn(desk: Desk, width: int) -> str:
+    out = StringIO()
+    console = Console(file=out, width=width, markup=False, emoji=False, no_color=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(show, "console", lambda: console)
+        for line in show._pages(look(desk.world.service, BATCH), every_check=False):
+            console.print(line, soft_wrap=isinstance(line, str))
+    return out.getvalue()
+
+
+# In a terminal.
+
+
+@pytest.mark.usefixtures("batch")
+def test_what_failed_comes_first_and_what_to_do_comes_last(desk: Desk) -> None:
+    told = desk.run("show", BATCH).stdout
+    order = ["3 files: 2 failed, 1 passed", "fail  shop/orders/2.parquet", "pass  shop/orders/1.parquet", "Next"]
+    places = [told.index(words) for words in order]
+    assert places == sorted(places)
+    assert told.rstrip().endswith(f"lakegate wait {BATCH}")
+    assert "2 of 4 rows" in told
+    assert "append 2.5 s" in told
+
+
+@pytest.mark.usefixtures("batch")
+def test_each_failing_check_names_the_command_that_lists_its_rows(desk: Desk) -> None:
+    told = desk.run("show", BATCH).stdout
+    for name in ("amount required", "amount > 0", "state one of open, paid", "primary key id unique"):
+        assert f"lakegate show {BATCH} --rows {check_id(desk, name)}" in told
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.usefixtures("batch")
+def test_tables_keep_to_the_terminal(desk: Desk, width: int) -> None:
+    free = ("lakegate ", "branch:", "failing row", "shop/")
+    lines = [line for line in drawn(desk, width).splitlines() if not any(words in line for words in free)]
+    assert max(map(len, lines)) <= width
+
+
+def test_many_good_files_take_few_lines(desk: Desk) -> None:
+    reported(desk, SHOP, {f"shop/orders/{number}.parquet": GOOD for number in range(50)} | {"shop/orders/x": BAD})
+    told = desk.run("show", BATCH).stdout
+    assert told.count("pass  shop/orders/") == 5
+    assert "and 45 more files passed" in told
+    assert desk.run("show", BATCH, "--all").stdout.count("pass  shop/orders/") == 50
+
+
+# All the rows that fail a check.
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [
+        ("amount required", [3, 5]),
+        ("amount > 0", [4]),
+        ("state one of open, paid", [4, 5]),
+        ("primary key id unique", [4, 4]),
+    ],
+)
+@pytest.mark.usefixtures("batch")
+def test_exactly_the_failing_rows_are_listed(desk: Desk, name: str, ids: list[int]) -> None:
+    rows = desk.json("show", BATCH, "--rows", check_id(desk, name))
+    assert sorted(row["id"] for row in rows) == ids
+    assert {row["file"] for row in rows} == {"shop/orders/2.parquet"}
+    assert list(rows[0])[:2] == ["file", "id"]
+    assert desk.json("show", BATCH, "--rows", name) == rows
+    assert "differs" not in desk.run("show", BATCH, "--rows", name).stdout
+
+
+@pytest.mark.usefixtures("batch")
+def test_the_query_that_is_named_runs_and_gives_the_same_rows(desk: Desk) -> None:
+    told = desk.run("show", BATCH, "--rows", "amount required").stdout
+    [line] = [line for line in told.splitlines() if "lakegate query" in line]
+    command = shlex.split(line.partition("lakegate ")[2])
+    assert desk.json(*command) == desk.json("show", BATCH, "--rows", "amount required")
+
+
+@pytest.mark.usefixtures("batch")
+def test_files_that_are_not_at_stake_are_not_read(desk: Desk) -> None:
+    read: list[tuple[str, ...]] = []
+    rows = desk.rows.rows
+
+    def watched(ref: str, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> pa.Table:
+        read.append(tuple(files))
+        return rows(ref, table, columns, limit, files)
+
+    desk.rows.rows = watched  # type: ignore[method-assign]
+    desk.run("show", BATCH, "--rows", "amount required")
+    bad, good = (
+        next(file["id"] for file in desk.json("show", BATCH)["attempts"][0]["report"]["files"] if file["key"] == key)
+        for key in ("shop/orders/2.parquet", "shop/orders/1.parquet")
+    )
+    assert read == [(bad, good)]
+
+
+@pytest.mark.usefixtures("batch")
+def test_a_count_that_is_not_the_audits_is_told(desk: Desk) -> None:
+    branch = desk.json("show", BATCH)["attempts"][0]["branch"]
+    held = desk.rows.held[branch, "shop.orders"]
+    desk.rows.held[branch, "shop.orders"] = held.slice(0, held.num_rows - 1)
+    assert "The audit counted 2" in desk.run("show", BATCH, "--rows", "amount required").stdout
+
+
+@pytest.mark.usefixtures("batch")
+def test_a_check_that_no_row_fails_names_those_that_some_do(desk: Desk) -> None:
+    told = desk.run("show", BATCH, "--rows", "id ≥ 1")
+    assert told.exit_code == 2
+    assert "amount required" in told.stderr
+
+
+@pytest.mark.usefixtures("batch")
+def test_an_ambiguous_check_names_those_it_may_be(desk: Desk) -> None:
+    told = desk.run("show", BATCH, "--rows", "failing-")
+    assert told.exit_code == 2
+    assert check_id(desk, "amount > 0") in told.stderr
+
+
+def test_a_key_of_an_earlier_good_file_is_found_and_one_of_a_bad_file_is_not(desk: Desk) -> None:
+    again = orders((1, 1.0, "open"), (3, 1.0, "open"), (9, 1.0, "open"))
+    reported(desk, SHOP, {"1": GOOD, "2": BAD, "3": again})
+    report = look(desk.world.service, BATCH).attempts[0].report
+    assert report is not None
+    [repeated] = [check for check in report.files[2].checks if check.name == "primary key id unique"]
+    third = replace(report.files[2], checks=(replace(repeated, verdict=Verdict.FAIL, failing_rows=1),))
+    failing = Failing(report=report, check=repeated, files=(third,), counted=1)
+    sql = statement_for(load(SHOP, "shop.yaml").plan, failing)
+    assert [row["id"] for row in desk.json("query", sql, "--ref", report.branch)] == [1]
+
+
+def put_aside(rows: pa.Table, reason: str) -> pa.Table:
+    """The rows as the quarantine table has them."""
+    files = rows["_lakegate_file"].to_pylist()
+    texts = [json.dumps(row, default=str) for row in rows.drop_columns(["_lakegate_file"]).to_pylist()]
+    return pa.table({"_lakegate_file": files, "reasons": [[reason]] * len(files), "row_json": texts})
+
+
+def test_rows_in_quarantine_are_listed_too(desk: Desk) -> None:
+    reported(desk, SHOP, {"1": GOOD, "2": BAD})
+    [attempt] = desk.world.attempts()
+    report = read_report(desk.world.store, attempt)
+    assert report is not None
+    good, bad = report.files
+    checks = tuple(replace(it, verdict=Verdict.QUARANTINE) if it.name == "amount required" else it for it in bad.checks)
+    data = (DataFile(path="s3://lake/q.parquet", rows=2),)
+    aside = replace(bad, verdict=Verdict.QUARANTINE, checks=checks, quarantined=data)
+    desk.world.store.write(report_name(attempt), to_json(replace(report, files=(good, aside))).encode())
+    held = desk.rows.held[attempt.branch, "shop.orders"]
+    is_wrong = pc.is_null(held["amount"])
+    desk.rows.held[attempt.branch, "_quarantine.shop_orders"] = put_aside(held.filter(is_wrong), "amount required")
+    desk.rows.held[attempt.branch, "shop.orders"] = held.filter(pc.invert(is_wrong))
+    assert [row["id"] for row in desk.json("show", BATCH, "--rows", "amount required")] == [3, 5]
+
+
+def test_rows_that_never_got_to_the_table_are_shown_from_the_report_alone(desk: Desk) -> None:
+    reported(desk, SHOP, {"1": GOOD, "2": BAD})
+    [attempt] = desk.world.attempts()
+    report = read_report(desk.world.store, attempt)
+    assert report is not None
+    good, bad = report.files
+    lines = ({"line": 7, "text": "1;x;<i>", "why": "amount is no double"},)
+    check = replace(bad.checks[0], check="unparsed-0123", name="rows that do not parse", verdict=Verdict.FAIL,
+                    metric="unparsed-0123", failing_rows=1, sample=lines)  # fmt: skip
+    files = (good, replace(bad, checks=(check,)))
+    desk.world.store.write(report_name(attempt), to_json(replace(report, files=files)).encode())
+    told, text = desk.run("show", BATCH).stdout, desk.run("show", BATCH, "--html", "-").stdout
+    assert "1;x;<i>" in told
+    assert "1;x;&lt;i&gt;" in text
+    assert "--rows" not in told + text
+    assert desk.run("show", BATCH, "--rows", "unparsed-0123").exit_code == 2
+
+
+# Masks.
+
+
+def test_masked_values_are_nowhere_and_nulls_are_nulls(desk: Desk) -> None:
+    hidden = SHOP.replace("      - name: state\n", "      - name: state\n        classification: confidential\n")
+    reported(desk, hidden, {"shop/orders/2.parquet": BAD})
+    rows = desk.json("show", BATCH, "--rows", "amount required")
+    assert {row["state"] for row in rows} == {MASK}
+    assert [row["amount"] for row in rows] == [None, None]
+    for told in (desk.run("show", BATCH), desk.run("show", BATCH, "--json"), desk.run("show", BATCH, "--html", "-"),
+                 desk.run("show", BATCH, "--rows", "amount required")):  # fmt: skip
+        assert MASK in told.stdout
+        assert "lost" not in told.stdout
+        assert "state" in told.stdout
+
+
+# As a page.
+
+
+@pytest.mark.usefixtures("batch")
+def test_the_page_needs_nothing_but_itself(desk: Desk) -> None:
+    text = page(look(desk.world.service, BATCH))
+    for word in ("<script", "http:", "https:", "<link", "<img", "<iframe", "@import", "url(", "onload", "onclick"):
+        assert word not in text
+
+
+@pytest.mark.usefixtures("batch")
+def test_what_strangers_wrote_is_text_in_the_page(desk: Desk) -> None:
+    text = desk.run("show", BATCH, "--html", "-").stdout
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\\u202e.parquet" in text
+    assert "&lt;b&gt;&amp;&lt;/b&gt;" in text
+    assert "\u202e" not in text
+
+
+def test_the_page_is_written_to_a_file(desk: Desk, batch: str) -> None:
+    to = desk.folder / "page.html"
+    told = desk.run("show", batch, "--html", to)
+    assert (told.exit_code, told.stdout) == (0, "")
+    assert str(to) in told.stderr
+    text = to.read_text(encoding="utf-8")
+    for words in (
+        "amount required",
+        "2 of 4 rows",
+        BATCH,
+        "shop/orders/1.parquet",
+        f"--rows {check_id(desk, 'amount > 0')}",
+    ):
+        assert words in text or words.replace(">", "&gt;") in text
+
+
+def test_a_page_of_what_never_ran_is_a_page(desk: Desk) -> None:
+    desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
+    desk.deliver()
+    batch = desk.json("status")["in_flight"][0]["batch"]
+    assert "It left no report" in desk.run("show", batch, "--html", "-").stdout
+
+
+def test_json_of_a_report_is_the_report(desk: Desk, batch: str) -> None:
+    told = json.loads(desk.run("show", batch, "--json").stdout)
+    checks = told["attempts"][0]["report"]["files"][1]["checks"]
+    assert [row["id"] for check in checks if check["name"] == "amount required" for row in check["sample"]] == [3, 5]
+
+
+@pytest.mark.parametrize("what", ["a judged batch", "published", "rejected", "a job that died", "in flight", "no job"])
+def test_json_keeps_to_its_schema(desk: Desk, what: str) -> None:
+    schema = Draft202012Validator(schemas.schema(), format_checker=FormatChecker())
+    schema.validate(desk.json("show", _batch(desk, what)))
+
+
+def _batch(desk: Desk, what: str) -> str:
+    match what:
+        case "a judged batch":
+            return reported(desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD}, {"x": "empty"})
+        case "published":
+            return desk.published()
+        case "rejected":
+            return desk.rejected()
+        case "no job":
+            desk.published("1.parquet")
+            desk.run("drop", desk.file("1.parquet", b"other"), "--table", "nyc.flights", "--wait")
+            return str(desk.json("status")["rejected"][0]["batch"])
+    desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
+    desk.deliver()
+    if what == "a job that died":
+        desk.world.kill_jobs("killed by signal 9")
+    return str(desk.json("status")["in_flight"][0]["batch"])
+
+
+@pytest.mark.usefixtures("batch")
+def test_the_schema_refuses_what_is_no_report(desk: Desk) -> None:
+    schema = Draft202012Validator(schemas.schema())
+    told = desk.json("show", BATCH)
+    check = told["attempts"][0]["report"]["files"][1]["checks"][0]
+    for member, wrong in (("verdict", "perhaps"), ("value", "much"), ("sample", [{"a": []}]), ("undocumented", 1)):
+        before = dict(check)
+        check[member] = wrong
+        assert not schema.is_valid(told)
+        check.clear()
+        check |= before
+    assert schema.is_valid(told)
+
+
+def test_the_schema_in_the_docs_is_that_of_the_code() -> None:
+    assert schemas.written() == schemas.text(), "run: .venv/bin/python -m tests.support.schemas"
+
+
+def test_stored_reports_keep_to_the_schema_whatever_their_format() -> None:
+    stored = json.loads((Path(__file__).parents[1] / "formats" / "report-1.json").read_text())
+    Draft202012Validator(schemas.of_report()).validate(stored)

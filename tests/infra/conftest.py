@@ -1,0 +1,44 @@
+"""One synthesised template for all tests of the stack, and one build of the zips. Nothing here needs an account."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.infra.template import Stack
+
+ROOT = Path(__file__).resolve().parents[2]
+CONTEXT = {
+    "nessie_uri": "https://nessie.example.com",
+    "slack_secret": "lakegate/slack",
+    "slack_channel": "#lake",
+    "slack_api": "https://slack.example.com/api/",
+}
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Stack:
+    """The stack with everything chosen that a test may look for."""
+    from infra.app import build
+
+    app = build(CONTEXT, outdir=tmp_path_factory.mktemp("cdk.out"))
+    return Stack(app.synth().get_stack_by_name("lakegate").template)
+
+
+@pytest.fixture(scope="session")
+def function_zip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The functions' zip of this checkout, made from nothing."""
+    from infra.packaging import package
+
+    return package(ROOT, tmp_path_factory.mktemp("build")).functions
+
+
+@pytest.fixture(scope="session")
+def unpacked(function_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The functions' zip as Lambda unpacks it."""
+    folder = tmp_path_factory.mktemp("task")
+    with zipfile.ZipFile(function_zip) as archive:
+        archive.extractall(folder)
+    return folder

@@ -1,0 +1,77 @@
+"""Reads a CloudFormation template the way the tests ask: resources by kind, rights by role. It knows nothing of CDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+def flat(value: Any) -> str:
+    """A value with its intrinsic functions written out: an object's ARN is `<Logical.Arn>/key`."""
+    match value:
+        case {"Fn::Join": [separator, parts]}:
+            return str(separator).join(flat(part) for part in parts)
+        case {"Ref": name}:
+            return f"<{name}>"
+        case {"Fn::GetAtt": [name, attribute]}:
+            return f"<{name}.{attribute}>"
+        case {"Fn::Sub": text}:
+            return str(text)
+        case _:
+            return str(value)
+
+
+def listed(value: Any) -> list[Any]:
+    """IAM writes one thing as the thing itself and several as a list."""
+    return value if isinstance(value, list) else [value]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A template and questions to it. A part is named by how its logical id starts: `StorageLanding`, `IngestRole`."""
+
+    template: dict[str, Any]
+
+    def resources(self, kind: str) -> dict[str, dict[str, Any]]:
+        """All resources of a kind with their properties."""
+        every = self.template["Resources"].items()
+        return {name: body.get("Properties", {}) for name, body in every if body["Type"] == kind}
+
+    def one(self, kind: str, part: str) -> dict[str, Any]:
+        """The properties of the only resource of this kind and part."""
+        (found,) = [body for name, body in self.resources(kind).items() if name.startswith(part)]
+        return found
+
+    def name(self, kind: str, part: str) -> str:
+        """The logical id of the only resource of this kind and part."""
+        (found,) = [name for name in self.resources(kind) if name.startswith(part)]
+        return found
+
+    def statements(self, part: str) -> Iterator[dict[str, Any]]:
+        """Every policy statement of a role, wherever it is written."""
+        role = self.name("AWS::IAM::Role", part)
+        yield from (
+            statement
+            for inline in self.resources("AWS::IAM::Role")[role].get("Policies", [])
+            for statement in inline["PolicyDocument"]["Statement"]
+        )
+        for policy in self.resources("AWS::IAM::Policy").values():
+            if {"Ref": role} in policy["Roles"]:
+                yield from policy["PolicyDocument"]["Statement"]
+
+    def rights(self, role: str) -> set[tuple[str, str]]:
+        """Every (action, resource) that a role is allowed."""
+        return {
+            (action, flat(resource))
+            for statement in self.statements(role)
+            for action in listed(statement["Action"])
+            for resource in listed(statement["Resource"])
+            if statement["Effect"] == "Allow"
+        }
+
+    def rights_in(self, role: str, kind: str, part: str) -> set[tuple[str, str]]:
+        """A role's rights in one resource, `(action, what follows its ARN)`, and its rights in everything."""
+        arn = f"<{self.name(kind, part)}.Arn>"
+        mine = {(action, resource.removeprefix(arn)) for action, resource in self.rights(role) if arn in resource}
+        return mine | {(action, resource) for action, resource in self.rights(role) if resource == "*"}

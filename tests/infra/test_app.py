@@ -1,0 +1,68 @@
+"""The app as people run it: by the cdk command, without an account, with their own choices; a finding stops it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.infra.template import Stack
+
+pytestmark = pytest.mark.synth
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def cdk(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The pinned cdk command with nothing of this machine's but its folders: no account, no credentials, no Docker."""
+    environment = {name: os.environ[name] for name in ("HOME", "TMPDIR", "LANG") if name in os.environ}
+    environment |= {"PATH": f"{Path(sys.executable).parent}:/bin", "CDK_DISABLE_VERSION_CHECK": "1", "CI": "1"}
+    command = [ROOT / "infra/node_modules/.bin/cdk", "--no-notices", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_cdk_synth_needs_no_account_and_no_choices(tmp_path: Path) -> None:
+    done = cdk("synth", "--quiet", "--output", tmp_path)
+    assert done.returncode == 0, done.stderr
+    stack = Stack(json.loads((tmp_path / "lakegate.template.json").read_text()))
+    assert "Default" not in stack.template["Parameters"]["NessieAddress"]
+    assert not [action for action, _ in stack.rights("IngestRole") if action.startswith("secretsmanager:")]
+
+
+def test_wrong_choices_are_all_named_before_anything_is_made(tmp_path: Path) -> None:
+    done = cdk("synth", "--quiet", "--output", tmp_path, "-c", "batch_window=0", "-c", "reconcile_minutes=often")
+    assert done.returncode != 0
+    assert "batch_window" in done.stderr
+    assert "reconcile_minutes=often" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_finding_without_a_waiver_stops_synth(tmp_path: Path) -> None:
+    from aws_cdk import Stack
+    from aws_cdk.aws_s3 import Bucket
+
+    from infra.app import build
+
+    app = build({}, outdir=tmp_path)
+    stack = app.node.find_child("lakegate")
+    assert isinstance(stack, Stack)
+    Bucket(stack, "Careless")
+    with pytest.raises(RuntimeError, match="lakegate/Careless"):
+        app.synth()
+
+
+def test_subnets_are_for_the_functions_and_the_jobs(tmp_path: Path) -> None:
+    from infra.app import build
+
+    context = {"name": "other", "subnets": "subnet-0a,subnet-0b", "security_groups": "sg-0123abcd", "ephemeral": "true"}
+    stack = Stack(build(context, outdir=tmp_path).synth().get_stack_by_name("other").template)
+    network = {"SecurityGroupIds": ["sg-0123abcd"], "SubnetIds": ["subnet-0a", "subnet-0b"]}
+    assert [each["VpcConfig"] for each in stack.resources("AWS::Lambda::Function").values()] == [network] * 3
+    assert stack.one("AWS::EMRServerless::Application", "Spark")["NetworkConfiguration"] == network
+    everywhere = {action.split(":")[0] for action, resource in stack.rights("IngestRole") if resource == "*"}
+    assert everywhere == {"ec2"}
+    policies = {stack.template["Resources"][name]["DeletionPolicy"] for name in stack.resources("AWS::S3::Bucket")}
+    assert policies == {"Delete"}

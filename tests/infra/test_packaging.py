@@ -1,0 +1,137 @@
+"""The zips: the same inputs are the same bytes, made once; what is in the functions' zip is what a function needs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from infra.packaging import Bundles, package
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 250 * 1024 * 1024  # what Lambda unpacks
+TAG = re.compile(r"(?:^Tag: [^-\n]+-[^-\n]+-|(?<=x86_64)\.)([^.\n]+)", re.MULTILINE)
+LOADABLE = {f"manylinux{level}_x86_64" for level in ("1", "2010", "2014", "_2_5", "_2_12", "_2_17")}
+FUNCTIONS_PYTHON = ROOT / ".local/envs/functions/bin/python"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout that is small enough to package in no time: it requires nothing."""
+    root = tmp_path / "checkout"
+    for name in ("handlers/ingest.py", "lakegate/settings.py", "lakegate/data/schema.json", "spark_jobs/job.py"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"# {name}\n")
+    (root / "handlers/requirements.txt").write_text("# nothing\n")
+    return root
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {entry.filename: archive.read(entry) for entry in archive.infolist()}
+
+
+def made(bundles: Bundles) -> list[tuple[int, int]]:
+    """Which very files these are: a zip that is made again is another one."""
+    return [(path.stat().st_ino, path.stat().st_mtime_ns) for path in (bundles.functions, bundles.py_files)]
+
+
+def test_each_zip_holds_its_packages_with_their_data(checkout: Path, tmp_path: Path) -> None:
+    bundles = package(checkout, tmp_path / "build")
+    product = {"lakegate/settings.py", "lakegate/data/schema.json"}
+    assert set(contents(bundles.functions)) == product | {"handlers/ingest.py"}
+    assert set(contents(bundles.py_files)) == product | {"spark_jobs/job.py"}
+
+
+def test_two_checkouts_with_the_same_sources_make_the_same_bytes(checkout: Path, tmp_path: Path) -> None:
+    shutil.copytree(checkout, tmp_path / "other", copy_function=shutil.copyfile)
+    (tmp_path / "other/lakegate/__pycache__").mkdir()
+    (tmp_path / "other/lakegate/__pycache__/settings.cpython-311.pyc").write_bytes(b"left by a run")
+    one, other = package(checkout, tmp_path / "build"), package(tmp_path / "other", tmp_path / "build2")
+    assert one.functions.read_bytes() == other.functions.read_bytes()
+    with zipfile.ZipFile(one.functions) as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    assert one.py_files.read_bytes() == other.py_files.read_bytes()
+
+
+def test_what_has_not_changed_is_not_made_again(checkout: Path, tmp_path: Path) -> None:
+    before = made(package(checkout, tmp_path / "build"))
+    (checkout / "lakegate/settings.py").touch()
+    assert made(package(checkout, tmp_path / "build")) == before
+
+
+def test_a_change_of_product_code_is_in_both_zips_and_leaves_third_parties_alone(
+    checkout: Path, tmp_path: Path
+) -> None:
+    package(checkout, tmp_path / "build")
+    third_party = (tmp_path / "build/third-party.zip").stat()
+    (checkout / "lakegate/settings.py").write_text("changed = True\n")
+    bundles = package(checkout, tmp_path / "build")
+    assert contents(bundles.functions)["lakegate/settings.py"] == b"changed = True\n"
+    assert contents(bundles.py_files)["lakegate/settings.py"] == b"changed = True\n"
+    assert (tmp_path / "build/third-party.zip").stat().st_ino == third_party.st_ino
+
+
+def test_a_renamed_module_leaves_nothing_of_its_old_name(checkout: Path, tmp_path: Path) -> None:
+    package(checkout, tmp_path / "build")
+    (checkout / "lakegate/settings.py").rename(checkout / "lakegate/choices.py")
+    bundles = package(checkout, tmp_path / "build")
+    assert "lakegate/settings.py" not in contents(bundles.functions)
+    assert "lakegate/choices.py" in contents(bundles.functions)
+
+
+def test_an_interrupted_run_is_taken_up_again(checkout: Path, tmp_path: Path) -> None:
+    bundles = package(checkout, tmp_path / "build")
+    whole = bundles.functions.read_bytes()
+    bundles.functions.write_bytes(whole[:100])
+    bundles.functions.with_suffix(".inputs").unlink()
+    assert package(checkout, tmp_path / "build").functions.read_bytes() == whole
+
+
+@pytest.mark.synth
+def test_the_functions_zip_is_the_same_bytes_twice(function_zip: Path, tmp_path: Path) -> None:
+    again = package(ROOT, tmp_path).functions
+    assert again.read_bytes() == function_zip.read_bytes()
+
+
+@pytest.mark.synth
+def test_the_functions_zip_fits_lambda(function_zip: Path) -> None:
+    with zipfile.ZipFile(function_zip) as archive:
+        entries = archive.infolist()
+    assert sum(entry.file_size for entry in entries) < LIMIT
+    assert len(entries) == len({entry.filename for entry in entries})
+
+
+@pytest.mark.synth
+def test_the_functions_zip_carries_no_spark_arrow_byte_code_or_tests(function_zip: Path) -> None:
+    with zipfile.ZipFile(function_zip) as archive:
+        names = archive.namelist()
+    unwanted = {"pyspark", "pyarrow", "pandas", "numpy", "bin", "__pycache__", "tests"}
+    assert [name for name in names if unwanted.intersection(name.split("/")[:-1]) or name.endswith(".pyc")] == []
+
+
+@pytest.mark.synth
+def test_compiled_packages_are_for_a_glibc_that_the_runtime_has(unpacked: Path) -> None:
+    """The python3.11 runtime is Amazon Linux 2 with glibc 2.26: a wheel may ask for 2.17 (manylinux2014) or less."""
+    platforms = {wheel.parent.name: set(TAG.findall(wheel.read_text())) for wheel in unpacked.glob("*/WHEEL")}
+    compiled = {name: found for name, found in platforms.items() if found != {"any"}}
+    assert len(compiled) > 10
+    assert {name: found for name, found in compiled.items() if not found & LOADABLE} == {}
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("name", ["ingest", "settle", "reconcile"])
+def test_a_handler_imports_from_the_zip_alone_and_brings_no_spark_or_arrow(unpacked: Path, name: str) -> None:
+    """In an environment with the Lambda runtime client and nothing else, as on Lambda."""
+    script = (
+        f"import sys; sys.path.insert(0, '.'); from handlers.{name} import handler; assert callable(handler); "
+        "print(sorted({'pyspark', 'pyarrow', 'duckdb', 'typer'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [FUNCTIONS_PYTHON, "-I", "-B", "-c", script], cwd=unpacked, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr

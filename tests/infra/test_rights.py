@@ -1,0 +1,152 @@
+"""Least privilege, role by role, read off the template: the local cloud does not enforce IAM, so nothing else would."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.infra.template import Stack, flat, listed
+
+pytestmark = pytest.mark.synth
+FUNCTIONS = ("IngestRole", "SettleRole", "ReconcileRole")
+ROLES = (*FUNCTIONS, "SparkRole")
+BUCKET = "AWS::S3::Bucket"
+FIND = {("s3:ListBucket", "")}
+
+
+def below(*prefixes: str, actions: tuple[str, ...]) -> set[tuple[str, str]]:
+    return {(action, f"/{prefix}/*") for prefix in prefixes for action in actions}
+
+
+READ, WRITE = ("s3:GetObject",), ("s3:PutObject", "s3:AbortMultipartUpload")
+READ_LANDING = {
+    ("s3:ListBucket", ""),
+    ("s3:ListBucketVersions", ""),
+    ("s3:GetObject", "/*"),
+    ("s3:GetObjectVersion", "/*"),
+}
+USE_SERVICE = (
+    FIND
+    | below("contracts", "attempts", "reports", "staging", "notes", actions=READ)
+    | below("attempts", "staging", "notes", actions=WRITE)
+    | below("notes", actions=("s3:DeleteObject",))
+)
+RUN_JOB = FIND | below("attempts", "staging", "reports", "logs", actions=READ) | below("reports", "logs", actions=WRITE)
+WAREHOUSE = FIND | below("warehouse", actions=(*READ, *WRITE))
+
+
+@pytest.mark.parametrize("role", FUNCTIONS)
+def test_a_function_reads_the_landing_bucket_and_nothing_more(stack: Stack, role: str) -> None:
+    assert stack.rights_in(role, BUCKET, "StorageLanding") == READ_LANDING
+
+
+def test_the_spark_job_has_no_right_in_the_landing_bucket(stack: Stack) -> None:
+    assert stack.rights_in("SparkRole", BUCKET, "StorageLanding") == set()
+
+
+@pytest.mark.parametrize(
+    ("role", "rights"),
+    [("IngestRole", USE_SERVICE), ("SettleRole", USE_SERVICE), ("ReconcileRole", USE_SERVICE), ("SparkRole", RUN_JOB)],
+)
+def test_each_role_uses_its_own_prefixes_of_the_service_bucket(
+    stack: Stack, role: str, rights: set[tuple[str, str]]
+) -> None:
+    assert stack.rights_in(role, BUCKET, "StorageService") == rights
+
+
+@pytest.mark.parametrize("role", ["SettleRole", "ReconcileRole", "SparkRole"])
+def test_who_settles_and_who_appends_adds_to_the_warehouse_and_deletes_nothing(stack: Stack, role: str) -> None:
+    assert stack.rights_in(role, BUCKET, "StorageLake") == WAREHOUSE
+
+
+def test_ingest_has_no_right_in_the_lake(stack: Stack) -> None:
+    assert stack.rights_in("IngestRole", BUCKET, "StorageLake") == set()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_role_may_do_everything_or_act_on_everything(stack: Stack, role: str) -> None:
+    wide = {(action, resource) for action, resource in stack.rights(role) if "*" in action or resource == "*"}
+    assert wide == set()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_role_has_a_managed_policy(stack: Stack, role: str) -> None:
+    assert "ManagedPolicyArns" not in stack.one("AWS::IAM::Role", role)
+
+
+@pytest.mark.parametrize("role", FUNCTIONS)
+def test_a_function_runs_jobs_of_this_application_alone(stack: Stack, role: str) -> None:
+    assert stack.rights_in(role, "AWS::EMRServerless::Application", "SparkApplication") == {
+        ("emr-serverless:StartJobRun", ""),
+        ("emr-serverless:ListJobRuns", ""),
+        ("emr-serverless:GetJobRun", "/jobruns/*"),
+        ("emr-serverless:CancelJobRun", "/jobruns/*"),
+    }
+
+
+@pytest.mark.parametrize("role", FUNCTIONS)
+def test_a_function_hands_the_job_role_to_emr_alone(stack: Stack, role: str) -> None:
+    passing = [statement for statement in stack.statements(role) if "iam:PassRole" in listed(statement["Action"])]
+    assert [(flat(each["Resource"]), each["Condition"]) for each in passing] == [
+        (
+            f"<{stack.name('AWS::IAM::Role', 'SparkRole')}.Arn>",
+            {"StringEquals": {"iam:PassedToService": "emr-serverless.amazonaws.com"}},
+        )
+    ]
+
+
+def test_the_spark_job_starts_no_jobs_and_reads_no_secret(stack: Stack) -> None:
+    assert {action.split(":")[0] for action, _ in stack.rights("SparkRole")} == {"s3"}
+
+
+@pytest.mark.parametrize("role", FUNCTIONS)
+def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> None:
+    secrets = {(a, r) for a, r in stack.rights(role) if a.startswith("secretsmanager:")}
+    assert {action for action, _ in secrets} == {"secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret"}
+    assert {resource.rpartition(":secret:")[2] for _, resource in secrets} == {"lakegate/slack-??????"}
+
+
+@pytest.mark.parametrize(
+    ("role", "actions"),
+    [
+        (
+            "IngestRole",
+            {
+                "sqs:ReceiveMessage",
+                "sqs:DeleteMessage",
+                "sqs:ChangeMessageVisibility",
+                "sqs:GetQueueUrl",
+                "sqs:GetQueueAttributes",
+            },
+        ),
+        ("SettleRole", set()),
+        ("ReconcileRole", set()),
+        ("SparkRole", set()),
+    ],
+)
+def test_ingest_alone_takes_from_the_queue(stack: Stack, role: str, actions: set[str]) -> None:
+    assert {action for action, _ in stack.rights_in(role, "AWS::SQS::Queue", "InboxQueue")} == actions
+
+
+@pytest.mark.parametrize("role", FUNCTIONS)
+def test_a_function_writes_to_its_own_log_alone(stack: Stack, role: str) -> None:
+    log = stack.name("AWS::Logs::LogGroup", role.replace("Role", "Log"))
+    logs = {resource for action, resource in stack.rights(role) if action.startswith("logs:")}
+    assert logs == {f"<{log}.Arn>"}
+
+
+@pytest.mark.parametrize(
+    ("role", "service"),
+    [
+        ("IngestRole", "lambda.amazonaws.com"),
+        ("SettleRole", "lambda.amazonaws.com"),
+        ("ReconcileRole", "lambda.amazonaws.com"),
+        ("SparkRole", "emr-serverless.amazonaws.com"),
+    ],
+)
+def test_a_role_is_for_one_service(stack: Stack, role: str, service: str) -> None:
+    trust = stack.one("AWS::IAM::Role", role)["AssumeRolePolicyDocument"]["Statement"]
+    assert [each["Principal"] for each in trust] == [{"Service": service}]
+
+
+def test_there_are_no_roles_but_these(stack: Stack) -> None:
+    assert len(stack.resources("AWS::IAM::Role")) == len(ROLES)

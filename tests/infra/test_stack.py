@@ -1,0 +1,257 @@
+"""What the stack is made of: buckets, queues, rules, functions, the application, outputs."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakegate.settings import PREFIX, Settings, output_name
+from tests.infra.template import Stack, flat
+
+pytestmark = pytest.mark.synth
+ROOT = Path(__file__).resolve().parents[2]
+BUCKETS = ("Landing", "Lake", "Service")
+FUNCTIONS = ("Ingest", "Settle", "Reconcile")
+QUEUES = ("InboxQueue", "InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters")
+RULES = ("InboxLanded", "SparkJobEnded", "Sweep")
+FUNCTION, QUEUE, RULE = "AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Events::Rule"
+
+
+def denies_plain_http(statements: list[dict[str, Any]]) -> bool:
+    return any(
+        each["Effect"] == "Deny"
+        and each["Principal"] == {"AWS": "*"}
+        and each.get("Condition") == {"Bool": {"aws:SecureTransport": "false"}}
+        for each in statements
+    )
+
+
+def policy_of(stack: Stack, kind: str, attribute: str, name: str) -> list[dict[str, Any]]:
+    """The statements of the only resource policy on a queue or a bucket."""
+    policies = stack.resources(kind).values()
+    (found,) = [policy for policy in policies if {"Ref": name} in (policy[attribute], *policy[attribute])]
+    statements: list[dict[str, Any]] = found["PolicyDocument"]["Statement"]
+    return statements
+
+
+@pytest.mark.parametrize("what", BUCKETS)
+def test_a_bucket_is_named_by_account_and_region(stack: Stack, what: str) -> None:
+    bucket = stack.one("AWS::S3::Bucket", f"Storage{what}")
+    assert flat(bucket["BucketName"]) == f"lakegate-{what.lower()}-<AWS::AccountId>-<AWS::Region>"
+
+
+@pytest.mark.parametrize("what", BUCKETS)
+def test_a_bucket_is_closed_to_the_public_and_encrypted(stack: Stack, what: str) -> None:
+    bucket = stack.one("AWS::S3::Bucket", f"Storage{what}")
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+    (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
+
+
+@pytest.mark.parametrize("what", BUCKETS)
+def test_a_bucket_answers_over_tls_only(stack: Stack, what: str) -> None:
+    name = stack.name("AWS::S3::Bucket", f"Storage{what}")
+    assert denies_plain_http(policy_of(stack, "AWS::S3::BucketPolicy", "Bucket", name))
+
+
+@pytest.mark.parametrize("what", BUCKETS)
+def test_a_bucket_outlives_the_stack(stack: Stack, what: str) -> None:
+    resource = stack.template["Resources"][stack.name("AWS::S3::Bucket", f"Storage{what}")]
+    assert resource["UpdateReplacePolicy"] == "Retain"
+    assert resource["DeletionPolicy"] == "RetainExceptOnCreate"
+
+
+@pytest.mark.parametrize("what", BUCKETS)
+def test_uploads_that_never_finish_are_cleaned_up(stack: Stack, what: str) -> None:
+    rules = stack.one("AWS::S3::Bucket", f"Storage{what}")["LifecycleConfiguration"]["Rules"]
+    assert any("AbortIncompleteMultipartUpload" in rule and "Prefix" not in rule for rule in rules)
+
+
+def test_nothing_expires_but_staged_copies_and_logs(stack: Stack) -> None:
+    expiring = {
+        (what, rule["Prefix"]): rule["ExpirationInDays"]
+        for what in BUCKETS
+        for rule in stack.one("AWS::S3::Bucket", f"Storage{what}")["LifecycleConfiguration"]["Rules"]
+        if any("Expir" in setting for setting in rule)
+    }
+    assert expiring == {("Service", "staging/"): 14, ("Service", "logs/"): 90}
+
+
+def test_the_landing_bucket_keeps_versions_and_sends_events(stack: Stack) -> None:
+    bucket = stack.one("AWS::S3::Bucket", "StorageLanding")
+    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert bucket["NotificationConfiguration"] == {"EventBridgeConfiguration": {"EventBridgeEnabled": True}}
+
+
+def test_there_are_no_functions_but_ours_and_no_custom_resources(stack: Stack) -> None:
+    assert len(stack.resources(FUNCTION)) == len(FUNCTIONS)
+    kinds = {body["Type"] for body in stack.template["Resources"].values()}
+    assert not [kind for kind in kinds if "Custom" in kind]
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_a_queue_is_encrypted_and_answers_over_tls_only(stack: Stack, queue: str) -> None:
+    assert stack.one(QUEUE, queue)["SqsManagedSseEnabled"] is True
+    assert denies_plain_http(policy_of(stack, "AWS::SQS::QueuePolicy", "Queues", stack.name(QUEUE, queue)))
+
+
+def test_there_are_no_queues_and_rules_but_these(stack: Stack) -> None:
+    assert len(stack.resources(QUEUE)) == len(QUEUES)
+    assert len(stack.resources(RULE)) == len(RULES)
+
+
+def test_what_lands_goes_to_the_inbox(stack: Stack) -> None:
+    rule = stack.one(RULE, "InboxLanded")
+    assert rule["EventPattern"] == {
+        "source": ["aws.s3"],
+        "detail-type": ["Object Created"],
+        "detail": {"bucket": {"name": [{"Ref": stack.name("AWS::S3::Bucket", "StorageLanding")}]}},
+    }
+    assert [flat(target["Arn"]) for target in rule["Targets"]] == [f"<{stack.name(QUEUE, 'InboxQueue')}.Arn>"]
+
+
+def test_a_message_that_keeps_failing_goes_to_the_dead_letters(stack: Stack) -> None:
+    redrive = stack.one(QUEUE, "InboxQueue")["RedrivePolicy"]
+    assert flat(redrive["deadLetterTargetArn"]) == f"<{stack.name(QUEUE, 'InboxDeadLetters')}.Arn>"
+    assert redrive["maxReceiveCount"] == 5
+
+
+def test_the_inbox_is_read_in_batches_that_may_fail_in_part(stack: Stack) -> None:
+    mapping = stack.one("AWS::Lambda::EventSourceMapping", "Ingest")
+    assert mapping["BatchSize"] == 1000
+    assert mapping["MaximumBatchingWindowInSeconds"] == 20
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert flat(mapping["EventSourceArn"]) == f"<{stack.name(QUEUE, 'InboxQueue')}.Arn>"
+
+
+def test_a_message_stays_hidden_for_six_times_what_ingest_may_take(stack: Stack) -> None:
+    timeout = stack.one(FUNCTION, "IngestFunction")["Timeout"]
+    window = stack.one("AWS::Lambda::EventSourceMapping", "Ingest")["MaximumBatchingWindowInSeconds"]
+    assert stack.one(QUEUE, "InboxQueue")["VisibilityTimeout"] >= 6 * timeout + window
+
+
+@pytest.mark.parametrize(
+    ("rule", "dead_letters"),
+    [
+        ("InboxLanded", "InboxDeadLetters"),
+        ("SparkJobEnded", "SettleDeadLetters"),
+        ("Sweep", "ReconcileDeadLetters"),
+    ],
+)
+def test_an_event_that_cannot_be_delivered_goes_to_the_dead_letters(stack: Stack, rule: str, dead_letters: str) -> None:
+    queue = stack.name(QUEUE, dead_letters)
+    (target,) = stack.one(RULE, rule)["Targets"]
+    assert flat(target["DeadLetterConfig"]["Arn"]) == f"<{queue}.Arn>"
+    senders = [
+        flat(each["Condition"]["ArnEquals"]["aws:SourceArn"])
+        for each in policy_of(stack, "AWS::SQS::QueuePolicy", "Queues", queue)
+        if each["Effect"] == "Allow" and each["Principal"] == {"Service": "events.amazonaws.com"}
+    ]
+    assert senders == [f"<{stack.name(RULE, rule)}.Arn>"]
+
+
+@pytest.mark.parametrize("what", ["Settle", "Reconcile"])
+def test_an_event_that_a_function_fails_on_goes_to_the_dead_letters(stack: Stack, what: str) -> None:
+    queue = f"<{stack.name(QUEUE, f'{what}DeadLetters')}.Arn>"
+    config = stack.one("AWS::Lambda::EventInvokeConfig", what)
+    assert flat(config["DestinationConfig"]["OnFailure"]["Destination"]) == queue
+    assert config["FunctionName"] == {"Ref": stack.name(FUNCTION, f"{what}Function")}
+    assert ("sqs:SendMessage", queue) in stack.rights(f"{what}Role")
+
+
+@pytest.mark.parametrize("queue", ["InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters"])
+def test_the_first_dead_letter_raises_an_alarm(stack: Stack, queue: str) -> None:
+    alarm = stack.one("AWS::CloudWatch::Alarm", queue)
+    assert alarm["Dimensions"] == [
+        {"Name": "QueueName", "Value": {"Fn::GetAtt": [stack.name(QUEUE, queue), "QueueName"]}}
+    ]
+    assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
+    assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+
+
+def test_settle_hears_of_every_job_of_this_application_that_ended(stack: Stack) -> None:
+    rule = stack.one(RULE, "SparkJobEnded")
+    application = stack.name("AWS::EMRServerless::Application", "SparkApplication")
+    assert rule["EventPattern"] == {
+        "source": ["aws.emr-serverless"],
+        "detail-type": ["EMR Serverless Job Run State Change"],
+        "detail": {
+            "applicationId": [{"Fn::GetAtt": [application, "ApplicationId"]}],
+            "state": ["SUCCESS", "FAILED", "CANCELLED"],
+        },
+    }
+    assert [flat(target["Arn"]) for target in rule["Targets"]] == [f"<{stack.name(FUNCTION, 'SettleFunction')}.Arn>"]
+
+
+def test_reconcile_runs_by_the_clock(stack: Stack) -> None:
+    rule = stack.one(RULE, "Sweep")
+    assert rule["ScheduleExpression"] == "rate(5 minutes)"
+    assert [flat(target["Arn"]) for target in rule["Targets"]] == [f"<{stack.name(FUNCTION, 'ReconcileFunction')}.Arn>"]
+
+
+@pytest.mark.parametrize(("what", "timeout"), [("Ingest", 300), ("Settle", 300), ("Reconcile", 600)])
+def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(stack: Stack, what: str, timeout: int) -> None:
+    function = stack.one(FUNCTION, f"{what}Function")
+    assert function["Handler"] == f"handlers.{what.lower()}.handler"
+    assert (function["Runtime"], function["Architectures"]) == ("python3.11", ["x86_64"])
+    assert function["Timeout"] == timeout
+    assert function["MemorySize"] >= 1024
+
+
+def test_all_functions_are_the_same_zip(stack: Stack) -> None:
+    keys = {function["Code"]["S3Key"] for function in stack.resources(FUNCTION).values()}
+    assert len(keys) == 1
+
+
+@pytest.mark.parametrize("what", FUNCTIONS)
+def test_a_functions_environment_is_exactly_what_settings_read(stack: Stack, what: str) -> None:
+    environment = stack.one(FUNCTION, f"{what}Function")["Environment"]["Variables"]
+    assert set(environment) == {PREFIX + field.name.upper() for field in fields(Settings)}
+    settings = Settings.from_env({name: flat(value) for name, value in environment.items()})
+    assert settings.nessie_uri == "https://nessie.example.com"
+    assert settings.service_bucket == f"<{stack.name('AWS::S3::Bucket', 'StorageService')}>"
+    assert settings.slack_secret == "lakegate/slack"
+
+
+@pytest.mark.parametrize("what", FUNCTIONS)
+def test_a_functions_log_is_its_own_and_ends_some_day(stack: Stack, what: str) -> None:
+    log = stack.name("AWS::Logs::LogGroup", f"{what}Log")
+    assert stack.one(FUNCTION, f"{what}Function")["LoggingConfig"] == {"LogGroup": {"Ref": log}}
+    assert stack.resources("AWS::Logs::LogGroup")[log]["RetentionInDays"] == 90
+
+
+def test_the_application_runs_spark_on_the_pinned_release_and_only_when_needed(stack: Stack) -> None:
+    application = stack.one("AWS::EMRServerless::Application", "SparkApplication")
+    assert (application["ReleaseLabel"], application["Type"]) == ("emr-7.13.0", "SPARK")
+    assert application["Architecture"] == "X86_64"
+    assert application["AutoStartConfiguration"] == {"Enabled": True}
+    assert application["AutoStopConfiguration"]["Enabled"] is True
+
+
+def test_the_outputs_are_what_the_command_line_reads_and_what_tests_look_at(stack: Stack) -> None:
+    assert set(stack.template["Outputs"]) == {output_name(field.name) for field in fields(Settings)} | {
+        "IngestFunction",
+        "SettleFunction",
+        "ReconcileFunction",
+        "IngestQueueUrl",
+        "IngestDeadLetterQueueUrl",
+        "SettleDeadLetterQueueUrl",
+        "ReconcileDeadLetterQueueUrl",
+    }
+
+
+def test_the_command_line_and_the_functions_have_the_same_settings(stack: Stack) -> None:
+    outputs = {name: flat(body["Value"]) for name, body in stack.template["Outputs"].items()}
+    environment = stack.one(FUNCTION, "IngestFunction")["Environment"]["Variables"]
+    assert Settings.from_outputs(outputs) == Settings.from_env({n: flat(v) for n, v in environment.items()})
+
+
+def test_a_job_is_two_jars_one_zip_and_one_script_from_the_artifacts_bucket(stack: Stack) -> None:
+    outputs = {name: flat(body["Value"]) for name, body in stack.template["Outputs"].items()}
+    uris = [outputs["JobEntryPoint"], outputs["JobPyFiles"], *outputs["JobJars"].split(",")]
+    assert [uri.rpartition(".")[2] for uri in uris] == ["py", "zip", "jar", "jar"]
+    assert {uri.split("/")[2] for uri in uris} == {"cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"}

@@ -1,0 +1,118 @@
+"""One local cloud for all tests of this layer, on free ports and in a folder of its own: another may run beside it."""
+
+import io
+import json
+import time
+import uuid
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from lakegate_local.cloud import Cloud
+from lakegate_local.services import ACCOUNT, client
+from lakegate_local.settings import LocalSettings
+
+from tests.local.kinds import Aws
+from tests.local.ports import PORTS, free_ports
+
+ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
+# A minute of a job's time-out lasts this long, so that a test of it need not wait for one.
+MINUTE_SECONDS = 5.0
+
+
+@pytest.fixture(scope="session")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("local-cloud")
+    ports: dict[str, Any] = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
+    return LocalSettings(run=folder / "run", profile=folder / ".lakegate.env", minute_seconds=MINUTE_SECONDS, **ports)
+
+
+@pytest.fixture(scope="session")
+def cloud(settings: LocalSettings) -> Iterator[Any]:
+    """The servers of a local cloud, with nothing deployed to it."""
+    running = Cloud(settings=settings)
+    running.start(lambda *_: None)
+    yield settings
+    running.down(lambda *_: None)
+
+
+@pytest.fixture(scope="session")
+def aws(cloud: LocalSettings) -> Any:
+    """`aws("s3")`: one client of the local cloud for each service."""
+    clients: dict[str, Any] = {}
+    return lambda service: clients.setdefault(service, client(cloud, service))
+
+
+@pytest.fixture
+def bucket(aws: Aws) -> Any:
+    name = f"test-{uuid.uuid4().hex}"
+    aws("s3").create_bucket(Bucket=name)
+    return name
+
+
+@pytest.fixture
+def function(aws: Aws) -> Iterator[Any]:
+    """`function(source)` makes a Lambda function of one module, ready to be invoked, and returns its name."""
+    made = []
+
+    def make(source: str, **options: Any) -> Any:
+        name = f"test-{uuid.uuid4().hex[:8]}"
+        defaults = {"Runtime": "python3.11", "Handler": "app.handler", "Timeout": 10, "MemorySize": 128}
+        aws("lambda").create_function(
+            FunctionName=name, Role=ROLE, Code={"ZipFile": zipped(source)}, **{**defaults, **options}
+        )
+        aws("lambda").get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1})
+        made.append(name)
+        return name
+
+    yield make
+    for name in made:
+        aws("lambda").delete_function(FunctionName=name)
+
+
+def zipped(source: str) -> Any:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("app.py", source)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def until() -> Any:
+    """`until(ask)` asks again and again until the answer is true, and returns it; it fails after a deadline."""
+
+    def wait(ask: Callable[[], Any], seconds: float = 60) -> Any:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if answer := ask():
+                return answer
+            time.sleep(0.05)
+        raise TimeoutError(f"not within {seconds} s")
+
+    return wait
+
+
+@pytest.fixture
+def queue(aws: Aws) -> Iterator[Any]:
+    url = aws("sqs").create_queue(QueueName=f"test-{uuid.uuid4().hex[:8]}")["QueueUrl"]
+    yield url
+    aws("sqs").delete_queue(QueueUrl=url)
+
+
+@pytest.fixture
+def arn_of(aws: Aws) -> Any:
+    return lambda url: aws("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"][
+        "QueueArn"
+    ]
+
+
+@pytest.fixture
+def received(aws: Aws) -> Any:
+    """`received(url)` takes what is in a queue now."""
+
+    def take(url: str) -> Any:
+        answer = aws("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10)
+        return [json.loads(message["Body"]) for message in answer.get("Messages", ())]
+
+    return take

@@ -1,0 +1,108 @@
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from lakegate_local.processes import Processes, require_free
+
+from lakegate.errors import Misconfigured
+
+SLEEPER = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)")
+PARENT = (
+    sys.executable,
+    "-c",
+    """
+import subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+print("up", flush=True)
+time.sleep(60)
+""",
+)
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Any]:
+    found = Processes(folder=tmp_path / "run")
+    yield found
+    for record in list(found.records()):
+        found.end(record)
+
+
+def start(processes: Processes, command: Sequence[str] = SLEEPER, name: str = "server") -> Any:
+    log = processes.folder / "logs" / f"{name}.log"
+    record = processes.start(name, command, cwd=processes.folder.parent, env=os.environ, log=log, fingerprint="one")
+    deadline = time.monotonic() + 10
+    while "up" not in log.read_text() and time.monotonic() < deadline:
+        pass
+    return record
+
+
+def test_started_process_is_found_again_by_its_record(processes: Processes) -> None:
+    record = start(processes)
+
+    assert Processes(folder=processes.folder).running("server") == record
+
+
+def test_ended_process_is_gone_with_its_children_and_its_record(processes: Processes) -> None:
+    record = start(processes, PARENT)
+    family = [record.process(), *record.process().children(recursive=True)]
+
+    assert processes.end(record)
+
+    assert len(family) == 2
+    assert not any(member.is_running() and member.status() != psutil.STATUS_ZOMBIE for member in family)
+    assert list(processes.records()) == []
+
+
+def test_record_of_a_dead_process_is_cleared_without_harm(processes: Processes) -> None:
+    record = start(processes)
+    process = record.process()
+    process.kill()
+    psutil.wait_procs([process], timeout=5)
+
+    assert processes.running("server") is None
+    assert not processes.end(record)
+    assert list(processes.records()) == []
+
+
+def test_pid_that_now_belongs_to_another_process_is_left_alone(processes: Processes) -> None:
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    record = start(processes)
+    path = processes.folder / "server.pid.json"
+    stale = replace(record, pid=bystander.pid, started=record.started - 60)
+    path.write_text(json.dumps(asdict(stale)))
+
+    assert processes.running("server") is None
+    assert not processes.end(stale)
+    assert bystander.poll() is None
+
+    bystander.kill()
+    bystander.wait()
+    processes.end(record)
+
+
+def test_taken_port_is_named_with_its_owner_and_its_setting() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        with pytest.raises(Misconfigured) as refusal:
+            require_free(port, "LAKEGATE_LOCAL_PORT")
+
+    assert f"port {port} is taken" in str(refusal.value)
+    assert f"(pid {os.getpid()})" in str(refusal.value)
+    assert "LAKEGATE_LOCAL_PORT=" in str(refusal.value)
+
+
+def test_free_port_passes() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+    require_free(port, "LAKEGATE_LOCAL_PORT")

@@ -1,0 +1,200 @@
+"""Each port twice: in memory, and the real adapter on a real or emulated service. The tests do not see which.
+
+A place offers what tests need beside the ports: a job's append, a stranger's commit, the rows that a reader finds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+import pyarrow as pa
+import pytest
+import requests
+from pyiceberg.catalog import Catalog as Vendor
+from pyiceberg.catalog import load_catalog
+from pyiceberg.exceptions import NoSuchTableError
+
+from lakegate.adapters.iceberg import CONTRACT_HASH, IcebergTables
+from lakegate.adapters.nessie import NessieCatalog
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.ports import MAIN, Catalog, DecidedFile, Note, TableIdentity, Tables
+from lakegate.testing import MemoryCatalog, MemoryLake, MemoryTables
+from lakegate.testing.lake import Key, KeyKind
+from tests.support.nessie import Lake, unique
+
+BATCH = "20130131T0405-1a2b3c4d"
+SCHEMA = pa.schema([("a", pa.int32()), ("b", pa.struct([("c", pa.string())]))])
+
+
+class Place(Protocol):
+    """A catalog and its tables, and other people's hands on them."""
+
+    catalog: Catalog
+    tables: Tables
+
+    def write(self, branch: str, table: str, rows: int, contract_hash: str = "h1") -> str:
+        """What a job does: make the table if there is none, append one data file, return its path."""
+
+    def meddle(self, branch: str, name: str) -> None:
+        """A stranger commits a content that is neither a table nor a receipt."""
+
+    def rows(self, ref: str, table: str) -> int:
+        """How many rows a reader of the table finds."""
+
+
+@dataclass
+class MemoryPlace:
+    lake: MemoryLake = field(default_factory=MemoryLake)
+    written: int = 0
+
+    def __post_init__(self) -> None:
+        self.catalog: Catalog = MemoryCatalog(lake=self.lake)
+        self.tables: Tables = MemoryTables(lake=self.lake)
+        self.meddle(MAIN, "founding")
+
+    def write(self, branch: str, table: str, rows: int, contract_hash: str = "h1") -> str:
+        self.written += 1
+        path = f"s3://lake/{table}/{self.written}.parquet"
+        fields = ((1, "a", "int"), (2, "b", "struct<3: c: optional string>"), (3, "b.c", "string"))
+        identity = TableIdentity(
+            uuid=f"uuid {self.written}", fields=fields, partitions="[]", contract_hash=contract_hash
+        )
+        self.lake.spark_append(branch, table, identity, {path: rows})
+        return path
+
+    def meddle(self, branch: str, name: str) -> None:
+        self.lake.commit(branch, {Key(kind=KeyKind.OTHER, name=name): name})
+
+    def rows(self, ref: str, table: str) -> int:
+        state = self.lake.table(ref, table)
+        return state.rows if state else 0
+
+
+@dataclass
+class NessiePlace:
+    lake: Lake
+
+    def __post_init__(self) -> None:
+        self.catalog: Catalog = NessieCatalog(self.lake.nessie_uri)
+        self.tables: Tables = IcebergTables(self.lake.nessie_uri, self.lake.warehouse)
+        self.meddle(MAIN, unique("founding"))
+
+    def write(self, branch: str, table: str, rows: int, contract_hash: str = "h1") -> str:
+        vendor = self.vendor(branch)
+        vendor.create_namespace_if_not_exists(table.rpartition(".")[0])
+        try:
+            target = vendor.load_table(table)
+        except NoSuchTableError:
+            target = vendor.create_table(table, schema=SCHEMA, properties={CONTRACT_HASH: contract_hash})
+        before = self.tables.paths(branch, table)
+        target.append(pa.Table.from_pylist([{"a": n, "b": {"c": str(n)}} for n in range(rows)], schema=SCHEMA))
+        [path] = self.tables.paths(branch, table) - before
+        return path
+
+    def meddle(self, branch: str, name: str) -> None:
+        content = {"type": "UDF", "dialect": "any", "sqlText": "select 1"}
+        body = {
+            "commitMeta": {"message": "a stranger's"},
+            "operations": [{"type": "PUT", "key": {"elements": [name]}, "content": content}],
+        }
+        url = f"{self.lake.nessie_uri}/api/v2/trees/{branch}@{self.lake.head(branch)}/history/commit"
+        requests.post(url, json=body, timeout=30).raise_for_status()
+
+    def rows(self, ref: str, table: str) -> int:
+        return len(self.vendor(ref).load_table(table).scan().to_arrow())
+
+    def vendor(self, ref: str) -> Vendor:
+        """PyIceberg as a user has it, with PyArrow."""
+        return load_catalog(
+            "lake",
+            type="rest",
+            uri=f"{self.lake.nessie_uri}/iceberg/{ref}",
+            warehouse=self.lake.warehouse,
+            **{"s3.remote-signing-enabled": "false", "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"},
+        )
+
+
+@pytest.fixture
+def nessie_place(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> NessiePlace:
+    for name, value in lake.environment.items():
+        monkeypatch.setenv(name, value)
+    return NessiePlace(lake)
+
+
+@pytest.fixture(params=["memory", pytest.param("nessie", marks=pytest.mark.nessie)])
+def place(request: pytest.FixtureRequest) -> Place:
+    if request.param == "memory":
+        return MemoryPlace()
+    found: NessiePlace = request.getfixturevalue("nessie_place")
+    return found
+
+
+@pytest.fixture
+def table() -> str:
+    """A table that no other test has, in a namespace of its own."""
+    return f"{unique('nyc')}.flights"
+
+
+@dataclass
+class Work:
+    """One attempt's branch from main's head, and its files' claims, as the workflow makes them."""
+
+    place: Place
+    table: str
+    files: list[FileVersion]
+    number: int = 1
+    base: str = ""
+
+    def __post_init__(self) -> None:
+        self.attempt = Attempt(table=self.table, batch=BATCH, number=self.number)
+        self.branch = self.attempt.branch
+        self.base = self.base or main(self.place)
+        self.place.catalog.create_branch(self.branch, self.base)
+
+    def claim(self) -> str:
+        claims = [receipt(file, self.attempt) for file in self.files]
+        return self.place.catalog.commit_receipts(self.branch, self.base, claims)
+
+    def merge(self) -> None:
+        head = self.place.catalog.head(self.branch)
+        assert head
+        self.place.catalog.merge(self.branch, head, note(self.attempt, self.files))
+
+
+def main(place: Place) -> str:
+    head = place.catalog.head(MAIN)
+    assert head
+    return head
+
+
+def landed(key: str | None = None, version: str = "v1") -> FileVersion:
+    return FileVersion(
+        bucket="landing",
+        key=key or f"nyc/flights/{unique('file')} é+%.parquet",
+        version_id=version,
+        size=3,
+        landed_at=datetime(2013, 1, 31, 4, 5, tzinfo=UTC),
+        checksum="SHA256:abc",
+    )
+
+
+def receipt(file: FileVersion, attempt: Attempt, decision: Decision = Decision.PUBLISHED) -> Receipt:
+    entry = Entry.of(file, decision, attempt, reasons=("because",))
+    return Receipt(bucket=file.bucket, key=file.key).decided(entry)
+
+
+def note(attempt: Attempt, files: list[FileVersion], decision: Decision = Decision.PUBLISHED) -> Note:
+    decided = tuple(DecidedFile(key=file.key, version_id=file.version_id, rows=5, reasons=("late",)) for file in files)
+    return Note(
+        decision=decision,
+        table=attempt.table,
+        batch=attempt.batch,
+        attempt=attempt.number,
+        files=decided,
+        why="I said so",
+        by="me",
+    )

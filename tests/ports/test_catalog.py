@@ -1,0 +1,333 @@
+"""What every `Catalog` promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakegate.errors import Conflict
+from lakegate.landing.receipts import Decision
+from lakegate.ports import MAIN, Branch, Changes
+from tests.ports.conftest import Place, Work, landed, main, note, receipt
+
+
+def test_a_branch_that_was_never_made_has_no_head(place: Place) -> None:
+    assert place.catalog.head("wap-never-made") is None
+
+
+def test_a_new_branch_stands_where_it_was_made_and_is_listed(place: Place, table: str) -> None:
+    work = Work(place, table, [])
+    assert place.catalog.head(work.branch) == work.base
+    assert Branch(name=work.branch, head=work.base) in place.catalog.branches()
+
+
+def test_a_branch_can_be_made_at_a_commit_of_another_branch(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    head = work.claim()
+    place.catalog.create_branch(f"{work.branch}-r01", head)
+    assert place.catalog.head(f"{work.branch}-r01") == head
+    assert place.catalog.base(f"{work.branch}-r01") == work.base
+
+
+def test_a_branch_is_made_once(place: Place, table: str) -> None:
+    work = Work(place, table, [])
+    with pytest.raises(Conflict, match=r"exists"):
+        place.catalog.create_branch(work.branch, work.base)
+
+
+def test_a_branch_cannot_be_made_at_a_commit_that_is_not_there(place: Place, table: str) -> None:
+    with pytest.raises(Conflict):
+        place.catalog.create_branch(f"wap-{table}", "ab" * 32)
+
+
+def test_other_peoples_branches_are_not_listed(place: Place, table: str) -> None:
+    name = f"feature-{table}"
+    place.catalog.create_branch(name, main(place))
+    assert name not in {branch.name for branch in place.catalog.branches()}
+
+
+def test_a_branch_is_deleted_whatever_its_head_and_only_once_if_twice(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    place.catalog.delete_branch(work.branch)
+    place.catalog.delete_branch(work.branch)
+    assert place.catalog.head(work.branch) is None
+
+
+def test_a_branch_that_moved_is_not_deleted_by_whoever_saw_it_before(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    before = place.catalog.base(work.branch)
+    work.claim()
+    place.catalog.delete_branch(work.branch, before)
+    head = place.catalog.head(work.branch)
+    assert head not in (None, before)
+    place.catalog.delete_branch(work.branch, head)
+    assert place.catalog.head(work.branch) is None
+
+
+def test_a_receipt_is_read_as_it_was_put(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    [file] = work.files
+    assert place.catalog.receipts(work.branch, [file.key]) == {file.key: receipt(file, work.attempt)}
+
+
+def test_keys_without_a_receipt_are_absent(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    [file] = work.files
+    assert list(place.catalog.receipts(work.branch, [landed().key, file.key])) == [file.key]
+    assert place.catalog.receipts(work.branch, []) == {}
+
+
+def test_a_claim_is_not_seen_from_main(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    assert place.catalog.receipts(MAIN, [work.files[0].key]) == {}
+
+
+def test_many_receipts_are_put_at_once_and_read_at_once(place: Place, table: str) -> None:
+    work = Work(place, table, [landed() for _ in range(1200)])
+    work.claim()
+    assert len(place.catalog.receipts(work.branch, [file.key for file in work.files])) == 1200
+
+
+def test_a_commit_is_read_after_its_branch_is_gone(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    head = work.claim()
+    place.catalog.delete_branch(work.branch)
+    [file] = work.files
+    for ref in (head, f"{work.branch}@{head}", f"{MAIN}@{head}"):
+        assert list(place.catalog.receipts(ref, [file.key])) == [file.key]
+
+
+def test_reading_a_branch_that_is_gone_is_a_conflict(place: Place, table: str) -> None:
+    with pytest.raises(Conflict):
+        place.catalog.receipts(f"wap-{table}", ["any"])
+
+
+def test_a_receipt_is_replaced(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    head = work.claim()
+    again = receipt(work.files[0], work.attempt, Decision.REJECTED)
+    new = place.catalog.commit_receipts(work.branch, head, [again])
+    assert new == place.catalog.head(work.branch) != head
+    assert place.catalog.receipts(work.branch, [again.key]) == {again.key: again}
+
+
+def test_a_receipt_that_changed_since_it_was_read_is_a_conflict(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    with pytest.raises(Conflict):
+        work.claim()
+    again = receipt(work.files[0], work.attempt, Decision.REJECTED)
+    before = place.catalog.head(work.branch)
+    place.catalog.commit_receipts(work.branch, before or "", [again])
+    with pytest.raises(Conflict):
+        place.catalog.commit_receipts(work.branch, before or "", [again])
+
+
+def test_another_receipt_that_changed_meanwhile_is_no_conflict(place: Place, table: str) -> None:
+    work, other = Work(place, table, [landed()]), landed()
+    work.claim()
+    place.catalog.commit_receipts(work.branch, work.base, [receipt(other, work.attempt)])
+    assert set(place.catalog.receipts(work.branch, [other.key, work.files[0].key])) == {other.key, work.files[0].key}
+
+
+def test_receipts_on_a_branch_that_is_gone_are_a_conflict(place: Place, table: str) -> None:
+    with pytest.raises(Conflict):
+        place.catalog.commit_receipts(f"wap-{table}", main(place), [receipt(landed(), Work(place, table, []).attempt)])
+
+
+def test_receipts_are_put_back_to_what_the_base_has(place: Place, table: str) -> None:
+    known, new = landed(), landed()
+    first = Work(place, table, [known])
+    first.claim()
+    first.merge()
+    second = Work(place, table, [landed(known.key, "v2"), new], number=2)
+    head = second.claim()
+    restored = place.catalog.restore_receipts(second.branch, head, [known.key, new.key], second.base)
+    assert place.catalog.head(second.branch) == restored
+    assert place.catalog.changes(second.base, restored) == Changes()
+
+
+def test_nothing_to_put_back_is_no_commit(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    head = work.claim()
+    assert place.catalog.restore_receipts(work.branch, head, [landed().key], work.base) == head
+
+
+def test_changes_name_the_table_its_namespace_and_the_receipts(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    place.write(work.branch, table, 2)
+    found = place.catalog.changes(work.base, place.catalog.head(work.branch) or "")
+    [file] = work.files
+    assert found == Changes(
+        tables=frozenset({table}),
+        namespaces=frozenset({table.rpartition(".")[0]}),
+        receipts={file.key: receipt(file, work.attempt)},
+    )
+
+
+def test_changes_name_a_strangers_content(place: Place, table: str) -> None:
+    work = Work(place, table, [])
+    name = f"view_of_{table.partition('.')[0]}"
+    place.meddle(work.branch, name)
+    assert place.catalog.changes(work.base, place.catalog.head(work.branch) or "") == Changes(others=frozenset({name}))
+
+
+def test_changes_name_a_receipt_that_is_gone(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    head = work.claim()
+    assert place.catalog.changes(head, work.base).receipts == {work.files[0].key: None}
+
+
+def test_many_changes_are_all_named(place: Place, table: str) -> None:
+    work = Work(place, table, [landed() for _ in range(600)])
+    head = work.claim()
+    assert set(place.catalog.changes(work.base, head).receipts) == {file.key for file in work.files}
+
+
+def test_a_table_has_moved_if_it_was_made_changed_or_dropped_and_others_have_not(place: Place, table: str) -> None:
+    kept = Work(place, f"{table}2", [])
+    place.write(kept.branch, f"{table}2", 1)
+    kept.merge()
+    base, changed = main(place), Work(place, table, [])
+    place.write(changed.branch, table, 1)
+    changed.merge()
+    made = main(place)
+    tables = (table, f"{table}2", f"{table}3")
+    assert place.catalog.moved(base, made, tables) == {table}
+    assert place.catalog.moved(made, base, tables) == {table}
+    again = Work(place, table, [], number=2)
+    place.write(again.branch, table, 1)
+    again.merge()
+    assert place.catalog.moved(made, main(place), tables) == {table}
+    assert place.catalog.moved(base, main(place), ()) == set()
+
+
+def test_the_base_is_where_the_branch_was_made_whatever_happens_on_main(place: Place, table: str) -> None:
+    work, other = Work(place, table, [landed()]), Work(place, f"{table}2", [landed()])
+    work.claim()
+    other.claim()
+    other.merge()
+    assert place.catalog.base(work.branch) == work.base
+    work.merge()
+    assert place.catalog.base(work.branch) == work.base
+
+
+def test_the_base_of_a_branch_that_is_gone_is_a_conflict(place: Place, table: str) -> None:
+    with pytest.raises(Conflict):
+        place.catalog.base(f"wap-{table}")
+
+
+def test_a_merge_brings_rows_and_receipts_to_main(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    place.write(work.branch, table, 2)
+    work.merge()
+    assert place.rows(MAIN, table) == 2
+    assert list(place.catalog.receipts(MAIN, [work.files[0].key])) == [work.files[0].key]
+
+
+def test_a_merge_brings_exactly_the_head_it_names(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    head = work.claim()
+    place.write(work.branch, table, 2)
+    place.catalog.merge(work.branch, head, note(work.attempt, work.files))
+    assert place.tables.identity(MAIN, table) is None
+    assert list(place.catalog.receipts(MAIN, [work.files[0].key])) == [work.files[0].key]
+
+
+def test_a_merge_may_be_repeated(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    place.write(work.branch, table, 2)
+    work.merge()
+    merged = place.catalog.head(MAIN)
+    work.merge()
+    assert place.catalog.head(MAIN) == merged
+
+
+def test_a_merge_onto_a_main_that_moved_elsewhere_is_fine(place: Place, table: str) -> None:
+    work, other = Work(place, table, [landed()]), Work(place, f"{table}2", [landed()])
+    work.claim()
+    other.claim()
+    other.merge()
+    work.merge()
+    assert len(place.catalog.receipts(MAIN, [work.files[0].key, other.files[0].key])) == 2
+
+
+def test_two_branches_that_changed_the_same_table_conflict(place: Place, table: str) -> None:
+    first = Work(place, table, [])
+    place.write(first.branch, table, 1)
+    first.merge()
+    left, right = Work(place, table, [], number=2), Work(place, table, [], number=3)
+    place.write(left.branch, table, 2)
+    place.write(right.branch, table, 4)
+    left.merge()
+    with pytest.raises(Conflict):
+        right.merge()
+    assert place.rows(MAIN, table) == 3
+
+
+def test_two_branches_that_claimed_the_same_key_conflict(place: Place, table: str) -> None:
+    file = landed()
+    left, right = Work(place, table, [file]), Work(place, table, [file], number=2)
+    left.claim()
+    right.claim()
+    left.merge()
+    with pytest.raises(Conflict):
+        right.merge()
+
+
+def test_a_decision_on_main_conflicts_with_a_claim_of_the_same_key(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    rejected = receipt(work.files[0], work.attempt, Decision.REJECTED)
+    place.catalog.commit_receipts(MAIN, work.base, [rejected], note(work.attempt, work.files, Decision.REJECTED))
+    with pytest.raises(Conflict):
+        work.merge()
+
+
+def test_merging_a_branch_that_is_gone_is_a_conflict(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    head = work.claim()
+    place.catalog.delete_branch(work.branch)
+    with pytest.raises(Conflict):
+        place.catalog.merge(work.branch, head, note(work.attempt, work.files))
+
+
+def test_decisions_come_back_from_mains_log_newest_first(place: Place, table: str) -> None:
+    published, rejected = Work(place, table, [landed()]), Work(place, table, [landed()], number=2)
+    published.claim()
+    published.merge()
+    place.meddle(MAIN, f"view_{table.partition('.')[0]}")
+    note_of_rejection = note(rejected.attempt, rejected.files, Decision.REJECTED)
+    receipts = [receipt(file, rejected.attempt, Decision.REJECTED) for file in rejected.files]
+    commit = place.catalog.commit_receipts(MAIN, main(place), receipts, note_of_rejection)
+    newest, older = place.catalog.decisions(2)
+    assert (newest.note, newest.commit) == (note_of_rejection, commit)
+    assert older.note == note(published.attempt, published.files)
+    assert older.at <= newest.at
+
+
+def test_decisions_are_as_many_as_asked_for(place: Place, table: str) -> None:
+    for number in range(1, 4):
+        work = Work(place, table, [landed()], number=number)
+        work.claim()
+        work.merge()
+    assert [decided.note.attempt for decided in place.catalog.decisions(2)] == [3, 2]
+    assert list(place.catalog.decisions(0)) == []
+
+
+def test_decisions_of_one_table_are_found_among_others(place: Place, table: str) -> None:
+    other = f"{table}_other"
+    for number, where in enumerate((table, other, table), start=1):
+        work = Work(place, where, [landed()], number=number)
+        work.claim()
+        work.merge()
+    place.meddle(MAIN, f"view_{table.partition('.')[0]}")
+    assert [decided.note.attempt for decided in place.catalog.decisions(9, table)] == [3, 1]
+    assert [decided.note.attempt for decided in place.catalog.decisions(1, other)] == [2]
+    assert list(place.catalog.decisions(9, f"{table}_none")) == []

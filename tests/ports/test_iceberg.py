@@ -1,0 +1,114 @@
+"""What is particular to PyIceberg: its errors, its time-outs, life without PyArrow, and a Spark that reads after it."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import botocore.exceptions
+import pydantic
+import pyiceberg.exceptions
+import pytest
+import requests
+
+from lakegate.adapters.http import Patient
+from lakegate.adapters.iceberg import IcebergTables, iceberg_errors
+from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
+from tests.ports.conftest import NessiePlace, Work
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def vendor_errors() -> list[type[Exception]]:
+    found = [kind for _, kind in inspect.getmembers(pyiceberg.exceptions, inspect.isclass)]
+    return [kind for kind in found if issubclass(kind, Exception)]
+
+
+@pytest.mark.parametrize("changes", [False, True])
+@pytest.mark.parametrize("kind", vendor_errors())
+def test_every_vendor_error_becomes_one_of_ours(kind: type[Exception], changes: bool) -> None:  # noqa: FBT001
+    vendors = kind("no")
+    with pytest.raises(LakegateError) as caught, iceberg_errors("testing", changes=changes):
+        raise vendors
+    assert caught.value.__cause__ is vendors
+
+
+def malformed() -> pydantic.ValidationError:
+    with pytest.raises(pydantic.ValidationError) as caught:
+        pydantic.TypeAdapter(int).validate_python("no")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("vendors", "changes", "ours"),
+    [
+        (pyiceberg.exceptions.CommitFailedException("no"), True, Conflict),
+        (pyiceberg.exceptions.CommitStateUnknownException("no"), True, OutcomeUnknown),
+        (pyiceberg.exceptions.ServiceUnavailableError("no"), True, OutcomeUnknown),
+        (pyiceberg.exceptions.ServiceUnavailableError("no"), False, Retryable),
+        (pyiceberg.exceptions.BadRequestError("NoSuchReferenceException: Named reference"), False, Conflict),
+        (pyiceberg.exceptions.BadRequestError("no"), False, Misconfigured),
+        (pyiceberg.exceptions.ForbiddenError("no"), True, Misconfigured),
+        (pyiceberg.exceptions.NoSuchTableError("no"), True, Refused),
+        (requests.ReadTimeout("no"), True, OutcomeUnknown),
+        (requests.ConnectTimeout("no"), True, Retryable),
+        (FileNotFoundError("a manifest"), False, Refused),
+        (PermissionError("no"), False, Misconfigured),
+        (TimeoutError("no"), False, Retryable),
+        (botocore.exceptions.NoCredentialsError(), False, Misconfigured),
+        (malformed(), True, OutcomeUnknown),
+    ],
+)
+def test_an_error_says_what_to_do_now(vendors: Exception, changes: bool, ours: type[LakegateError]) -> None:  # noqa: FBT001
+    with pytest.raises(LakegateError) as caught, iceberg_errors("testing", changes=changes):
+        raise vendors
+    assert type(caught.value) is ours
+
+
+def test_a_catalog_that_does_not_answer_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=16) as server:
+        tables = IcebergTables(f"http://127.0.0.1:{server.getsockname()[1]}", "lake")
+        tables._http = Patient((0.05, 0.05), retries=0)
+        with pytest.raises(Retryable, match=r"reading nyc\.flights at main: .*Timeout"):
+            tables.identity("main", "nyc.flights")
+
+
+@pytest.mark.nessie
+def test_a_data_file_that_is_there_twice_is_found(nessie_place: NessiePlace, table: str) -> None:
+    place = nessie_place
+    work = Work(place, table, [])
+    path = place.write(work.branch, table, 3)
+    target = place.vendor(work.branch).load_table(table)
+    target.add_files([path], check_duplicate_files=False)
+    with pytest.raises(Refused, match="twice"):
+        place.tables.paths(work.branch, table)
+
+
+WITHOUT_ARROW = """
+import sys
+sys.modules["pyarrow"] = None
+from lakegate.adapters.iceberg import IcebergTables
+nessie, table, here, there = sys.argv[1:5]
+tables = IcebergTables(nessie, "lake")
+assert tables.identity(there, table) == tables.identity(here, table)
+added = tables.paths(there, table) - tables.paths(here, table)
+tables.append(table, here, there, added)
+tables.remove(table, here, frozenset(sys.argv[5:]))
+"""
+
+
+@pytest.mark.nessie
+def test_metadata_is_written_without_pyarrow(nessie_place: NessiePlace, table: str) -> None:
+    place, lake = nessie_place, nessie_place.lake
+    first = Work(place, table, [])
+    old = place.write(first.branch, table, 1)
+    first.merge()
+    here, there = Work(place, table, [], number=2), Work(place, table, [], number=3)
+    place.write(there.branch, table, 2)
+    command = [sys.executable, "-c", WITHOUT_ARROW, lake.nessie_uri, table, here.branch, there.branch, old]
+    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, **lake.environment})
+    assert place.rows(here.branch, table) == 2

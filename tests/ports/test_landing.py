@@ -1,0 +1,302 @@
+"""What every `Landing` and every `Store` promises, and what is particular to S3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+from unittest.mock import patch
+
+import boto3
+import pytest
+from boto3.s3.transfer import TransferConfig
+from botocore.stub import Stubber
+from moto import mock_aws
+
+from lakegate.adapters import s3
+from lakegate.adapters.s3 import S3Landing, S3Store
+from lakegate.errors import Misconfigured, OutcomeUnknown, Refused, Retryable
+from lakegate.landing.files import FileVersion
+from lakegate.ports import Landing, Store
+from lakegate.testing import MemoryClock, MemoryLanding, MemoryStore
+
+AWKWARD = ["nyc/flights/a b+c%20#é.parquet", "nyc/flights/'\"*?[x]{y}&<>.parquet", "n/" + "k" * 900, "nyc//x/../y"]
+
+
+class Place(Protocol):
+    """Both buckets, and other people's hands on them."""
+
+    landing: Landing
+    store: Store
+
+    def put(self, key: str, body: bytes) -> str:
+        """What a vendor's upload does; returns the version id."""
+
+    def drop(self, key: str, version_id: str) -> None:
+        """Delete one version for good."""
+
+    def staged(self, uri: str) -> bytes:
+        """What is in a staged copy."""
+
+
+class MemoryPlace:
+    def __init__(self) -> None:
+        self.memory = MemoryLanding(MemoryClock(datetime.now(UTC)))
+        self.landing: Landing = self.memory
+        self.store: Store = MemoryStore()
+
+    def put(self, key: str, body: bytes) -> str:
+        return self.memory.put(key, body).version_id
+
+    def drop(self, key: str, version_id: str) -> None:
+        self.memory.drop(key, version_id)
+
+    def staged(self, uri: str) -> bytes:
+        return self.memory.staged[uri]
+
+
+class S3Place:
+    def __init__(self) -> None:
+        self.client = boto3.client("s3")
+        for bucket in ("landing", "service"):
+            self.client.create_bucket(Bucket=bucket)
+        self.client.put_bucket_versioning(Bucket="landing", VersioningConfiguration={"Status": "Enabled"})
+        self.landing: Landing = S3Landing("landing", "service")
+        self.store: Store = S3Store("service")
+
+    def put(self, key: str, body: bytes) -> str:
+        return self.client.put_object(Bucket="landing", Key=key, Body=body)["VersionId"]
+
+    def drop(self, key: str, version_id: str) -> None:
+        self.client.delete_object(Bucket="landing", Key=key, VersionId=version_id)
+
+    def staged(self, uri: str) -> bytes:
+        return self.client.get_object(Bucket="service", Key=uri.removeprefix("s3://service/"))["Body"].read()
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with mock_aws():
+        yield
+
+
+@pytest.fixture(params=["memory", "s3"])
+def place(request: pytest.FixtureRequest) -> Place:
+    if request.param == "memory":
+        return MemoryPlace()
+    request.getfixturevalue("aws")
+    return S3Place()
+
+
+@pytest.mark.parametrize("key", AWKWARD)
+def test_a_file_version_is_found_as_it_landed(place: Place, key: str) -> None:
+    version = place.put(key, b"hello")
+    found = place.landing.look(key, version)
+    assert found is not None
+    assert (found.bucket, found.key, found.version_id, found.size) == ("landing", key, version, 5)
+    assert abs((found.landed_at - datetime.now(UTC)).total_seconds()) < 60
+    assert found.checksum
+
+
+def test_each_version_of_a_key_is_another_file_version(place: Place) -> None:
+    old, new = place.put("k", b"one"), place.put("k", b"three")
+    first, second = place.landing.look("k", old), place.landing.look("k", new)
+    assert first is not None
+    assert second is not None
+    assert (first.size, second.size) == (3, 5)
+    assert first.id != second.id
+    assert first.content != second.content
+
+
+def test_the_same_bytes_are_the_same_content(place: Place) -> None:
+    old, new = (place.landing.look("k", place.put("k", b"hello")) for _ in range(2))
+    assert old is not None
+    assert new is not None
+    assert old.content == new.content
+
+
+def test_a_version_that_is_gone_or_never_was_is_not_found(place: Place) -> None:
+    version = place.put("k", b"hello")
+    place.drop("k", version)
+    assert place.landing.look("k", version) is None
+    assert place.landing.look("other", version) is None
+
+
+def test_all_versions_are_listed_as_they_are_found_one_by_one(place: Place) -> None:
+    known = {(key, place.put(key, b"hello")) for key in [*AWKWARD, *AWKWARD]}
+    listed = list(place.landing.versions())
+    assert {(file.key, file.version_id) for file in listed} == known
+    for file in listed:
+        found = place.landing.look(file.key, file.version_id)
+        assert found is not None
+        assert replace(found, checksum=None) == file
+
+
+@pytest.mark.parametrize("key", AWKWARD)
+def test_exactly_the_version_that_was_claimed_is_staged(place: Place, key: str) -> None:
+    file = place.landing.look(key, place.put(key, b"claimed"))
+    assert file is not None
+    place.put(key, b"newer")
+    uri = place.landing.stage(file, "wap-x/0123.parquet")
+    assert uri == "s3://service/staging/wap-x/0123.parquet"
+    assert place.landing.stage(file, "wap-x/0123.parquet") == uri
+    assert place.staged(uri) == b"claimed"
+
+
+def test_a_version_that_is_gone_cannot_be_staged(place: Place) -> None:
+    file = place.landing.look("k", place.put("k", b"hello"))
+    assert file is not None
+    place.drop("k", file.version_id)
+    with pytest.raises(Refused, match="gone"):
+        place.landing.stage(file, "wap-x/0123.parquet")
+
+
+@pytest.mark.parametrize("body", [b"", b"hello"])
+def test_an_upload_returns_the_file_version_that_it_made(place: Place, tmp_path: Path, body: bytes) -> None:
+    source = tmp_path / "x.parquet"
+    source.write_bytes(body)
+    file = place.landing.upload(source, AWKWARD[0])
+    assert file == place.landing.look(AWKWARD[0], file.version_id)
+    assert file.size == len(body)
+    assert file.content is not None
+
+
+def test_an_object_of_the_store_is_read_as_it_was_written(place: Place) -> None:
+    assert place.store.read("notes/a é.json") is None
+    place.store.write("notes/a é.json", b"one")
+    place.store.write("notes/a é.json", b"two")
+    assert place.store.read("notes/a é.json") == b"two"
+    assert place.store.uri("notes/x.json") == "s3://service/notes/x.json"
+
+
+def test_an_object_is_created_once(place: Place) -> None:
+    assert place.store.create("attempts/a/job.json", b"{}") is True
+    assert place.store.create("attempts/a/job.json", b"{}") is False
+    assert place.store.create("attempts/a/job.json", b"other") is False
+    assert place.store.read("attempts/a/job.json") == b"{}"
+
+
+def test_a_deleted_object_is_gone_and_may_be_deleted_again(place: Place) -> None:
+    place.store.write("notes/a", b"one")
+    place.store.delete("notes/a")
+    place.store.delete("notes/a")
+    assert place.store.read("notes/a") is None
+    assert place.store.create("notes/a", b"two") is True
+
+
+def test_names_are_those_below_a_prefix_in_order(place: Place) -> None:
+    for name in ("notes/held/b", "notes/held/a", "notes/told/c", "reports/d"):
+        place.store.write(name, b"x")
+    assert place.store.names("notes/held/") == ["notes/held/a", "notes/held/b"]
+    assert place.store.names("nothing/") == []
+
+
+# What is particular to S3.
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_delete_marker_is_not_a_file_version() -> None:
+    place = S3Place()
+    version = place.put("k", b"hello")
+    marker = place.client.delete_object(Bucket="landing", Key="k")["VersionId"]
+    assert place.landing.look("k", marker) is None
+    assert [file.version_id for file in place.landing.versions()] == [version]
+
+
+@pytest.mark.usefixtures("aws")
+def test_every_page_is_listed() -> None:
+    landing, store, now = S3Landing("landing", "service"), S3Store("service"), datetime.now(UTC)
+    with Stubber(landing._s3) as stub:
+        for key, more in (("a", {"IsTruncated": True, "NextKeyMarker": "a", "NextVersionIdMarker": "v"}), ("b", {})):
+            found = {"Key": key, "VersionId": "v", "Size": 1, "LastModified": now}
+            stub.add_response("list_object_versions", {"Versions": [found], **more})
+        assert [file.key for file in landing.versions()] == ["a", "b"]
+    with Stubber(store._s3) as stub:
+        for name, more in (("notes/b", {"IsTruncated": True, "NextContinuationToken": "n"}), ("notes/a", {})):
+            stub.add_response("list_objects_v2", {"Contents": [{"Key": name}], **more})
+        assert store.names("notes/") == ["notes/a", "notes/b"]
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_large_file_is_uploaded_and_staged_in_parts(tmp_path: Path) -> None:
+    place, parts = S3Place(), TransferConfig(multipart_threshold=5 * s3.MIB, multipart_chunksize=5 * s3.MIB)
+    source = tmp_path / "x.parquet"
+    source.write_bytes(b"x" * 11 * s3.MIB)
+    with patch.multiple(s3, WHOLE=5 * s3.MIB, UPLOAD=parts, COPY=parts):
+        file = place.landing.upload(source, "k")
+        place.put("k", b"newer")
+        uri = place.landing.stage(file, "x.parquet")
+    head = place.client.head_object(Bucket="landing", Key="k", VersionId=file.version_id)
+    assert head["ETag"].endswith('-3"')
+    assert place.staged(uri) == source.read_bytes()
+
+
+@pytest.mark.usefixtures("aws")
+def test_uploading_to_a_bucket_without_versions_is_a_mistake(tmp_path: Path) -> None:
+    boto3.client("s3").create_bucket(Bucket="plain")
+    source = tmp_path / "x.parquet"
+    source.write_bytes(b"x")
+    with pytest.raises(Misconfigured, match="keeps no versions"):
+        S3Landing("plain", "service").upload(source, "k")
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_bucket_that_is_not_there_is_a_mistake_to_name() -> None:
+    with pytest.raises(Misconfigured, match="nowhere"):
+        list(S3Landing("nowhere", "service").versions())
+    with pytest.raises(Misconfigured, match="nowhere"):
+        S3Store("nowhere").write("x", b"")
+
+
+def head(**answer: Any) -> FileVersion | None:
+    landing = S3Landing("landing", "service")
+    expected = {"Bucket": "landing", "Key": "k", "VersionId": "v", "ChecksumMode": "ENABLED"}
+    common = {"ContentLength": 5, "LastModified": datetime(2013, 1, 31, 4, 5, 6, 789000, tzinfo=UTC), "ETag": '"ab"'}
+    with Stubber(landing._s3) as stub:
+        stub.add_response("head_object", common | answer, expected)
+        return landing.look("k", "v")
+
+
+@pytest.mark.usefixtures("aws")
+@pytest.mark.parametrize(
+    ("answer", "checksum"),
+    [
+        ({"ChecksumType": "FULL_OBJECT", "ChecksumCRC64NVME": "abc="}, "CRC64NVME:abc="),
+        ({"ChecksumType": "FULL_OBJECT", "ChecksumCRC32": "a==", "ChecksumSHA256": "b="}, "SHA256:b="),
+        ({"ChecksumType": "COMPOSITE", "ChecksumCRC32": "a==-3"}, None),
+        ({"ETag": '"ab-3"', "ChecksumCRC32": "a=="}, None),
+        ({}, None),
+    ],
+)
+def test_only_a_checksum_of_the_whole_object_is_content(answer: dict[str, str], checksum: str | None) -> None:
+    file = head(**answer)
+    assert file is not None
+    assert file.checksum == checksum
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_file_version_landed_at_a_whole_second_whoever_tells() -> None:
+    file = head()
+    assert file is not None
+    assert file.landed_at == datetime(2013, 1, 31, 4, 5, 6, tzinfo=UTC)
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_creation_that_is_not_answered_may_have_happened_and_is_not_sent_again() -> None:
+    store = S3Store("service")
+    with Stubber(store._once) as stub:
+        stub.add_client_error("put_object", "InternalError", http_status_code=500)
+        with pytest.raises(OutcomeUnknown, match="notes/a"):
+            store.create("notes/a", b"x")
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_creation_beside_another_is_tried_later() -> None:
+    store = S3Store("service")
+    with Stubber(store._once) as stub:
+        stub.add_client_error("put_object", "ConditionalRequestConflict", http_status_code=409)
+        with pytest.raises(Retryable, match="notes/a"):
+            store.create("notes/a", b"x")

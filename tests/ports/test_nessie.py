@@ -1,0 +1,211 @@
+"""What is particular to Nessie as the catalog: its empty main, its commits' size, its errors."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pynessie.error
+import pytest
+import requests
+from pynessie.error import NessieException
+
+from lakegate.adapters.http import Patient, mount
+from lakegate.adapters.nessie import NessieCatalog, nessie_errors
+from lakegate.adapters.notes import LIMIT, decided, message, properties
+from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Decision
+from lakegate.ports import MAIN, DecidedFile, Note
+from tests.ports.conftest import BATCH, NessiePlace, landed, note, receipt
+from tests.support.nessie import Lake, nessie, unique
+
+ATTEMPT = Attempt(table="nyc.flights", batch=BATCH, number=1)
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Nessie whose main has no commit."""
+    with nessie(tmp_path_factory.mktemp("empty") / "nessie.log", "http://127.0.0.1:1", "s3://lake/warehouse") as uri:
+        yield uri
+
+
+@pytest.mark.nessie
+def test_the_first_branches_of_an_empty_main_can_both_be_merged(empty: str) -> None:
+    catalogs = NessieCatalog(empty), NessieCatalog(empty)
+    root = catalogs[0].head(MAIN) or ""
+    left, right = (replace(ATTEMPT, number=number) for number in (1, 2))
+    for catalog, attempt in zip(catalogs, (left, right), strict=True):
+        catalog.create_branch(attempt.branch, root)
+    for catalog, attempt in zip(catalogs, (left, right), strict=True):
+        file = landed()
+        head = catalog.commit_receipts(attempt.branch, catalog.base(attempt.branch), [receipt(file, attempt)])
+        catalog.merge(attempt.branch, head, note(attempt, [file]))
+        assert list(catalog.receipts(MAIN, [file.key])) == [file.key]
+
+
+@pytest.mark.nessie
+def test_a_note_looks_like_ours_but_is_a_strangers_and_is_passed_over(lake: Lake) -> None:
+    place = NessiePlace(lake)
+    commit = {"message": "x", "properties": {"lakegate.decision": "published", "lakegate.attempt": "many"}}
+    key = {"elements": [unique("namespace")]}
+    content = {"type": "NAMESPACE", **key}
+    url = f"{lake.nessie_uri}/api/v2/trees/main@{lake.head()}/history/commit"
+    body = {"commitMeta": commit, "operations": [{"type": "PUT", "key": key, "content": content}]}
+    requests.post(url, json=body, timeout=30).raise_for_status()
+    head = lake.head()
+    assert head not in {found.commit for found in place.catalog.decisions(1)}
+
+
+@pytest.mark.nessie
+def test_a_large_decision_is_committed_and_read_back(lake: Lake) -> None:
+    catalog, file = NessiePlace(lake).catalog, landed()
+    big = note_of(5000)
+    catalog.commit_receipts(MAIN, catalog.head(MAIN) or "", [receipt(file, ATTEMPT)], big)
+    [found] = catalog.decisions(1)
+    assert len(found.note.files) + found.note.more == 5000
+    assert found.note.files == tuple(replace(entry, reasons=()) for entry in big.files[: len(found.note.files)])
+
+
+def note_of(files: int) -> Note:
+    decided_files = tuple(
+        DecidedFile(key=f"nyc/flights/{number:05d}.parquet", version_id="v" * 32, rows=1, reasons=("bad é",) * 3)
+        for number in range(files)
+    )
+    return Note(
+        decision=Decision.REJECTED, table="nyc.flights", batch=BATCH, attempt=1, files=decided_files, why="no", by="me"
+    )
+
+
+@pytest.mark.parametrize("files", [0, 1, 1000, 1500, 20_000])
+def test_a_note_fits_a_commit_and_counts_what_it_leaves_out(files: int) -> None:
+    told = properties(note_of(files))
+    assert sum(len(value.encode()) for value in told.values()) < LIMIT + 1000
+    assert len(json.loads(told["lakegate.files"])) + int(told.get("lakegate.more", "0")) == files
+
+
+def test_a_small_note_comes_back_whole() -> None:
+    known = note_of(3)
+    meta = {
+        "hash": "ab",
+        "commitTime": "2026-11-21T03:29:23.148946930Z",
+        "allProperties": {name: [value] for name, value in properties(known).items()},
+    }
+    found = decided(meta)
+    assert found is not None
+    assert found.note == known
+
+
+def test_a_decisions_message_says_what_and_why() -> None:
+    first, *rest = message(note(ATTEMPT, [landed("nyc/flights/a.parquet")], Decision.REJECTED)).splitlines()
+    assert first == "rejected nyc.flights: 1 file, 5 rows"
+    assert rest == ["", ATTEMPT.branch, "I said so", "nyc/flights/a.parquet: late"]
+
+
+def vendor_errors() -> list[type[Exception]]:
+    named = [kind for _, kind in inspect.getmembers(pynessie.error, inspect.isclass) if issubclass(kind, Exception)]
+    network = [kind for _, kind in inspect.getmembers(requests.exceptions, inspect.isclass)]
+    return named + [kind for kind in network if issubclass(kind, requests.RequestException)]
+
+
+def made(kind: type[Exception], status: int) -> Exception:
+    if issubclass(kind, NessieException):
+        return kind({"message": "no", "errorCode": "REFERENCE_CONFLICT"}, status, "http://nessie", "reason")
+    if issubclass(kind, requests.HTTPError):
+        response = requests.Response()
+        response.status_code = status
+        return kind("no", response=response)
+    if issubclass(kind, requests.JSONDecodeError):
+        return kind("no", "doc", 0)
+    return kind("no")
+
+
+@pytest.mark.parametrize("changes", [False, True])
+@pytest.mark.parametrize("status", [400, 503])
+@pytest.mark.parametrize("kind", vendor_errors())
+def test_every_vendor_error_becomes_one_of_ours(kind: type[Exception], status: int, changes: bool) -> None:  # noqa: FBT001
+    vendors = made(kind, status)
+    with pytest.raises(LakegateError) as caught, nessie_errors("testing", changes=changes):
+        raise vendors
+    assert caught.value.__cause__ is vendors
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "changes", "ours"),
+    [
+        (409, "REFERENCE_CONFLICT", True, Conflict),
+        (404, "REFERENCE_NOT_FOUND", True, Conflict),
+        (404, "", False, Misconfigured),  # not Nessie that answers: the address is wrong
+        (401, "", True, Misconfigured),
+        (429, "", True, Retryable),
+        (503, "", False, Retryable),
+        (503, "", True, OutcomeUnknown),
+        (500, "UNKNOWN", True, OutcomeUnknown),
+    ],
+)
+def test_an_answer_says_what_to_do_now(status: int, code: str, changes: bool, ours: type[LakegateError]) -> None:  # noqa: FBT001
+    response = requests.Response()
+    response.status_code = status
+    response._content = json.dumps({"message": "no", "errorCode": code} if code else {"no": 1}).encode()
+    with pytest.raises(LakegateError) as caught, nessie_errors("testing", changes=changes):
+        response.raise_for_status()
+    assert type(caught.value) is ours
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """A server that takes calls and never answers."""
+    with socket.create_server(("127.0.0.1", 0), backlog=16) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.fixture
+def nobody() -> str:
+    """An address that nobody listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_a_merge_that_is_not_answered_may_have_happened(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = NessieCatalog(silent)
+    catalog._session = mount(requests.Session(), Patient((0.05, 0.05)))
+    monkeypatch.setattr(catalog, "_main", lambda: "ab" * 32)
+    with pytest.raises(OutcomeUnknown, match="merging wap-x"):
+        catalog.merge("wap-x", "cd" * 32, note_of(1))
+
+
+def test_a_merge_that_reached_nobody_did_not_happen(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = NessieCatalog(nobody)
+    catalog._session = mount(requests.Session(), Patient((0.05, 0.05)))
+    monkeypatch.setattr(catalog, "_main", lambda: "ab" * 32)
+    with pytest.raises(Retryable, match="merging wap-x"):
+        catalog.merge("wap-x", "cd" * 32, note_of(1))
+
+
+def test_every_call_has_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def send(_: object, request: requests.PreparedRequest, **how: object) -> requests.Response:
+        seen.append((request.method, how["timeout"]))
+        raise requests.ConnectionError
+
+    monkeypatch.setattr("requests.adapters.HTTPAdapter.send", send)
+    catalog = NessieCatalog("http://nessie")
+    calls: list[Callable[[], object]] = [
+        lambda: catalog.head("wap-x"),
+        catalog.branches,
+        lambda: catalog.create_branch("wap-x", "ab" * 32),
+        lambda: catalog.delete_branch("wap-x"),
+        lambda: catalog.receipts("main", ["k"]),
+        lambda: catalog.changes("a", "b"),
+        lambda: catalog.base("wap-x"),
+        lambda: list(catalog.decisions(1)),
+    ]
+    for call in calls:
+        with pytest.raises(LakegateError):
+            call()
+    assert len(seen) == len(calls)
+    assert all(timeout for _, timeout in seen)

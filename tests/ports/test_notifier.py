@@ -1,0 +1,353 @@
+"""What every `Notifier` promises, and what a person finds in Slack."""
+
+from __future__ import annotations
+
+import http.client
+import inspect
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+import boto3
+import pytest
+import slack_sdk.errors
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+from lakegate_local.slack_server import BLOCKS, SlackStandIn
+from moto import mock_aws
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web import SlackResponse
+from structlog.testing import capture_logs
+from werkzeug.serving import make_server
+
+from lakegate.adapters import slack as adapter
+from lakegate.adapters.slack import SlackNotifier, blocks, slack_errors, summary
+from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
+from lakegate.ports import Kind, Message, Notifier, ToldFile
+from lakegate.testing import MemoryNotifier
+from tests.ports.test_runner import SETTINGS
+
+TOKEN = "xoxb-test"
+BATCH = "20130131T0405-1a2b3c4d"
+BRANCH = f"wap-nyc.flights-{BATCH}-a1"
+REJECTED = Message(
+    kind=Kind.REJECTED,
+    batch=BATCH,
+    table="nyc.flights",
+    branch=BRANCH,
+    files=(
+        ToldFile(
+            key="nyc/flights/2013-13.parquet",
+            reasons=("dep_time required: 12 of 27,004 rows, expected 0", "month: 3 of 27,004 rows, expected 1 to 12"),
+            rows=27_004,
+            failing_rows=12,
+        ),
+    ),
+    published_files=3,
+    published_rows=80_000,
+    commands=(f"lakegate show {BATCH}", f'lakegate discard {BATCH} --why "…"'),
+)
+
+
+# Every notifier.
+
+
+@dataclass(kw_only=True)
+class Told:
+    """A notifier, and how to see what arrived."""
+
+    notifier: Notifier
+    arrived: Callable[[], int]
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path) -> SlackStandIn:
+    return SlackStandIn(token=TOKEN, file=tmp_path / "slack.jsonl")
+
+
+@pytest.fixture
+def slack(stand_in: SlackStandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlackNotifier]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    server = make_server("127.0.0.1", 0, stand_in, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    with mock_aws():
+        boto3.client("secretsmanager").create_secret(Name="slack", SecretString=f"{TOKEN}\n")
+        where = f"http://127.0.0.1:{server.port}/api/"
+        yield SlackNotifier(replace(SETTINGS, slack_secret="slack", slack_channel="#data", slack_api=where))
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(params=["memory", "slack"])
+def told(request: pytest.FixtureRequest, stand_in: SlackStandIn) -> Told:
+    if request.param == "memory":
+        memory = MemoryNotifier()
+        return Told(notifier=memory, arrived=lambda: len(memory.messages))
+    return Told(notifier=request.getfixturevalue("slack"), arrived=lambda: len(stand_in.messages))
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_message_arrives_once(told: Told, kind: Kind) -> None:
+    told.notifier.tell(replace(REJECTED, kind=kind))
+    assert told.arrived() == 1
+
+
+# What is particular to Slack.
+
+
+def test_slack_gets_channel_blocks_and_a_line_for_the_notification(
+    slack: SlackNotifier, stand_in: SlackStandIn
+) -> None:
+    slack.tell(REJECTED)
+    [sent] = stand_in.messages
+    assert sent["channel"] == "#data"
+    assert sent["text"].startswith("🛑 Rejected nyc.flights: nyc/flights/2013-13.parquet, dep_time required")
+    assert sent["blocks"] == blocks(REJECTED)
+    assert sent["unfurl_links"] is False
+
+
+def test_a_busy_slack_is_waited_for(slack: SlackNotifier, stand_in: SlackStandIn) -> None:
+    stand_in.refusals, stand_in.retry_after = 1, 0
+    slack.tell(REJECTED)
+    assert len(stand_in.messages) == 1
+
+
+def test_a_slack_that_stays_busy_is_tried_later(slack: SlackNotifier, stand_in: SlackStandIn) -> None:
+    stand_in.refusals, stand_in.retry_after = 10, 0
+    with pytest.raises(Retryable, match="ratelimited"):
+        slack.tell(REJECTED)
+    assert stand_in.messages == []
+
+
+def test_a_wrong_token_is_a_mistake_to_name(slack: SlackNotifier, stand_in: SlackStandIn) -> None:
+    stand_in.token = "another"
+    with pytest.raises(Misconfigured, match="invalid_auth"):
+        slack.tell(REJECTED)
+
+
+@pytest.mark.usefixtures("slack")
+def test_a_secret_that_is_not_there_is_a_mistake_to_name() -> None:
+    notifier = SlackNotifier(replace(SETTINGS, slack_secret="nowhere", slack_channel="#data"))
+    with pytest.raises(Misconfigured, match="nowhere"):
+        notifier.tell(REJECTED)
+
+
+def test_an_installation_without_slack_tells_its_log() -> None:
+    structlog.reset_defaults()
+    with capture_logs() as logged:
+        SlackNotifier(SETTINGS).tell(REJECTED)
+    assert "2013-13.parquet" in logged[0]["text"]
+
+
+def test_a_slack_that_does_not_answer_may_have_told(slack: SlackNotifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=16) as silent:
+        slack._slack.base_url = f"http://127.0.0.1:{silent.getsockname()[1]}/api/"
+        monkeypatch.setattr(slack._slack, "timeout", 0.05)
+        with pytest.raises(OutcomeUnknown):
+            slack.tell(REJECTED)
+
+
+def test_a_slack_that_nobody_is_at_was_not_told(slack: SlackNotifier) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    slack._slack.base_url = f"http://127.0.0.1:{port}/api/"
+    with pytest.raises(Retryable):
+        slack.tell(REJECTED)
+
+
+def test_every_call_has_a_time_out(slack: SlackNotifier) -> None:
+    assert slack._slack.timeout == adapter.SECONDS
+
+
+def api_error(code: str, status: int = 200) -> SlackApiError:
+    response = SlackResponse(
+        client=None, http_verb="POST", api_url="", req_args={}, data={"error": code}, headers={}, status_code=status
+    )
+    return SlackApiError("no", response)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    ("vendors", "ours"),
+    [
+        (api_error("ratelimited", 429), Retryable),
+        (api_error("service_unavailable", 503), Retryable),
+        (api_error("fatal_error", 500), OutcomeUnknown),
+        (api_error("internal_error"), OutcomeUnknown),
+        (api_error("", 502), OutcomeUnknown),
+        (api_error("channel_not_found"), Misconfigured),
+        (api_error("invalid_blocks"), Misconfigured),
+        (URLError(ConnectionRefusedError()), Retryable),
+        (URLError(socket.gaierror()), Retryable),
+        (URLError(TimeoutError()), OutcomeUnknown),
+        (TimeoutError(), OutcomeUnknown),
+        (ConnectionResetError(), OutcomeUnknown),
+        (http.client.RemoteDisconnected(""), OutcomeUnknown),
+        (http.client.IncompleteRead(b""), OutcomeUnknown),
+    ],
+)
+def test_an_error_says_what_to_do_now(vendors: Exception, ours: type[LakegateError]) -> None:
+    with pytest.raises(LakegateError) as caught, slack_errors("testing"):
+        raise vendors
+    assert type(caught.value) is ours
+
+
+def vendor_errors() -> list[type[Exception]]:
+    found = [kind for _, kind in inspect.getmembers(slack_sdk.errors, inspect.isclass)]
+    return [kind for kind in found if issubclass(kind, Exception)]
+
+
+@pytest.mark.parametrize("kind", vendor_errors())
+def test_every_vendor_error_becomes_one_of_ours(kind: type[Exception]) -> None:
+    vendors = api_error("any") if kind is SlackApiError else kind.__new__(kind)
+    with pytest.raises(LakegateError) as caught, slack_errors("testing"):
+        raise vendors
+    assert caught.value.__cause__ is vendors
+
+
+# The blocks.
+
+
+def text_of(found: list[dict[str, Any]]) -> str:
+    return json.dumps(found, ensure_ascii=False).replace("\u200b", "").replace("\\n", "\n").replace('\\"', '"')
+
+
+def test_a_rejection_says_what_failed_why_how_much_and_what_to_run() -> None:
+    said = text_of(blocks(REJECTED))
+    for wanted in (
+        "🛑 Rejected nyc.flights",
+        f"`{BATCH}`",
+        f"`{BRANCH}`",
+        "`nyc/flights/2013-13.parquet` · 12 of 27,004 rows failed",
+        "• dep_time required: 12 of 27,004 rows, expected 0",
+        "• month: 3 of 27,004 rows, expected 1 to 12",
+        "3 other files of the batch, 80,000 rows",
+        f'```lakegate show {BATCH}\nlakegate discard {BATCH} --why "…"```',
+    ):
+        assert wanted in said
+
+
+def test_a_warning_says_that_the_rows_are_published() -> None:
+    warned = replace(REJECTED, kind=Kind.WARNED, branch="")
+    said = text_of(blocks(warned))
+    assert "Published with warnings nyc.flights" in said
+    assert "80,000 rows are on main" in said
+    assert "Branch" not in said
+
+
+def test_what_is_held_has_neither_table_nor_batch() -> None:
+    files = (ToldFile(key="odd/x.parquet", reasons=("no contract routes 'odd/x.parquet'",)),)
+    held = Message(kind=Kind.HELD, batch="", table="", branch="", files=files, commands=("lakegate status",))
+    header, *rest = blocks(held)
+    assert header["text"]["text"] == "⏸️ Held: no contract routes"
+    assert [block["type"] for block in rest] == ["section", "section"]
+
+
+def test_what_does_not_fit_is_counted_and_where_to_find_it_is_said() -> None:
+    many = tuple(replace(REJECTED.files[0], key=f"{number}.parquet", reasons=("bad",) * 30) for number in range(500))
+    found = blocks(replace(REJECTED, files=many))
+    said = text_of(found)
+    assert "and 480 more files" in said
+    assert f"`lakegate show {BATCH}`" in said
+    assert "• and 28 more" in said
+
+
+@pytest.mark.parametrize(("files", "each"), [(1, 10), (5, 6), (20, 2), (50, 2)])
+def test_the_more_files_failed_the_fewer_reasons_of_each_are_told(files: int, each: int) -> None:
+    reasons = tuple(f"check {number}: 1 of 2 rows, expected none" for number in range(30))
+    told = blocks(replace(REJECTED, files=(ToldFile(key="k", reasons=reasons),) * files))
+    sections = [block["text"]["text"] for block in told if "• check" in str(block)]
+    assert [section.count("• check") for section in sections] == [each] * min(files, 20)
+    assert all(f"• and {30 - each} more" in section for section in sections)
+
+
+def test_reasons_that_grow_when_escaped_still_fit() -> None:
+    file = replace(REJECTED.files[0], reasons=("&" * 5000,) * 9)
+    found = blocks(replace(REJECTED, files=(file,)))
+    assert [fault.message for fault in BLOCKS.iter_errors(found)] == []
+    assert "• and 8 more" in text_of(found)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<!channel>",
+        "<@U123>",
+        "<https://evil.example|click>",
+        "a`b```c",
+        "one\ntwo\r\n\u2028three",
+        "*bold* _it_ ~no~ (_x_) __y__",
+        "a&amp;b",
+        "rtl\u202etxet",
+        ":smile: @here #general",
+    ],
+)
+def test_a_strangers_text_stays_text(hostile: str) -> None:
+    file = ToldFile(key=hostile, reasons=(hostile,), rows=1, failing_rows=1)
+    calm = replace(REJECTED, files=(replace(file, key="k", reasons=("r",)),), why="w", commands=("c",))
+    wild = replace(REJECTED, files=(file,), why=hostile, commands=(hostile,), batch=hostile, branch=hostile)
+    for before, after in zip(texts(replace(calm, batch="b", branch="b")), texts(wild), strict=True):
+        assert after.count("`") == before.count("`")
+        assert after.count("\n") == before.count("\n")
+        assert not {"<", ">", "\u202e", "\u2028", "\r"} & set(after)
+        assert unformatted(after) == unformatted(before)
+
+
+def parts(message: Message) -> list[dict[str, Any]]:
+    """Every text object that Slack would format."""
+    sections = [block for block in blocks(message) if block["type"] == "section"]
+    return [part for block in sections for part in (*block.get("fields", ()), block.get("text")) if part]
+
+
+def texts(message: Message) -> list[str]:
+    return [*(part["text"] for part in parts(message)), summary(message)]
+
+
+def unformatted(text: str) -> int:
+    """How many characters could begin a format: outside code and words, and with no zero-width space before them."""
+    outside = "".join(text.replace("```", "`").split("`")[::2])
+    return len(re.findall(r"(?<![^\W_])(?<!\u200b)[*_~]", outside))
+
+
+def test_a_columns_name_can_be_searched_for() -> None:
+    assert "• dep_time required" in "\n".join(texts(REJECTED))
+
+
+def test_slack_is_told_to_look_for_nothing_in_any_text() -> None:
+    assert all(part["verbatim"] for part in parts(REJECTED))
+
+
+TEXT = st.text(max_size=4000)
+FILES = st.builds(
+    ToldFile,
+    key=TEXT,
+    reasons=st.lists(TEXT, max_size=15).map(tuple),
+    rows=st.integers(0, 10**9),
+    failing_rows=st.integers(0, 10**9),
+)
+MESSAGES = st.builds(
+    Message,
+    kind=st.sampled_from(Kind),
+    batch=TEXT,
+    table=TEXT,
+    branch=TEXT,
+    files=st.lists(FILES, max_size=25).map(tuple),
+    published_files=st.integers(0, 10**6),
+    published_rows=st.integers(0, 10**12),
+    why=TEXT,
+    commands=st.lists(TEXT, max_size=5).map(tuple),
+)
+
+
+@given(message=MESSAGES)
+def test_whatever_is_told_slack_takes_it(message: Message) -> None:
+    assert [fault.message for fault in BLOCKS.iter_errors(blocks(message))] == []
+    assert len(summary(message)) < 2000

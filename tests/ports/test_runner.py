@@ -1,0 +1,210 @@
+"""What every `JobRunner` promises, and what EMR Serverless is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+from botocore.model import StringShape
+from botocore.stub import ANY, Stubber
+from moto import mock_aws
+
+from lakegate.adapters.emr import STATES, EmrJobRunner
+from lakegate.errors import Conflict, Misconfigured
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import JobRun, JobRunner, JobState
+from lakegate.settings import Settings
+from lakegate.testing import MemoryJobRunner, MemoryStore
+
+BATCH = "20130131T0405-1a2b3c4d"
+ATTEMPT = Attempt(table="nyc.flights", batch=BATCH, number=1)
+JOB = "s3://service/attempts/x/job.json"
+SETTINGS = Settings(
+    landing_bucket="landing",
+    lake_bucket="lake",
+    service_bucket="service",
+    nessie_uri="http://nessie",
+    warehouse="lake",
+    application_id="00app",
+    job_role_arn="arn:aws:iam::123456789012:role/job",
+    job_entry_point="s3://assets/append_and_audit.py",
+    job_py_files="s3://assets/lakegate.zip",
+    job_jars="s3://assets/a.jar,s3://assets/b.jar",
+    job_timeout_minutes=45,
+)
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with mock_aws():
+        yield
+
+
+@pytest.fixture(params=["memory", "emr"])
+def runner(request: pytest.FixtureRequest) -> JobRunner:
+    if request.param == "memory":
+        return MemoryJobRunner(MemoryStore())
+    request.getfixturevalue("aws")
+    made = boto3.client("emr-serverless").create_application(type="SPARK", releaseLabel="emr-7.13.0", clientToken="t")
+    return EmrJobRunner(replace(SETTINGS, application_id=made["applicationId"]))
+
+
+def test_a_started_run_is_found_by_its_branch(runner: JobRunner) -> None:
+    run = runner.start(ATTEMPT, JOB)
+    found = runner.find(ATTEMPT.branch)
+    assert found == runner.run(run)
+    assert (found.id, found.branch) == (run, ATTEMPT.branch)
+
+
+def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
+    first, second = runner.start(ATTEMPT, JOB), runner.start(ATTEMPT.next(), JOB)
+    assert first != second
+    found = runner.find(ATTEMPT.next().branch)
+    assert found is not None
+    assert found.id == second
+
+
+def test_a_branch_whose_job_never_started_has_no_run(runner: JobRunner) -> None:
+    runner.start(ATTEMPT.next(), JOB)
+    assert runner.find(ATTEMPT.branch) is None
+
+
+def test_a_run_that_nobody_started_is_a_mistake(runner: JobRunner) -> None:
+    with pytest.raises(Misconfigured, match="00nope"):
+        runner.run("00nope")
+    with pytest.raises(Misconfigured, match="00nope"):
+        runner.cancel("00nope")
+
+
+def test_a_run_is_cancelled_and_may_be_cancelled_again(runner: JobRunner) -> None:
+    run = runner.start(ATTEMPT, JOB)
+    runner.cancel(run)
+    runner.cancel(run)
+    assert runner.run(run).state in (JobState.CANCELLED, JobState.SUCCEEDED)
+
+
+def test_starting_again_is_the_same_run_in_memory() -> None:
+    runner = MemoryJobRunner(MemoryStore())
+    assert runner.start(ATTEMPT, JOB) == runner.start(ATTEMPT, JOB)
+
+
+# What is particular to EMR Serverless. Its emulator ignores the token and ends every run well at once.
+
+
+@pytest.fixture
+def emr(aws: None) -> Iterator[tuple[EmrJobRunner, Stubber]]:  # noqa: ARG001
+    runner = EmrJobRunner(SETTINGS)
+    with Stubber(runner._emr) as stub:
+        yield runner, stub
+        stub.assert_no_pending_responses()
+
+
+ARN = "arn:aws:emr-serverless:us-east-1:123456789012:/applications/00app0/jobruns/00run0"
+STARTED = {"applicationId": "00app", "jobRunId": "00run", "arn": ARN}
+ASKED = {
+    "applicationId": "00app",
+    "clientToken": ATTEMPT.token,
+    "executionRoleArn": "arn:aws:iam::123456789012:role/job",
+    "name": ATTEMPT.branch,
+    "jobDriver": {
+        "sparkSubmit": {
+            "entryPoint": "s3://assets/append_and_audit.py",
+            "entryPointArguments": [JOB],
+            "sparkSubmitParameters": "--py-files s3://assets/lakegate.zip --jars s3://assets/a.jar,s3://assets/b.jar",
+        }
+    },
+    "executionTimeoutMinutes": 45,
+    "retryPolicy": {"maxAttempts": 1},
+    "configurationOverrides": {
+        "monitoringConfiguration": {"s3MonitoringConfiguration": {"logUri": "s3://service/logs/"}}
+    },
+}
+
+
+def listed(number: int, **other: Any) -> dict[str, Any]:
+    return {
+        "applicationId": "00app",
+        "id": f"00run{number}",
+        "name": ATTEMPT.branch,
+        "arn": ARN,
+        "createdBy": "arn:aws:iam::123456789012:root",
+        "createdAt": datetime(2013, 1, 31, 5, number, tzinfo=UTC),
+        "updatedAt": datetime(2013, 1, 31, 5, number, tzinfo=UTC),
+        "executionRole": SETTINGS.job_role_arn,
+        "state": "RUNNING",
+        "stateDetails": "as it is",
+        "releaseLabel": "emr-7.13.0",
+    } | other
+
+
+def test_a_job_is_started_once_with_the_attempts_token_and_frozen_arguments(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    stub.add_response("start_job_run", STARTED, ASKED)
+    assert runner.start(ATTEMPT, JOB) == "00run"
+
+
+def test_a_token_used_before_a_new_deployment_is_the_run_that_it_started(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1)]}, {"applicationId": "00app", "createdAtAfter": ANY})
+    assert runner.start(ATTEMPT, JOB) == "00run1"
+
+
+def test_a_job_that_is_being_started_elsewhere_is_a_conflict(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
+    stub.add_response("list_job_runs", {"jobRuns": []}, {"applicationId": "00app", "createdAtAfter": ANY})
+    with pytest.raises(Conflict):
+        runner.start(ATTEMPT, JOB)
+
+
+def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    since = {"applicationId": "00app", "createdAtAfter": datetime(2013, 1, 30, 4, 5, tzinfo=UTC)}
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1), listed(9, name="wap-other")], "nextToken": "n"}, since)
+    last = {"jobRuns": [listed(3, state="FAILED", stateDetails="out of memory"), listed(2)]}
+    stub.add_response("list_job_runs", last, since | {"nextToken": "n"})
+    reason = JobRun(id="00run3", branch=ATTEMPT.branch, state=JobState.FAILED, reason="out of memory")
+    assert runner.find(ATTEMPT.branch) == reason
+
+
+@pytest.mark.parametrize(
+    ("state", "ours"),
+    [
+        ("SUBMITTED", JobState.RUNNING),
+        ("PENDING", JobState.RUNNING),
+        ("SCHEDULED", JobState.RUNNING),
+        ("QUEUED", JobState.RUNNING),
+        ("RUNNING", JobState.RUNNING),
+        ("CANCELLING", JobState.RUNNING),
+        ("SUCCESS", JobState.SUCCEEDED),
+        ("FAILED", JobState.FAILED),
+        ("CANCELLED", JobState.CANCELLED),
+    ],
+)
+def test_every_state_of_a_run_is_one_of_ours(emr: tuple[EmrJobRunner, Stubber], state: str, ours: JobState) -> None:
+    runner, stub = emr
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1, state=state)]})
+    found = runner.find(ATTEMPT.branch)
+    assert found is not None
+    assert found.state is ours
+
+
+def test_all_the_vendors_states_are_known() -> None:
+    shape = boto3.client("emr-serverless", region_name="us-east-1").meta.service_model.shape_for("JobRunState")
+    assert isinstance(shape, StringShape)
+    assert set(STATES) == set(shape.enum)
+
+
+def test_cancelling_a_run_that_ended_meanwhile_is_fine(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    stub.add_client_error("cancel_job_run", "ValidationException", http_status_code=400)
+    ended = listed(1, state="SUCCESS") | {"jobRunId": "00run1", "jobDriver": {"sparkSubmit": {"entryPoint": "s3://x"}}}
+    del ended["id"]
+    stub.add_response("get_job_run", {"jobRun": ended})
+    runner.cancel("00run1")

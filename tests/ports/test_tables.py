@@ -1,0 +1,135 @@
+"""What every `Tables` promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakegate.errors import Conflict, Refused
+from tests.ports.conftest import Place, Work
+
+
+def head(place: Place, branch: str) -> str:
+    return place.catalog.head(branch) or ""
+
+
+@pytest.fixture
+def known(place: Place, table: str) -> Work:
+    """A branch whose table has three data files, of 1, 2 and 4 rows."""
+    work = Work(place, table, [])
+    for rows in (1, 2, 4):
+        place.write(work.branch, table, rows)
+    return work
+
+
+def test_a_table_that_is_not_there_has_neither_identity_nor_data_files(place: Place, table: str) -> None:
+    work = Work(place, table, [])
+    assert place.tables.identity(work.branch, table) is None
+    assert place.tables.paths(work.branch, table) == frozenset()
+
+
+def test_an_identity_says_what_must_be_the_same_on_both_sides(place: Place, known: Work) -> None:
+    identity = place.tables.identity(known.branch, known.table)
+    assert identity is not None
+    assert [(number, name) for number, name, _ in identity.fields] == [(1, "a"), (2, "b"), (3, "b.c")]
+    assert [kind for _, _, kind in identity.fields] == ["int", "struct<3: c: optional string>", "string"]
+    assert identity.contract_hash == "h1"
+    assert identity.uuid
+    assert identity.partitions == "[]"
+
+
+def test_an_identity_survives_appends_and_is_the_tables_own(place: Place, known: Work, table: str) -> None:
+    before = place.tables.identity(known.branch, table)
+    place.write(known.branch, table, 3)
+    assert place.tables.identity(known.branch, table) == before
+    other = Work(place, table, [], number=2)
+    place.write(other.branch, table, 3)
+    assert place.tables.identity(other.branch, table) != before
+
+
+def test_a_table_is_read_at_a_commit(place: Place, known: Work, table: str) -> None:
+    old, paths = head(place, known.branch), place.tables.paths(known.branch, table)
+    new = place.write(known.branch, table, 8)
+    assert place.tables.paths(f"{known.branch}@{old}", table) == paths
+    assert place.tables.paths(known.branch, table) == paths | {new}
+    place.catalog.delete_branch(known.branch)
+    assert place.tables.paths(f"{known.branch}@{old}", table) == paths
+
+
+def test_reading_a_branch_that_is_gone_is_a_conflict(place: Place, table: str) -> None:
+    with pytest.raises(Conflict):
+        place.tables.paths("wap-gone", table)
+
+
+@pytest.fixture
+def both(place: Place, known: Work, table: str) -> tuple[Work, Work, list[str]]:
+    """Two branches of one table from the same base, and the data files that the second has added."""
+    known.merge()
+    here, there = Work(place, table, [], number=2), Work(place, table, [], number=3)
+    place.write(here.branch, table, 8)
+    return here, there, [place.write(there.branch, table, rows) for rows in (16, 32, 64)]
+
+
+def test_data_files_are_appended_by_metadata(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
+    here, there, added = both
+    before = place.tables.paths(here.branch, table)
+    source = f"{there.branch}@{head(place, there.branch)}"
+    place.tables.append(table, here.branch, source, frozenset(added[:2]))
+    assert place.tables.paths(here.branch, table) == before | set(added[:2])
+    assert place.rows(here.branch, table) == 7 + 8 + 16 + 32
+    here.merge()
+    assert place.rows("main", table) == 7 + 8 + 16 + 32
+
+
+def test_appending_what_the_source_does_not_have_is_refused(
+    place: Place, both: tuple[Work, Work, list[str]], table: str
+) -> None:
+    here, there, added = both
+    before = head(place, here.branch)
+    with pytest.raises(Refused, match=r"no data file .*other\.parquet"):
+        place.tables.append(table, here.branch, there.branch, frozenset({added[0], "s3://lake/other.parquet"}))
+    assert head(place, here.branch) == before
+
+
+def test_appending_twice_is_refused(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
+    here, there, added = both
+    place.tables.append(table, here.branch, there.branch, frozenset(added))
+    with pytest.raises(Refused, match="already"):
+        place.tables.append(table, here.branch, there.branch, frozenset(added[:1]))
+
+
+def test_appending_to_a_table_that_is_not_there_is_refused(place: Place, known: Work, table: str) -> None:
+    empty = Work(place, table, [], number=2)
+    with pytest.raises(Refused, match="no table"):
+        place.tables.append(table, empty.branch, known.branch, place.tables.paths(known.branch, table))
+
+
+def test_data_files_are_removed_by_metadata(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
+    _, there, added = both
+    rest = place.tables.paths(there.branch, table) - set(added[1:])
+    place.tables.remove(table, there.branch, frozenset(added[1:]))
+    assert place.tables.paths(there.branch, table) == rest
+    assert place.rows(there.branch, table) == 7 + 16
+
+
+def test_some_files_of_one_manifest_are_removed(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
+    here, there, added = both
+    place.tables.append(table, here.branch, there.branch, frozenset(added))
+    place.tables.remove(table, here.branch, frozenset({added[1]}))
+    assert place.rows(here.branch, table) == 7 + 8 + 16 + 64
+    place.tables.remove(table, here.branch, frozenset({added[0]}))
+    assert place.rows(here.branch, table) == 7 + 8 + 64
+    assert place.write(here.branch, table, 128) in place.tables.paths(here.branch, table)
+    assert place.rows(here.branch, table) == 7 + 8 + 64 + 128
+
+
+def test_a_table_may_lose_its_last_data_file(place: Place, known: Work, table: str) -> None:
+    place.tables.remove(table, known.branch, place.tables.paths(known.branch, table))
+    assert place.tables.paths(known.branch, table) == frozenset()
+    assert place.rows(known.branch, table) == 0
+
+
+def test_removing_what_is_not_there_is_refused(place: Place, known: Work, table: str) -> None:
+    before = head(place, known.branch)
+    with pytest.raises(Refused, match="no data file"):
+        place.tables.remove(table, known.branch, frozenset({"s3://lake/other.parquet"}))
+    assert head(place, known.branch) == before

@@ -1,0 +1,170 @@
+"""The append: every row as the contract says, every data file of one file version, and statistics that say so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.job import Job, JobFile
+from lakegate.audit.plan import Plan
+from lakegate.audit.statistics import DataFileStatistics, Field
+from spark_jobs import iceberg
+from spark_jobs.append import rows_of
+from spark_jobs.errors import JobError
+from spark_jobs.iceberg import DataFiles, Difference
+from spark_jobs.look import Look
+from spark_jobs.prove import by_file, prove
+from spark_jobs.session import LAKE
+from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.table import prepare
+from tests.support.jobs import parquet
+from tests.support.plans import plan
+
+FILE = Field(id=3, name=FILE_COLUMN, type="string")
+IDS = tuple(f"{number:020x}" for number in range(1, 6))
+
+
+def looks(spark: SparkSession, folder: Path, by: Plan, tables: list[pa.Table]) -> list[Look]:
+    staged = []
+    for file, table in zip(IDS, tables, strict=False):
+        (folder / f"{file}.parquet").write_bytes(parquet(table))
+        staged.append(JobFile(id=file, key=file, uri=f"file:{folder}/{file}.parquet", size=1))
+    _, seen = fit_all(by, None, look_at_all(spark, by, staged))
+    assert [look.faults for look in seen] == [()] * len(tables)
+    return seen
+
+
+def append(spark: SparkSession, by: Plan, seen: list[Look]) -> None:
+    rows_of(spark, by, seen).writeTo(f"{LAKE}.{by.table}").append()
+
+
+@pytest.mark.spark
+def test_files_of_different_shapes_become_the_contracts_rows(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint", "x": "double", "d": "decimal(12,4)"})
+    narrow = {"x": pa.array([0.5], pa.float32()), "id": pa.array([1], pa.int32())}
+    wide = {"id": pa.array([2], pa.int64()), "x": pa.array([None], pa.float64())}
+    decimals = [pa.array([Decimal("1.25")], pa.decimal128(*size)) for size in ((5, 2), (12, 4))]
+    tables = [pa.table({**kinds, "d": d}) for kinds, d in zip((narrow, wide), decimals, strict=True)]
+    prepare(spark, by, None)
+    append(spark, by, looks(spark, tmp_path, by, tables))
+    assert {tuple(row) for row in spark.table("lake.nyc.t").collect()} == {
+        (1, 0.5, Decimal("1.2500"), IDS[0]),
+        (2, None, Decimal("1.2500"), IDS[1]),
+    }
+
+
+@pytest.mark.spark
+def test_a_data_file_holds_rows_of_one_file_version_only(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint", "part": "int"}, partitions=["part", "bucket(2, id)"])
+    rows = {"id": pa.array(range(40), pa.int64()), "part": pa.array([n % 3 for n in range(40)], pa.int32())}
+    prepare(spark, by, None)
+    seen = looks(spark, tmp_path, by, [pa.table(rows)] * 5)
+    append(spark, by, seen)
+    table = iceberg.load(spark, LAKE, by.table)
+    added = iceberg.compare(spark, None, table).added
+    column = iceberg.fields(spark, table)[FILE_COLUMN]
+    by_id: dict[str | None, int] = {}
+    for data in added.statistics.values():
+        by_id[data.constant(column)] = by_id.get(data.constant(column), 0) + data.rows
+    assert by_id == dict.fromkeys(IDS, 40)
+    assert len(added.statistics) == 5 * 6
+
+
+@pytest.mark.spark
+def test_what_was_added_is_told_from_what_was_there(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint"})
+    prepare(spark, by, None)
+    first, second = looks(spark, tmp_path, by, [pa.table({"id": [1]}), pa.table({"id": [2, 3]})])
+    append(spark, by, [first])
+    before = iceberg.load(spark, LAKE, by.table)
+    append(spark, by, [second])
+    difference = iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table))
+    assert [data.rows for data in difference.added.statistics.values()] == [2]
+    assert (difference.lost, difference.deletes) == (frozenset(), False)
+
+
+@pytest.mark.spark
+def test_a_data_file_that_was_taken_away_is_missed(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint"})
+    prepare(spark, by, None)
+    append(spark, by, looks(spark, tmp_path, by, [pa.table({"id": [1]})]))
+    before = iceberg.load(spark, LAKE, by.table)
+    spark.sql("DELETE FROM lake.nyc.t WHERE id = 1")
+    assert len(iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table)).lost) == 1
+
+
+@pytest.mark.spark
+def test_the_same_files_in_a_merged_manifest_are_neither_lost_nor_new(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint"})
+    prepare(spark, by, None)
+    for seen in looks(spark, tmp_path, by, [pa.table({"id": [1]}), pa.table({"id": [2]})]):
+        append(spark, by, [seen])
+    before = iceberg.load(spark, LAKE, by.table)
+    spark.sql("CALL lake.system.rewrite_manifests('nyc.t')")
+    difference = iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table))
+    assert (difference.added.statistics, difference.lost) == ({}, frozenset())
+
+
+def job() -> Job:
+    return Job(
+        branch="wap-nyc.t-20130131T0405-1a2b3c4d-a1",
+        batch="20130131T0405-1a2b3c4d",
+        attempt=1,
+        base="0" * 64,
+        nessie_uri="",
+        warehouse="",
+        report_uri="",
+        plan=plan("nyc.t", {"id": "bigint"}),
+        files=(),
+    )
+
+
+def holding(**rows: int) -> Difference:
+    """A commit with a data file for each file version."""
+    files = {
+        f"{file}.parquet": DataFileStatistics(
+            path=f"{file}.parquet",
+            rows=count,
+            nulls={3: 0},
+            lower={3: file.encode().hex()},
+            upper={3: file.encode().hex()},
+        )
+        for file, count in rows.items()
+    }
+    return Difference(added=DataFiles(statistics=files), lost=frozenset(), deletes=False)
+
+
+def proved(difference: Difference, **rows: int) -> None:
+    prove(job(), difference, by_file(job(), difference, {FILE_COLUMN: FILE}), rows)
+
+
+def test_the_batchs_files_each_once_are_proved() -> None:
+    proved(holding(f1=3, f2=4), f1=3, f2=4)
+
+
+@pytest.mark.parametrize(
+    ("difference", "rows"),
+    [
+        (holding(f1=3), {"f1": 3, "f2": 4}),
+        (holding(f1=3, f2=4), {"f1": 3}),
+        (holding(f1=2), {"f1": 3}),
+        (replace(holding(f1=3), lost=frozenset({"base.parquet"})), {"f1": 3}),
+        (replace(holding(f1=3), deletes=True), {"f1": 3}),
+    ],
+    ids=["a file is missing", "a stranger", "rows are missing", "the base lost a file", "rows were deleted"],
+)
+def test_anything_else_is_not(difference: Difference, rows: dict[str, int]) -> None:
+    with pytest.raises(JobError, match="lakegate retry 20130131T0405-1a2b3c4d"):
+        proved(difference, **rows)
+
+
+def test_a_data_file_with_rows_of_two_file_versions_is_not() -> None:
+    mixed = {"a": DataFileStatistics(path="a", rows=2, nulls={3: 0}, lower={3: "61"}, upper={3: "62"})}
+    with pytest.raises(JobError, match="one file version alone"):
+        proved(Difference(added=DataFiles(statistics=mixed), lost=frozenset(), deletes=False), a=1, b=1)

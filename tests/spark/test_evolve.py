@@ -1,0 +1,140 @@
+"""Files whose columns are not the contract's, and contracts whose columns are not the table's, in a real table."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.job import JobFile
+from lakegate.audit.plan import Plan, SchemaPolicy, Stance
+from spark_jobs import iceberg
+from spark_jobs.append import rows_of
+from spark_jobs.errors import Unfit
+from spark_jobs.session import LAKE
+from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.table import CONTRACT_COLUMNS, Shape, prepare, shape, unfit
+from tests.support.jobs import parquet
+from tests.support.plans import plan
+
+pytestmark = pytest.mark.spark
+EVOLVE = SchemaPolicy(
+    new_columns=Stance.EVOLVE, widened_types=Stance.EVOLVE, missing_columns=Stance.ALLOW, narrowed_types=Stance.ALLOW
+)
+LOOSE = SchemaPolicy(new_columns=Stance.DISCARD, missing_columns=Stance.ALLOW)
+
+
+def ingest(spark: SparkSession, folder: Path, by: Plan, *tables: pa.Table) -> list[tuple[str, ...]]:
+    """Append what fits, as the job does, and return every file's faults."""
+    staged = []
+    for number, table in enumerate(tables):
+        path = folder / f"{len(list(folder.glob('*.parquet'))):020x}.parquet"
+        path.write_bytes(parquet(table))
+        staged.append(JobFile(id=path.stem, key=str(number), uri=f"file:{path}", size=path.stat().st_size))
+    there = iceberg.load(spark, LAKE, by.table)
+    agreed, looks = fit_all(by, None if there is None else shape(spark, there).own, look_at_all(spark, by, staged))
+    prepare(spark, by, there, agreed.columns)
+    grown = Plan(**{**vars(by), "columns": agreed.columns})
+    if good := [look for look in looks if not look.faults]:
+        rows_of(spark, grown, good).writeTo(f"{LAKE}.{by.table}").append()
+    return [look.faults for look in looks]
+
+
+def rows(spark: SparkSession) -> list[dict[str, object]]:
+    found = spark.table(f"{LAKE}.nyc.t").drop(FILE_COLUMN).orderBy("id").collect()
+    return [row.asDict(recursive=True) for row in found]
+
+
+def seen(spark: SparkSession) -> Shape:
+    return shape(spark, iceberg.load(spark, LAKE, "nyc.t"))
+
+
+def columns(spark: SparkSession) -> dict[str, str]:
+    return {name: kind for name, kind in seen(spark).columns.items() if name != FILE_COLUMN}
+
+
+def test_files_make_the_table_grow_and_wider_and_the_contract_catches_up(spark: SparkSession, tmp_path: Path) -> None:
+    contract = {"id": "int", "d": "decimal(5,2)", "x": "float"}
+    by = plan("nyc.t", contract, policy=EVOLVE, partitions=["bucket(2, id)"])
+    d, x = pa.array([Decimal("1.25")], pa.decimal128(5, 2)), pa.array([0.5], pa.float32())
+    first = pa.table({"id": pa.array([1], pa.int32()), "d": d, "x": x})
+    wide = {"id": pa.array([2**40], pa.int64()), "d": pa.array([Decimal("123456.50")], pa.decimal128(9, 2))}
+    at = pa.array([{"zip": "10001", "n": 1}])
+    others = [pa.table(wide | {"x": pa.array([0.1])}), pa.table({"id": pa.array([3], pa.int16()), "at": at})]
+    wrong = pa.table({"id": pa.array([4], pa.int32()), "at": ["text"]})
+    assert ingest(spark, tmp_path, by, first) == [()]
+    assert ingest(spark, tmp_path, by, *others, wrong) == [(), (), ('column "at" is string, the table has struct',)]
+    grown = {"id": "bigint", "d": "decimal(9,2)", "x": "double", "at": "struct<`zip`:string,`n`:bigint>"}
+    assert columns(spark) == grown
+    nothing = {"d": None, "x": None, "at": None}
+    assert rows(spark) == [
+        nothing | {"id": 1, "d": Decimal("1.25"), "x": 0.5},
+        nothing | {"id": 3, "at": {"n": 1, "zip": "10001"}},
+        nothing | {"id": 2**40, "d": Decimal("123456.50"), "x": 0.1},
+    ]
+    assert "decimal(5,2)" in seen(spark).properties[CONTRACT_COLUMNS]
+    frozen = plan("nyc.t", contract, partitions=["bucket(2, id)"], contract_hash="h2")
+    assert ingest(spark, tmp_path, frozen, first, others[1])[0] == ()
+    caught_up = plan("nyc.t", grown, partitions=["bucket(2, id)"], contract_hash="h3")
+    assert ingest(spark, tmp_path, caught_up) == []
+    assert "decimal(9,2)" in seen(spark).properties[CONTRACT_COLUMNS]
+    with pytest.raises(Unfit, match='column "id" is bigint in the table, the contract says int'):
+        ingest(spark, tmp_path, frozen)
+
+
+def test_nested_fields_are_matched_by_name_cast_and_filled(spark: SparkSession, tmp_path: Path) -> None:
+    nested = "struct<`a b`:string,`n`:bigint,`in`:array<struct<`x`:double,`y`:int>>>"
+    by = plan("nyc.t", {"id": "int", "s": nested, "m": "map<string,struct<`k`:bigint,`l`:string>>"}, policy=LOOSE)
+    inner = pa.struct([("y", pa.int16()), ("other", pa.string()), ("x", pa.float32())])
+    s = pa.struct([("in", pa.list_(inner)), ("n", pa.int32()), ("more", pa.string())])
+    m = pa.map_(pa.string(), pa.struct([("l", pa.string()), ("k", pa.int8())]))
+    values = {
+        "s": pa.array([{"in": [{"y": 1, "other": "o", "x": 0.5}, None], "n": 7, "more": "m"}, None], s),
+        "m": pa.array([[("a", {"l": "el", "k": 3})], None], m),
+        "id": pa.array([1, 2], pa.int32()),
+    }
+    assert ingest(spark, tmp_path, by, pa.table(values)) == [()]
+    assert rows(spark) == [
+        {
+            "id": 1,
+            "s": {"a b": None, "n": 7, "in": [{"x": 0.5, "y": 1}, None]},
+            "m": {"a": {"k": 3, "l": "el"}},
+        },
+        {"id": 2, "s": None, "m": None},
+    ]
+
+
+def test_a_contract_that_grows_and_widens_brings_its_table_along(spark: SparkSession, tmp_path: Path) -> None:
+    first = plan("nyc.t", {"id": "int", "s": "struct<`a`:int,`l`:array<float>>"})
+    s = pa.array([{"a": 1, "l": [0.5]}], pa.struct([("a", pa.int32()), ("l", pa.list_(pa.float32()))]))
+    one = pa.table({"id": pa.array([1], pa.int32()), "s": s})
+    assert ingest(spark, tmp_path, first, one) == [()]
+    later = {"id": "bigint", "s": "struct<`l`:array<double>,`a`:bigint,`new`:string>", "new": "date"}
+    second = plan("nyc.t", later, contract_hash="h2", policy=SchemaPolicy(missing_columns=Stance.ALLOW))
+    assert ingest(spark, tmp_path, second, one) == [()]
+    assert columns(spark) == {"id": "bigint", "s": "struct<`a`:bigint,`l`:array<double>,`new`:string>", "new": "date"}
+    assert rows(spark) == [{"id": 1, "s": {"a": 1, "l": [0.5], "new": None}, "new": None}] * 2
+    assert seen(spark).properties["lakegate.contract-hash"] == "h2"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"s": ""}, 'column "s" is in the table and not in the contract; a column that files need not have'),
+        ({"s": "", "t": "struct<`a`:int>"}, 'if "t" is "s" by a new name, say so with physicalName: s'),
+        ({"id": "string"}, 'column "id" is int in the table, the contract says string'),
+        ({"s": "struct<`b`:int>"}, 'column "s.a" is in the table and not in the contract'),
+        ({"m": "map<bigint,int>"}, 'column "m.key" is int in the table, the contract says bigint'),
+        ({"s": "array<int>"}, 'column "s" is struct in the table, the contract says array'),
+    ],
+)
+def test_a_contract_that_takes_away_or_narrows_is_unfit(change: dict[str, str], said: str) -> None:
+    columns = {"id": "int", "s": "struct<`a`:int>", "m": "map<int,int>"}
+    there = Shape(columns=columns | {FILE_COLUMN: "string"}, partitions=(), properties={})
+    contract = {name: kind for name, kind in (columns | change).items() if kind}
+    assert unfit(plan("nyc.t", columns), there) == []
+    assert said in "; ".join(unfit(plan("nyc.t", contract), there))

@@ -1,0 +1,34 @@
+"""First lines of CSV that are no header: one file's fault, told without what they may hold. It needs no Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lakegate.audit.files import FileFormat, FileKind
+from lakegate.audit.job import JobFile
+from spark_jobs.look import Look
+from spark_jobs.staged_text import Seen, _look
+from tests.support.plans import plan
+
+FILE = JobFile(id="f1", key="landed", uri="file:f1.csv", size=3)
+
+
+def looked(header: str, *, masked: bool = False) -> Look:
+    made = plan("nyc.t", {"id": "int", "name": "string"}, [])
+    columns = tuple(replace(column, masked=masked) for column in made.columns)
+    by = replace(made, files=FileFormat(kind=FileKind.CSV), columns=columns)
+    return _look(by, FILE, Seen(rows=1, header=header), "")
+
+
+def test_a_name_that_is_too_long_is_its_files_fault() -> None:
+    assert looked("id," + "x" * 200_000).faults[0].startswith("its first line is no header")
+    assert looked("id,name").faults == ()
+
+
+def test_a_row_in_place_of_the_header_is_not_told_where_columns_are_masked() -> None:
+    assert looked("7,Jane Doe", masked=True).faults == ("its first line names none of the contract's columns",)
+    assert looked("7,Jane Doe").layout == ("7", "Jane Doe")
+
+
+def test_names_in_other_letters_are_names() -> None:
+    assert looked("ID,Jane Doe", masked=True).faults == ()

@@ -1,0 +1,279 @@
+"""The whole job on a real Nessie and an S3 emulator: what it appends, what it proves, and what it reports."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from jsonschema import Draft202012Validator
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from examples.bad_files import corrupt
+from lakegate.audit.files import FileFormat, FileKind
+from lakegate.audit.job import Job
+from lakegate.audit.plan import Metric, MetricKind, Plan, Proof
+from lakegate.audit.report import Report, Source, Verdict
+from lakegate.audit.wire import to_plain
+from lakegate.cli.terminal import sound
+from spark_jobs import append as appending
+from spark_jobs.errors import JobError
+from spark_jobs.java import FAILURES
+from spark_jobs.look import Look
+from spark_jobs.session import open_catalog
+from tests.support.jobs import parquet, report_of, stage, submit
+from tests.support.nessie import ROOT, Lake, unique
+from tests.support.plans import duplicates, failing, nulls, plan
+from tests.support.proxy import losing_answers
+from tests.support.schemas import of_report
+
+pytestmark = [pytest.mark.spark, pytest.mark.nessie]
+Run = Callable[[Job], Report]
+IDS = tuple(f"{number:020x}" for number in range(1, 10))
+METRICS = (
+    nulls("id"),
+    failing("x", "COALESCE(x < 0, FALSE)", Proof(column="x", minimum=0)),
+    failing("name", "COALESCE(name NOT IN ('a', 'b'), FALSE)"),
+    duplicates("id"),
+)
+
+
+def a_plan(**columns: str) -> Plan:
+    return plan(f"{unique('nyc')}.flights", {"id": "bigint", "name": "string", "x": "double"} | columns, METRICS)
+
+
+def rows(*ids: int | None, name: str = "a", x: float = 1.0, **more: object) -> bytes:
+    columns = {
+        "id": pa.array(ids, pa.int64()),
+        "name": pa.array([name] * len(ids), pa.string()),
+        "x": pa.array([x] * len(ids), pa.float64()),
+    }
+    return parquet(pa.table(columns | {column: [value] * len(ids) for column, value in more.items()}))
+
+
+def job_for(lake: Lake, by: Plan, *files: bytes, base: str = "") -> Job:
+    branch = unique("wap-flights")
+    base = lake.branch(branch, base or None)
+    return stage(lake, by, branch, base, dict(zip(IDS, files, strict=False))).job
+
+
+def said(report: Report) -> Mapping[str, tuple[Verdict, int]]:
+    return {file.id: (file.verdict, file.rows) for file in report.files}
+
+
+def counted(spark: SparkSession, job: Job, ref: str) -> int:
+    name = unique("look")
+    open_catalog(spark, name, job, ref)
+    return spark.table(f"{name}.{job.plan.table}").count()
+
+
+def test_good_files_pass_and_each_bad_one_is_told_its_own_fault(run: Run, on_nessie: SparkSession, lake: Lake) -> None:
+    job = job_for(
+        lake, a_plan(), rows(1, 2, 3), rows(4, None), rows(3, 5), rows(6, x=-1.0), b"", b"text", rows(7, name="c")
+    )
+    report = run(job)
+    Draft202012Validator(of_report()).validate(sound(to_plain(report)))
+    assert {file.id: file.reasons for file in report.files} == {
+        IDS[0]: (),
+        IDS[1]: ("nulls-id: 1 of 2 rows, expected none",),
+        IDS[2]: ("duplicates-id: 1 of 2 rows, expected none",),
+        IDS[3]: ("failing-x: 1 of 1 rows, expected none",),
+        IDS[4]: ("it is empty: 0 bytes",),
+        IDS[5]: ("it is not a parquet file",),
+        IDS[6]: ("failing-name: 1 of 1 rows, expected none",),
+    }
+    assert report.audited == lake.head(job.branch) != job.base
+    assert report.rows == 9 == counted(on_nessie, job, f"{job.branch}@{report.audited}")
+
+
+def test_the_report_names_the_data_files_that_main_will_hold(run: Run, on_nessie: SparkSession, lake: Lake) -> None:
+    job = job_for(lake, a_plan(), rows(1, 2, 3))
+    [file] = run(job).files
+    name = unique("look")
+    open_catalog(on_nessie, name, job, job.branch)
+    [there] = on_nessie.table(f"{name}.{job.plan.table}.files").select("file_path", "record_count").collect()
+    assert [(data.path, data.rows) for data in file.data_files] == [tuple(there)]
+
+
+def test_statistics_prove_what_they_can(run: Run, lake: Lake) -> None:
+    [file] = run(job_for(lake, a_plan(), rows(1, 2))).files
+    assert {check.name: check.source for check in file.checks} == {
+        "nulls-id": Source.STATISTICS,
+        "failing-x": Source.STATISTICS,
+        "failing-name": Source.AGGREGATE,
+        "duplicates-id": Source.QUERY,
+    }
+
+
+def test_a_second_batch_neither_loses_nor_reads_the_first(run: Run, lake: Lake) -> None:
+    by = a_plan()
+    first = run(job_for(lake, by, rows(1, 2)))
+    [data] = first.files[0].data_files
+    lake.s3().delete_object(Bucket=lake.bucket, Key=data.path.removeprefix(f"s3://{lake.bucket}/"))
+    second = run(job_for(lake, by, rows(3, None), base=first.audited))
+    assert said(second) == {IDS[0]: (Verdict.FAIL, 2)}
+    assert second.files[0].checks[0].sample == ({"id": None, "name": "a", "x": 1.0},)
+
+
+def test_the_same_job_again_appends_nothing(run: Run, lake: Lake) -> None:
+    job = job_for(lake, a_plan(), rows(1, 2), rows(3))
+    first = run(job)
+    again = run(job)
+    assert (again.audited, said(again)) == (first.audited, said(first))
+    assert {data.path for file in again.files for data in file.data_files} == {
+        data.path for file in first.files for data in file.data_files
+    }
+
+
+def test_a_branch_with_other_rows_is_refused(run: Run, lake: Lake) -> None:
+    job = job_for(lake, a_plan(), rows(1, 2), rows(3))
+    run(replace(job, files=job.files[:1]))
+    head = lake.head(job.branch)
+    with pytest.raises(JobError, match=f"lakegate retry {job.batch}"):
+        run(job)
+    assert lake.head(job.branch) == head
+
+
+def test_a_batch_of_bad_files_appends_nothing(run: Run, lake: Lake) -> None:
+    job = job_for(lake, a_plan(), b"", rows())
+    report = run(job)
+    assert report.audited == job.base == lake.head(job.branch)
+    assert [file.faults for file in report.files] == [("it is empty: 0 bytes",), ("it has no rows",)]
+
+
+def test_corrupt_pages_are_one_files_fault(run: Run, lake: Lake) -> None:
+    job = job_for(lake, a_plan(), rows(1, 2), corrupt(rows(*range(10, 1000))), rows(3))
+    report = run(job)
+    assert said(report) == {IDS[0]: (Verdict.PASS, 2), IDS[1]: (Verdict.FAIL, 0), IDS[2]: (Verdict.PASS, 1)}
+    assert report.files[1].faults[0].startswith("its rows cannot be read")
+    assert said(run(job)) == said(report)
+
+
+def test_nothing_but_corrupt_pages_appends_nothing(run: Run, lake: Lake) -> None:
+    job = job_for(lake, a_plan(), corrupt(rows(*range(10, 1000))))
+    report = run(job)
+    assert said(report) == {IDS[0]: (Verdict.FAIL, 0)}
+    assert report.audited == lake.head(job.branch)
+
+
+def test_a_new_column_grows_the_table_on_the_branch(run: Run, on_nessie: SparkSession, lake: Lake) -> None:
+    by = a_plan()
+    first = run(job_for(lake, by, rows(1)))
+    grown = replace(a_plan(extra="string"), table=by.table, contract_hash="h2")
+    job = job_for(lake, grown, rows(2, extra="x"), base=first.audited)
+    assert said(run(job)) == {IDS[0]: (Verdict.PASS, 1)}
+    assert counted(on_nessie, job, job.branch) == 2
+
+
+def test_a_table_that_does_not_fit_is_reported_and_left_alone(run: Run, lake: Lake) -> None:
+    by = a_plan()
+    first = run(job_for(lake, by, rows(1)))
+    bent = plan(by.table, {"id": "bigint", "name": "string"}, contract_hash="h2")
+    job = job_for(lake, bent, parquet(pa.table({"id": [1], "name": ["a"]})), base=first.audited)
+    report = run(job)
+    assert 'column "x" is in the table and not in the contract' in report.error
+    assert (said(report), report.audited) == ({IDS[0]: (Verdict.FAIL, 0)}, lake.head(job.branch))
+    assert lake.head(job.branch) == first.audited
+
+
+@pytest.mark.parametrize(
+    ("writes_first", "then"),
+    [(True, "SELECT raise_error('lost')"), (False, "SELECT lost")],
+    ids=["a task fails after the commit", "no task fails"],
+)
+def test_an_append_is_repeated_only_if_nothing_can_have_happened(
+    run: Run, lake: Lake, monkeypatch: pytest.MonkeyPatch, *, writes_first: bool, then: str
+) -> None:
+    job = job_for(lake, a_plan(), rows(1, 2), corrupt(rows(*range(10, 1000))))
+    writes, write = [], appending._write
+
+    def fails(spark: SparkSession, by: Plan, looks: Sequence[Look]) -> None:
+        """An append that fails in a way that does not say whether it was committed."""
+        writes.append(looks)
+        if writes_first:
+            write(spark, by, looks[:1])
+        spark.sql(then).collect()
+
+    monkeypatch.setattr(appending, "_write", fails)
+    with pytest.raises(FAILURES, match="lost"):
+        run(job)
+    assert len(writes) == 1
+
+
+def test_a_commit_whose_answer_is_lost_ends_the_job(run: Run, lake: Lake) -> None:
+    by = a_plan()
+    base = run(job_for(lake, by, rows(1))).audited
+    job = job_for(lake, by, rows(2), base=base)
+    with losing_answers(lake.nessie_uri) as proxy, pytest.raises(Py4JJavaError, match="POST request"):
+        run(replace(job, nessie_uri=proxy.uri))
+    assert len(proxy.lost) == 1
+    assert said(run(job)) == {IDS[0]: (Verdict.PASS, 1)}
+
+
+def test_a_submitted_job_writes_its_report(lake: Lake, tmp_path: Path) -> None:
+    by = a_plan()
+    branch = unique("wap-flights")
+    staged = stage(lake, by, branch, lake.branch(branch), {IDS[0]: rows(1, 2), IDS[1]: b"text"})
+    done = submit(lake, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [staged.uri])
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = report_of(lake, staged.job)
+    assert said(report) == {IDS[0]: (Verdict.PASS, 2), IDS[1]: (Verdict.FAIL, 0)}
+    assert report.plan_hash == by.hash
+    assert {"look", "prepare", "append", "prove", "measure"} <= report.timings.keys()
+
+
+def test_a_job_that_cannot_go_on_fails_with_a_last_word(lake: Lake, tmp_path: Path) -> None:
+    staged = stage(lake, a_plan(), unique("wap-nowhere"), lake.head(), {IDS[0]: rows(1)})
+    done = submit(lake, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [staged.uri])
+    assert done.returncode == 1
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith(
+        f"JobError: batch {staged.job.batch} of {staged.job.plan.table}, branch {staged.job.branch}: "
+    )
+
+
+TEXT_METRICS = (Metric(id="unparsed", kind=MetricKind.UNPARSED), nulls("id"), duplicates("id"))
+
+
+def test_text_is_published_as_rows_or_told_by_its_lines(run: Run, on_nessie: SparkSession, lake: Lake) -> None:
+    columns = {"id": "bigint", "day": "date"}
+    csv = replace(plan(f"{unique('nyc')}.text", columns, TEXT_METRICS), files=FileFormat(kind=FileKind.CSV))
+    bodies = (
+        b"day,id\n2013-01-05,1\n,2\n",
+        b"id,day\n3,\nx,\n1,2013\n,\n",
+        b"id\n9\n",
+        b"id,day\nx,\n",
+        b"id,day\n1,\n",
+    )
+    job = job_for(lake, csv, *bodies)
+    report = run(job)
+    assert {file.id: (file.rows, file.reasons) for file in report.files} == {
+        IDS[0]: (2, ()),
+        IDS[1]: (2, ("unparsed: 2 of 4 rows, expected none", "nulls-id: 1 of 2 rows, expected none")),
+        IDS[2]: (0, ('column "day" is missing',)),
+        IDS[3]: (0, ("unparsed: 1 of 1 rows, expected none",)),
+        IDS[4]: (1, ("duplicates-id: 1 of 1 rows, expected none",)),
+    }
+    assert report.files[1].checks[0].sample == (
+        {"line": 3, "why": 'column "id" is no bigint', "text": "x,"},
+        {"line": 4, "why": 'column "day" is no date', "text": "1,2013"},
+    )
+    assert counted(on_nessie, job, f"{job.branch}@{report.audited}") == 5
+    assert said(run(job)) == said(report)
+    json = replace(csv, files=FileFormat(kind=FileKind.JSON, compression="gzip"))
+    lines = gzip.compress(b'{"id": 4, "day": "2013-01-05"}\n{"id": 5}\n'), gzip.compress(b'{"id": "6"}\n')
+    later = job_for(lake, json, *lines, base=report.audited)
+    assert said(run(later)) == {IDS[0]: (Verdict.PASS, 2), IDS[1]: (Verdict.FAIL, 0)}
+    assert counted(on_nessie, later, later.branch) == 7
+    nothing = run(job_for(lake, json, lines[1], base=report.audited))
+    assert {file.id: file.reasons for file in nothing.files} == {IDS[0]: ("unparsed: 1 of 1 rows, expected none",)}
+
+
+def test_rows_left_out_without_a_check_that_tells_of_them_end_the_job(run: Run, lake: Lake) -> None:
+    silent = replace(plan(f"{unique('nyc')}.text", {"id": "bigint"}), files=FileFormat(kind=FileKind.CSV))
+    with pytest.raises(JobError, match="1 rows there, 2 read"):
+        run(job_for(lake, silent, b"id\n1\nx\n"))

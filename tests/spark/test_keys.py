@@ -1,0 +1,234 @@
+"""Keys against the batch, the table and other tables: every verdict is what reading the rows in turn would say."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Plan, Scope
+from lakegate.audit.types import quoted
+from spark_jobs import keys as of_keys
+from spark_jobs.base import Near, fit
+from spark_jobs.errors import Unfit
+from spark_jobs.session import LAKE
+from tests.support.held import Table
+from tests.support.plans import duplicates, nulls, orphans, plan
+
+pytestmark = pytest.mark.spark
+TABLE = Scope.TABLE
+LOCAL = datetime(2013, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+Rows = Sequence[tuple[object, ...]]
+
+
+def said(table: Table) -> dict[str, list[float | None]]:
+    return {file: [check.value for check in checks] for file, checks in table.judged().items()}
+
+
+def make(spark: SparkSession, name: str, columns: Mapping[str, str], rows: Rows) -> None:
+    """A table that somebody else filled, as they like."""
+    schema = ", ".join(f"{quoted(column)} {kind}" for column, kind in columns.items())
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {LAKE}.{name.split('.', maxsplit=1)[0]}")
+    spark.createDataFrame(list(rows), schema).writeTo(f"{LAKE}.{name}").using("iceberg").create()
+
+
+def test_a_key_that_the_table_has_is_a_duplicate_and_shown(spark: SparkSession) -> None:
+    by = plan("nyc.t", {"id": "bigint"}, [duplicates("id", scope=TABLE)])
+    table = Table(spark=spark, plan=by).on_main({"f0": [(1, None), (2, None), (None, None)]})
+    table.hold({"f1": [(3, None), (None, None), (None, None)], "f2": [(2, None), (1, None), (1, None), (9, None)]})
+    judged = table.judged()
+    assert [checks[0].value for checks in judged.values()] == [0, 3]
+    assert sorted(row["id"] for row in judged["f2"][0].sample) == [1, 1, 2]
+
+
+def test_duplicates_in_a_table_are_what_reading_the_rows_in_turn_would_say(spark: SparkSession) -> None:
+    columns = {"a": "int", "a.b `c": "string", "select": "double"}
+    metrics = [
+        duplicates("a", "a.b `c", scope=TABLE),
+        duplicates("a"),
+        duplicates("select", scope=TABLE),
+        duplicates("a.b `c", "select"),
+    ]
+    dice = random.Random(20130131)
+    texts, numbers = ["x", "y", None, ""], [0.0, -0.0, float("nan"), None, *map(float, range(50))]
+    drawn = {
+        f"f{number}": [
+            (dice.choice([None, *range(90)]), dice.choice(texts), dice.choice(numbers), None) for _ in "1234"
+        ]
+        for number in range(8)
+    }
+    before = {"f0": drawn["f0"]}
+    table = Table(spark=spark, plan=plan("nyc.t", columns, metrics)).on_main(before)
+    table.hold(after := {file: rows for file, rows in drawn.items() if file not in before})
+    found = said(table)
+    assert found == in_turn(metrics, list(columns), before, after)
+    assert any(any(values) for values in found.values())
+
+
+def in_turn(
+    metrics: Sequence[Metric], columns: Sequence[str], before: Mapping[str, Rows], after: Mapping[str, Rows]
+) -> dict[str, list[int]]:
+    """Reading the rows one by one, with NaN equal to itself and -0.0 to 0.0."""
+    seen = [
+        {key for rows in before.values() for key in keys_of(metric, columns, rows)} if metric.scope is TABLE else set()
+        for metric in metrics
+    ]
+    found: dict[str, list[int]] = {}
+    for file, rows in after.items():
+        keys = [keys_of(metric, columns, rows) for metric in metrics]
+        found[file] = [
+            sum(key in known or key in mine[:at] for at, key in enumerate(mine))
+            for known, mine in zip(seen, keys, strict=True)
+        ]
+        if not any(found[file]):
+            for known, mine in zip(seen, keys, strict=True):
+                known.update(mine)
+    return found
+
+
+def keys_of(metric: Metric, columns: Sequence[str], rows: Rows) -> list[tuple[str, ...]]:
+    picked = [[row[columns.index(name)] for name in metric.columns] for row in rows]
+    return [tuple(str(0.0 if value == 0.0 else value) for value in key) for key in picked if None not in key]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("bigint", [0, 1, 62, 63, 64, 65, -1, -64, -65, 2**63 - 1, -(2**63)]),
+        ("int", [0, 63, 64, -1, 2**31 - 1, -(2**31)]),
+        ("date", [date(1969, 12, 31), date(1970, 1, 1), date(2013, 1, 1), date(9999, 12, 31)]),
+        ("timestamp", [datetime(1969, 12, 31, 23, 59, 59, 999999, UTC), datetime(2013, 1, 1, tzinfo=UTC)]),
+        ("timestamp_ntz", [LOCAL, LOCAL + timedelta(microseconds=1)]),
+        ("decimal(20,2)", [Decimal("1.50"), Decimal("-1.50"), Decimal("123456789012345678.01")]),
+        ("string", ["", "a", "A", "a ", "ä"]),
+        ("double", [0.0, 1.0, float("nan"), float("inf")]),
+    ],
+)
+def test_values_that_differ_are_shown_to_be_unique_and_one_more_is_not(
+    spark: SparkSession, kind: str, values: list[object]
+) -> None:
+    """Without the exact query, which a batch without duplicates must never need."""
+    frames = (
+        spark.createDataFrame([(value,) for value in each], f"_lakegate_key0 {kind}")
+        for each in (values, [*values, values[-1]])
+    )
+    iceberg_type = {"bigint": "long", "timestamp": "timestamptz"}.get(kind, kind)
+    as_number = of_keys._WHOLE.get(iceberg_type, "").format("_lakegate_key0")
+    for rows, is_unique in zip(frames, (True, False), strict=True):
+        assert {of_keys._surely_unique(rows, how) for how in ("", as_number)} == {is_unique}
+
+
+def test_a_key_without_a_row_that_it_refers_to_is_an_orphan_and_its_row_is_shown(spark: SparkSession) -> None:
+    make(spark, "nyc.planes", {"tail": "string", "seats": "int"}, [("N1", 2), ("N2", 2), (None, 1), ("N1", 3)])
+    by = plan("nyc.t", {"id": "int", "plane": "string"}, [orphans(["plane"], "nyc.planes", ["tail"])])
+    table = Table(spark=spark, plan=by)
+    table.hold({"f1": [(1, "N1", None), (2, None, None)], "f2": [(3, "N3", None), (4, "N2", None), (5, "N3", None)]})
+    judged = table.judged()
+    assert [checks[0].value for checks in judged.values()] == [0, 2]
+    shown = sorted(judged["f2"][0].sample, key=lambda row: row["id"])
+    assert shown == [{"id": 3, "plane": "N3"}, {"id": 5, "plane": "N3"}]
+
+
+def test_compound_keys_of_awkward_columns_refer_as_a_whole(spark: SparkSession) -> None:
+    theirs = {"a.b": "bigint", "`select` ": "decimal(10,2)"}
+    make(spark, "nyc.other", theirs, [(1, Decimal("1.00")), (2, Decimal("2.00")), (None, Decimal("3.00"))])
+    key = orphans(["x y", "k`0"], "nyc.other", list(theirs))
+    by = plan("nyc.t", {"x y": "int", "k`0": "decimal(10,2)", "_k": "int"}, [key])
+    one, two, three = Decimal("1.00"), Decimal("2.00"), Decimal("3.00")
+    rows: Rows = [(1, one, 0, None), (1, two, 1, None), (3, three, 2, None), (None, three, 3, None)]
+    judged = Table(spark=spark, plan=by).hold({"f1": rows}).judged()
+    assert sorted(row["_k"] for row in judged["f1"][0].sample) == [1, 2]
+
+
+def test_where_there_is_no_such_table_or_none_of_its_rows_every_key_is_an_orphan(spark: SparkSession) -> None:
+    make(spark, "nyc.empty", {"id": "int"}, [])
+    make(spark, "nyc.far", {"id": "int"}, [(1000,)])
+    metrics = [
+        orphans([column], f"nyc.{table}", ["id"]) for column, table in zip("abc", ("empty", "far", "gone"), strict=True)
+    ]
+    by = plan("nyc.t", dict.fromkeys("abc", "bigint"), [*metrics, nulls("a")])
+    rows: Rows = [(1, 2, 2**40, None), (None, None, None, None)]
+    table = Table(spark=spark, plan=by).hold({"f1": rows, "f2": [(None, None, None, None)]})
+    assert said(table) == {"f1": [1, 1, 1, 1], "f2": [0, 0, 0, 1]}
+
+
+def test_a_table_s_rows_count_with_the_files_before(spark: SparkSession) -> None:
+    rows = Metric(id="all", kind=MetricKind.ROWS, scope=TABLE)
+    check = Check(id="c", name="rows", metric="all", operator=Operator.LESS, threshold=(6,))
+    by = Plan(**{**vars(plan("nyc.t", {"id": "int"})), "metrics": (rows,), "checks": (check,)})
+    table = Table(spark=spark, plan=by).on_main({"f0": [(1, None), (2, None)]})
+    table.hold({"f1": [(1, None), (1, None)], "f2": [(2, None), (2, None)], "f3": [(3, None)]})
+    assert said(table) == {"f1": [4], "f2": [6], "f3": [5]}
+    assert table.reads == 0
+    first = Table(spark=spark, plan=Plan(**{**vars(by), "table": "nyc.new"})).hold({"f1": [(1, None)]})
+    assert said(first) == {"f1": [1]}
+
+
+def test_only_data_files_near_the_batch_are_read(spark: SparkSession) -> None:
+    by = plan("nyc.t", {"id": "bigint", "name": "string"}, [duplicates("id", scope=TABLE)])
+    many = {f"m{number}": [(number * 100 + at, "x", None) for at in range(10)] for number in range(6)}
+    table = Table(spark=spark, plan=by).on_main(many)
+    table.hold({"f1": [(305, "y", None)], "f2": [(611, "y", None)]})
+    near = [near_of(table, file) for file in ("f1", "f2")]
+    assert [it and it.rows for it in near] == [10, None]
+    assert said(table) == {"f1": [1], "f2": [0]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("bigint", lambda n: n),
+        ("string", lambda n: f"{n:06}"),
+        ("date", lambda n: date(2013, 1, 1) + timedelta(days=n)),
+        ("timestamp", lambda n: datetime(2013, 1, 1, tzinfo=UTC) + timedelta(hours=n)),
+        ("timestamp_ntz", lambda n: LOCAL + timedelta(hours=n)),
+        ("decimal(10,2)", Decimal),
+    ],
+)
+def test_what_lies_between_keys_far_apart_is_not_read(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, kind: str, value: Callable[[int], object]
+) -> None:
+    monkeypatch.setattr(of_keys, "_MANY", 0)
+    by = plan("nyc.t", {"id": kind}, [duplicates("id", scope=TABLE)])
+    many = {f"m{number}": [(value(number * 100 + at), None) for at in range(10)] for number in range(4)}
+    table = Table(spark=spark, plan=by).on_main(many)
+    table.hold({"f1": [(value(5), None), (value(305), None)]})
+    found = near_of(table, "f1")
+    assert found is not None
+    assert found.rows == 20
+    assert said(table) == {"f1": [2]}
+
+
+def near_of(table: Table, *files: str) -> Near | None:
+    [metric] = table.plan.metrics
+    return of_keys.near_table(table.plan, metric, table.batch, table.base, files)
+
+
+@pytest.mark.parametrize("limit", [0, 3], ids=["both too many", "the batch fits"])
+def test_keys_too_many_to_be_held_in_memory_say_the_same(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(of_keys, "_BROADCAST", limit)
+    make(spark, "nyc.other", {"id": "int"}, [(number,) for number in range(10)])
+    by = plan("nyc.t", {"id": "int"}, [duplicates("id", scope=TABLE), orphans(["id"], "nyc.other", ["id"])])
+    table = Table(spark=spark, plan=by).on_main({"f0": numbered(range(0, 20, 3))})
+    assert said(table.hold({"f1": numbered([1, 9, 11])})) == {"f1": [1, 1]}
+
+
+def numbered(numbers: Iterable[int]) -> Rows:
+    return [(number, None) for number in numbers]
+
+
+def test_a_reference_that_can_never_hold_is_told_before_anything_is_appended(spark: SparkSession) -> None:
+    make(spark, "nyc.planes", {"tail": "string", "seats": "int"}, [])
+    metrics = [orphans(["id"], "nyc.planes", ["tail"]), orphans(["name"], "nyc.planes", ["tial"])]
+    good = [orphans(["id"], "nyc.planes", ["seats"]), orphans(["id"], "nyc.gone", ["any"])]
+    columns = {"id": "bigint", "name": "string"}
+    base = Table(spark=spark, plan=plan("nyc.t", columns)).base
+    fit(base, plan("nyc.t", columns, good))
+    with pytest.raises(Unfit, match=r'"id" is bigint and nyc\.planes\.tail is string; .* no column "tial"'):
+        fit(base, plan("nyc.t", columns, metrics))

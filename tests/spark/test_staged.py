@@ -1,0 +1,154 @@
+"""The first look at a staged file: what is wrong with it, in words its owner understands."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from examples.bad_files import bad_files
+from lakegate.audit.job import JobFile
+from lakegate.audit.plan import Plan
+from spark_jobs.append import find_corrupt
+from spark_jobs.look import Look
+from spark_jobs.staged import fit_all, look_at_all
+from tests.support.jobs import parquet
+from tests.support.plans import plan
+
+pytestmark = pytest.mark.spark
+GOOD = pa.table({"id": pa.array(range(1000), pa.int32()), "name": [f"name {number}" for number in range(1000)]})
+PLAN = plan("nyc.t", {"id": "int", "name": "string"})
+BAD = {bad.wrong: bad.body for bad in bad_files(GOOD, missing="name", wrong="id")}
+
+
+def look(spark: SparkSession, folder: Path, body: bytes, by: Plan | None = PLAN) -> Look:
+    path = folder / "0123456789abcdef0123.parquet"
+    path.write_bytes(body)
+    [seen] = look_at_all(spark, PLAN, [JobFile(id=path.stem, key="landed", uri=f"file:{path}", size=len(body))])
+    return fit_all(by, None, [seen])[1][0] if by else seen
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("empty object", "it is empty: 0 bytes"),
+        ("text named parquet", "it is not a parquet file"),
+        ("truncated parquet", "it is truncated: it begins as a parquet file and does not end as one"),
+        ("encrypted parquet", "it is encrypted"),
+        ("encrypted columns", "it is encrypted"),
+        ("zero rows", "it has no rows"),
+        ("missing column", 'column "name" is missing'),
+        ("extra column", 'column "surprise" is not in the contract'),
+        ("wrong type", 'column "id" is string, the contract says int'),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_reason(spark: SparkSession, tmp_path: Path, wrong: str, said: str) -> None:
+    assert look(spark, tmp_path, BAD[wrong]).faults == (said,)
+
+
+def test_every_kind_of_bad_file_is_known_here() -> None:
+    assert set(BAD) == {
+        *("empty object", "text named parquet", "truncated parquet", "encrypted parquet", "encrypted columns"),
+        *("zero rows", "missing column", "extra column", "wrong type", "corrupt page"),
+    }
+
+
+def test_a_good_file_has_its_rows_counted(spark: SparkSession, tmp_path: Path) -> None:
+    seen = look(spark, tmp_path, parquet(GOOD))
+    assert (seen.faults, seen.rows) == ((), 1000)
+
+
+@pytest.mark.parametrize("size", [1, 4, 8, 11])
+def test_a_scrap_of_a_parquet_file_is_refused(spark: SparkSession, tmp_path: Path, size: int) -> None:
+    [said] = look(spark, tmp_path, (b"PAR1" * 3)[:size]).faults
+    assert said.startswith(("it is not a parquet file", "it is truncated"))
+
+
+def test_a_broken_footer_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    body = parquet(GOOD)
+    [said] = look(spark, tmp_path, body[:-200] + b"\xff" * 192 + body[-8:]).faults
+    assert said.startswith("its footer cannot be read")
+
+
+def test_a_staged_copy_that_is_gone_is_that_files_fault(spark: SparkSession, tmp_path: Path) -> None:
+    gone = JobFile(id="f", key="landed", uri=f"file:{tmp_path}/f.parquet", size=100)
+    assert look_at_all(spark, PLAN, [gone])[0].faults == ("its staged copy is gone",)
+
+
+def test_corrupt_pages_are_found_by_reading_through(spark: SparkSession, tmp_path: Path) -> None:
+    seen = look(spark, tmp_path, BAD["corrupt page"])
+    assert seen.faults == ()
+    [read] = find_corrupt(spark, PLAN, [seen])
+    assert read.faults[0].startswith("its rows cannot be read to the end, a page is corrupt")
+    assert str(tmp_path) not in read.faults[0]
+
+
+def test_nanoseconds_and_other_columns_are_judged_one_by_one(spark: SparkSession, tmp_path: Path) -> None:
+    at = pa.array([datetime(2013, 1, 1, tzinfo=UTC)], pa.timestamp("ns", tz="UTC"))
+    clock = pa.array([1], pa.time64("us"))
+    by = plan("nyc.t", {"at": "timestamp", "id": "bigint", "clock": "bigint"})
+    assert look(spark, tmp_path, parquet(pa.table({"at": at, "id": ["x"], "clock": clock})), by).faults == (
+        'column "at" is a timestamp in nanoseconds: write it in microseconds',
+        'column "id" is string, the contract says bigint',
+        'column "clock" is INT64 (TIME(MICROS,false)), the contract says bigint',
+    )
+
+
+def test_a_nested_column_is_a_wrong_type(spark: SparkSession, tmp_path: Path) -> None:
+    nested = pa.table({"id": pa.array([[1]]), "name": pa.array([{"a": 1}])})
+    assert look(spark, tmp_path, parquet(nested)).faults == (
+        'column "id" is array, the contract says int',
+        'column "name" is struct, the contract says string',
+    )
+
+
+def test_a_column_that_is_there_twice_is_a_fault(spark: SparkSession, tmp_path: Path) -> None:
+    one = pa.array([1], pa.int32())
+    twice = pa.Table.from_arrays([one, one, pa.array(["x"])], names=["id", "id", "name"])
+    assert look(spark, tmp_path, parquet(twice)).faults == ('column "id" is there 2 times',)
+
+
+TYPES = {
+    "boolean": (pa.array([True]), "boolean"),
+    "int8": (pa.array([1], pa.int8()), "tinyint"),
+    "int16": (pa.array([1], pa.int16()), "smallint"),
+    "int32": (pa.array([1], pa.int32()), "int"),
+    "int64": (pa.array([1], pa.int64()), "bigint"),
+    "uint8": (pa.array([1], pa.uint8()), "smallint"),
+    "uint16": (pa.array([1], pa.uint16()), "int"),
+    "uint32": (pa.array([1], pa.uint32()), "bigint"),
+    "uint64": (pa.array([1], pa.uint64()), "decimal(20,0)"),
+    "float": (pa.array([1], pa.float32()), "float"),
+    "double": (pa.array([1], pa.float64()), "double"),
+    "decimal": (pa.array([Decimal("1.25")], pa.decimal128(12, 2)), "decimal(12,2)"),
+    "string": (pa.array(["x"]), "string"),
+    "large": (pa.array(["x"], pa.large_string()), "string"),
+    "binary": (pa.array([b"x"]), "binary"),
+    "date": (pa.array([date(2013, 1, 1)]), "date"),
+    "instant": (pa.array([datetime(2013, 1, 1, tzinfo=UTC)], pa.timestamp("us", tz="UTC")), "timestamp"),
+    "milliseconds": (pa.array([datetime(2013, 1, 1, tzinfo=UTC)], pa.timestamp("ms", tz="UTC")), "timestamp"),
+    "local": (pa.array([datetime(2013, 1, 1)], pa.timestamp("us")), "timestamp_ntz"),  # noqa: DTZ001 - that's the point
+    "list": (pa.array([[1]]), "array<bigint>"),
+    "struct": (pa.array([{"a b": 1, "c": [{"d": 0.5}]}]), "struct<`a b`:bigint,`c`:array<struct<`d`:double>>>"),
+    "map": (pa.array([{"k": 1}], pa.map_(pa.string(), pa.int32())), "map<string,int>"),
+}
+
+
+def test_every_type_is_named_as_spark_reads_it(spark: SparkSession, tmp_path: Path) -> None:
+    body = parquet(pa.table({name: column for name, (column, _) in TYPES.items()}))
+    seen = {column.name: column.type for column in look(spark, tmp_path, body, None).columns}
+    read = dict(spark.read.parquet(f"file:{tmp_path}/0123456789abcdef0123.parquet").dtypes)
+    assert seen == {name: kind for name, (_, kind) in TYPES.items()}
+    assert {name: kind.replace("`", "") for name, kind in seen.items()} == read
+
+
+def test_old_timestamps_are_instants(spark: SparkSession, tmp_path: Path) -> None:
+    at = pa.table({"at": pa.array([datetime(2013, 1, 1)], pa.timestamp("us"))})  # noqa: DTZ001 - INT96 knows no zone
+    path = tmp_path / "f.parquet"
+    pq.write_table(at, path, use_deprecated_int96_timestamps=True)
+    assert look(spark, tmp_path, path.read_bytes(), plan("nyc.t", {"at": "timestamp"})).faults == ()

@@ -1,0 +1,115 @@
+"""The table and its contract: made once, grown by new columns, and never bent."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.plan import Plan, Proof
+from spark_jobs import iceberg
+from spark_jobs.errors import Unfit
+from spark_jobs.session import LAKE
+from spark_jobs.table import Shape, create, evolve, prepare, properties, shape
+from tests.support.plans import failing, nulls, plan
+
+COLUMNS = {"id": "bigint", "at": "timestamp", "name": "string"}
+
+
+def made(spark: SparkSession, by: Plan) -> Shape:
+    prepare(spark, by, iceberg.load(spark, LAKE, by.table))
+    return shape(spark, iceberg.load(spark, LAKE, by.table))
+
+
+def statements(by: Plan, seen: Shape) -> list[str]:
+    return evolve(by, seen, by.columns)
+
+
+def there(columns: dict[str, str], partitions: tuple[str, ...] = ()) -> Shape:
+    by = plan("nyc.t", columns, partitions=partitions)
+    return Shape(columns=columns | {FILE_COLUMN: "string"}, partitions=partitions, properties=properties(by))
+
+
+def test_a_table_that_fits_is_left_alone() -> None:
+    assert statements(plan("nyc.t", COLUMNS), there(COLUMNS)) == []
+
+
+def test_a_column_that_is_new_is_added() -> None:
+    wider = plan("nyc.t", {**COLUMNS, "new one": "double"}, contract_hash="h2")
+    assert statements(wider, there(COLUMNS)) == [
+        "ALTER TABLE lake.`nyc`.`t` ADD COLUMNS (`new one` double)",
+        "ALTER TABLE lake.`nyc`.`t` SET TBLPROPERTIES ('lakegate.contract-hash' = 'h2')",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "partitions", "said"),
+    [
+        ({"id": "bigint", "at": "timestamp"}, (), 'column "name" is in the table and not in the contract'),
+        (COLUMNS | {"id": "int"}, (), 'column "id" is bigint in the table, the contract says int'),
+        (COLUMNS, ("days(at)",), "the table is partitioned by nothing, the contract says days(at)"),
+    ],
+)
+def test_any_other_difference_says_what_to_do(wanted: dict[str, str], partitions: tuple[str, ...], said: str) -> None:
+    with pytest.raises(Unfit, match="lakegate contract push") as caught:
+        statements(plan("nyc.t", wanted, partitions=partitions), there(COLUMNS))
+    assert said in str(caught.value)
+
+
+def test_names_and_descriptions_cannot_leave_their_quotes() -> None:
+    by = plan("nyc.t", {"a`b": "int"}, contract_hash="it's \\")
+    table = create(by, by.columns)[1]
+    assert "`a``b` int" in table
+    assert "'it\\'s \\\\'" in table
+
+
+def test_every_column_with_a_check_has_statistics() -> None:
+    by = plan("nyc.t", COLUMNS, [nulls("id"), failing("name", "…", Proof(column="name", minimum="a"))])
+    assert {name for name in properties(by) if name.startswith("write.metadata.metrics.column.")} == {
+        f"write.metadata.metrics.column.{name}" for name in ("id", "name", FILE_COLUMN)
+    }
+
+
+@pytest.mark.spark
+def test_a_table_is_made_as_its_plan_says_and_then_fits(spark: SparkSession) -> None:
+    kinds = ("boolean", "int", "bigint", "float", "double", "decimal(10,2)", "string", "binary", "date", "timestamp")
+    columns = {f"c {number}": kind for number, kind in enumerate((*kinds, "timestamp_ntz"))}
+    partitions = ("months(`c 9`)", "bucket(16, `c 2`)", "truncate(4, `c 6`)", "c 8")
+    by = plan("nyc.t", columns, [nulls("c 1")], partitions)
+    seen = made(spark, by)
+    assert seen.columns == columns | {FILE_COLUMN: "string"}
+    assert seen.partitions == ("months(c 9)", "bucket(16, c 2)", "truncate(4, c 6)", "c 8")
+    assert statements(by, seen) == []
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("unit", ["years", "months", "days", "hours"])
+def test_a_time_transform_is_recognised(spark: SparkSession, unit: str) -> None:
+    by = plan("nyc.t", COLUMNS, partitions=[f"{unit}(at)"])
+    assert statements(by, made(spark, by)) == []
+
+
+@pytest.mark.spark
+def test_small_integers_become_the_tables_integers(spark: SparkSession) -> None:
+    by = plan("nyc.t", {"a": "tinyint", "b": "smallint"})
+    seen = made(spark, by)
+    assert (seen.columns["a"], seen.columns["b"]) == ("int", "int")
+    assert statements(by, seen) == []
+
+
+@pytest.mark.spark
+def test_a_grown_contract_grows_the_table(spark: SparkSession) -> None:
+    made(spark, plan("nyc.t", COLUMNS))
+    grown = plan("nyc.t", {"new": "decimal(10,2)", **COLUMNS}, [nulls("new")], contract_hash="h2")
+    seen = made(spark, grown)
+    assert seen.columns["new"] == "decimal(10,2)"
+    assert seen.properties["lakegate.contract-hash"] == "h2"
+    assert statements(grown, seen) == []
+
+
+@pytest.mark.spark
+def test_a_table_that_does_not_fit_is_not_touched(spark: SparkSession) -> None:
+    before = made(spark, plan("nyc.t", COLUMNS))
+    with pytest.raises(Unfit):
+        made(spark, plan("nyc.t", {"id": "string", "new": "int"}, contract_hash="h2"))
+    assert shape(spark, iceberg.load(spark, LAKE, "nyc.t")) == before

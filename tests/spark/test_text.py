@@ -1,0 +1,323 @@
+"""Text files as rows: what parses is of the contract's types, what does not is told with its line, and nothing else."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from lakegate.audit.files import FileFormat, FileKind
+from lakegate.audit.job import JobFile
+from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.contracts.formats import pattern
+from spark_jobs import unparsed
+from spark_jobs.append import find_corrupt, rows_of
+from spark_jobs.look import Look
+from spark_jobs.parsing import literal, value
+from spark_jobs.staged import fit_all, look_at_all
+from tests.support.plans import plan
+
+pytestmark = pytest.mark.spark
+COLUMNS = {
+    "id": "int",
+    "big": "bigint",
+    "amount": "decimal(5,2)",
+    "x": "double",
+    "f": "float",
+    "ok": "boolean",
+    "day": "date",
+    "at": "timestamp",
+    "clock": "timestamp_ntz",
+    "say": "string",
+}
+UNPARSED = Metric(id="unparsed", kind=MetricKind.UNPARSED)
+CSV, JSON = FileFormat(kind=FileKind.CSV), FileFormat(kind=FileKind.JSON)
+
+
+def written(form: FileFormat, columns: Mapping[str, str] = COLUMNS) -> Plan:
+    return replace(plan("nyc.t", dict(columns), [UNPARSED]), files=form)
+
+
+def staged(folder: Path, by: Plan, **bodies: bytes) -> list[JobFile]:
+    files = []
+    for name, body in bodies.items():
+        path = folder / f"{name}{by.files.suffix('landed')}"
+        path.write_bytes(body)
+        files.append(JobFile(id=name, key="landed", uri=f"file:{path}", size=len(body)))
+    return files
+
+
+def looked(spark: SparkSession, folder: Path, by: Plan, **bodies: bytes) -> dict[str, Look]:
+    _, looks = fit_all(by, None, look_at_all(spark, by, staged(folder, by, **bodies)))
+    return {look.file.id: look for look in looks}
+
+
+def read(spark: SparkSession, folder: Path, by: Plan, body: bytes) -> tuple[list[Row], list[tuple[int, str]]]:
+    """The rows that parse, without their file, and of the others line and reason."""
+    look = looked(spark, folder, by, f1=body)["f1"]
+    assert look.faults == ()
+    good = rows_of(spark, by, [look]).drop("_lakegate_file").collect()
+    left_out = unparsed.count(spark, by, [look], {"f1": len(good)})
+    assert look.rows == len(good) + left_out.get("f1", 0)
+    sample = unparsed._sample(spark, by, look, most=1000) if left_out else ()
+    assert len(sample) == left_out.get("f1", 0)
+    return good, [(told.get("line") or told["row"], told["why"]) for told in sample]
+
+
+def why(column: str) -> str:
+    return f'column "{column}" is no {COLUMNS[column]}'
+
+
+FIELDS: dict[str, dict[str, object]] = {  # what a field says, and what it is; None where it is no value of its column
+    "id": {"12": 12, "-12": -12, "+7": 7, " 5 ": 5, "12x": None, "1.5": None, "1e3": None, "2147483648": None},
+    "big": {"9223372036854775807": 2**63 - 1, "9223372036854775808": None},
+    "amount": {
+        "1.25": Decimal("1.25"),
+        "1.2500": Decimal("1.25"),
+        "-.5": Decimal("-0.50"),
+        "999.99": Decimal("999.99"),
+        "1.255": None,
+        "1000": None,
+        "1e2": None,
+        "one": None,
+    },
+    "x": {
+        "1.5": 1.5,
+        "1e3": 1000.0,
+        ".5": 0.5,
+        "1": 1.0,
+        "-inf": -float("inf"),
+        "1e999": None,
+        "1d": None,
+        "0x1": None,
+    },
+    "f": {"1.5": 1.5, "1e39": None},
+    "ok": {"true": True, "FALSE": False, "yes": None, "1": None},
+    "day": {"2013-02-28": date(2013, 2, 28), "2013-02-30": None, "2013-2-3": None, "2013": None, "28/02/2013": None},
+    "at": {
+        "2013-01-05T10:00:00Z": datetime(2013, 1, 5, 10, tzinfo=UTC),
+        "2013-01-05 10:00": datetime(2013, 1, 5, 10, tzinfo=UTC),
+        "2013-01-05T10:00:00.123456+02:00": datetime(2013, 1, 5, 8, 0, 0, 123456, tzinfo=UTC),
+        "2013-01-05": None,
+        "2013-01-05T25:00:00Z": None,
+        "2013-01-05T10:00:00.1234567": None,
+        "now": None,
+    },
+    "clock": {"2013-01-05T10:00:00": datetime(2013, 1, 5, 10), "2013-01-05T10:00:00Z": None},  # noqa: DTZ001 - no zone
+    "say": {"a b": "a b", " a ": " a ", '"a,b"': "a,b", '"say ""hi"""': 'say "hi"', '""': "", "NaN": "NaN", "é": "é"},
+}
+
+
+def test_a_field_is_a_value_of_its_type_or_its_row_is_left_out(spark: SparkSession, tmp_path: Path) -> None:
+    cases = [(column, text, value) for column, texts in FIELDS.items() for text, value in texts.items()]
+    lines = [",".join(text if name == column else "" for name in COLUMNS) for column, text, _ in cases]
+    good, bad = read(spark, tmp_path, written(CSV), "\n".join([",".join(COLUMNS), *lines]).encode())
+    fine = [(column, value) for column, _, value in cases if value is not None]
+    assert [_plain(row, column) for row, (column, _) in zip(good, fine, strict=True)] == [value for _, value in fine]
+    assert all(sum(value is not None for value in row) == 1 for row in good)
+    assert bad == [(at, why(column)) for at, (column, _, value) in enumerate(cases, start=2) if value is None]
+
+
+def _plain(row: Row, column: str) -> object:
+    return row[column].astimezone(UTC) if column == "at" else row[column]
+
+
+BROKEN = {
+    b"1,a": "",
+    b"2": "it has not 2 fields",
+    b"3,a,": "it has not 2 fields",
+    b'4,"a': "a quote is out of place",
+    b'5,"a"b': "a quote is out of place",
+    b'6,5" pipe': "",
+    b"7,\xff\xfe": "its bytes are not UTF-8",
+    b"": None,
+    b"x,a": 'column "id" is no int',
+    b"8,\x00": "",
+    b"9,a\tb": "",
+}
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_broken_line_is_told_by_its_number_and_the_others_are_rows(
+    spark: SparkSession, tmp_path: Path, end: bytes
+) -> None:
+    by = written(CSV, {"id": "int", "say": "string"})
+    body = end.join([b"\xef\xbb\xbfid,say", *BROKEN, b""])
+    good, bad = read(spark, tmp_path, by, body)
+    assert [row.id for row in good] == [1, 6, 8, 9]
+    assert bad == [(at, said) for at, said in enumerate(BROKEN.values(), start=2) if said]
+
+
+def test_columns_are_found_by_name_and_nulls_are_what_the_contract_says(spark: SparkSession, tmp_path: Path) -> None:
+    by = written(replace(CSV, delimiter=";", nulls=("NA",), encoding="windows-1252"), {"say": "string", "a;b": "int"})
+    body = '"a;b";say\n1;NA\n2;""\n3;\nNA;"zw€i"\n;x\n'.encode("cp1252")
+    good, bad = read(spark, tmp_path, by, body)
+    assert [tuple(row) for row in good] == [(None, 1), ("", 2), ("", 3), ("zw€i", None)]
+    assert bad == [(6, 'column "a;b" is no int')]
+
+
+def test_without_a_header_columns_are_found_by_place(spark: SparkSession, tmp_path: Path) -> None:
+    by = written(replace(CSV, header=False, quote="'", escape="\\"), {"id": "int", "say": "string"})
+    good, bad = read(spark, tmp_path, by, b"\xef\xbb\xbf1,'it\\'s \\\\'\n2,\"\n3,a,b\n4,''x\n")
+    assert [tuple(row) for row in good] == [(1, "it's \\"), (2, '"')]
+    assert bad == [(3, "it has not 2 fields"), (4, "a quote is out of place")]
+
+
+def test_fields_may_hold_line_ends_where_the_contract_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    by = written(replace(CSV, multiline=True), {"id": "int", "say": "string"})
+    body = b'\xef\xbb\xbfid,say\r\n1,"a\r\nb"\r\n\r\n2,"c,""\n"\r\nx,"d\ne"\r\n3\r\n4,\xff\r\n'
+    good, bad = read(spark, tmp_path, by, body)
+    assert [tuple(row) for row in good] == [(1, "a\nb"), (2, 'c,"\n')]
+    assert bad == [(3, 'column "id" is no int'), (4, "it has not 2 fields"), (5, "its bytes are not UTF-8")]
+    open_quote = b'id,say\n1,"a\n2,b\n'
+    stray = b'id,say\n1,"a"b"c"\n'
+    seen = looked(spark, tmp_path, by, f1=open_quote, f2=stray, f3=body)
+    assert seen["f1"].faults == ("its quotes don't pair: one is opened and never closed",)
+    assert seen["f2"].faults[0].startswith("it cannot be read to its end")
+    assert (seen["f3"].faults, seen["f3"].rows) == ((), 5)
+
+
+def test_dates_and_timestamps_may_be_spelled_otherwise(spark: SparkSession, tmp_path: Path) -> None:
+    patterns = {"day": "dd/MM/yy", "at": "yyyyMMddHHmmssXXX", "clock": "MMM d, yyyy 'at' hh:mm a"}
+    by = written(replace(CSV, delimiter="|", patterns=patterns), {it: COLUMNS[it] for it in patterns})
+    body = b"day|at|clock\n05/01/13|20130105100000+02:00|Jan 5, 2013 at 03:04 PM\n2013-01-05||\n31/02/13||\n|2013|\n"
+    good, bad = read(spark, tmp_path, by, body)
+    [row] = good
+    assert (row.day, row.clock) == (date(2013, 1, 5), datetime(2013, 1, 5, 15, 4))  # noqa: DTZ001 - no zone
+    assert _plain(row, "at") == datetime(2013, 1, 5, 8, tzinfo=UTC)
+    assert bad == [(3, why("day")), (4, why("day")), (5, why("at"))]
+
+
+OBJECTS = {
+    '{"id": 1, "x": 2, "f": 1.5, "ok": true, "say": "a\\n{}", "at": "2013-01-05T10:00:00Z", "day": "2013-01-05"}': "",
+    "{}": "",
+    '{"id": null, "amount": 1.250, "extra": 5}': "",
+    ' {"amount": "1.25", "big": 9223372036854775807} ': "",
+    '{"id": "1"}': why("id"),
+    '{"id": 1.0}': why("id"),
+    '{"id": 2147483648}': why("id"),
+    '{"amount": 1.255}': why("amount"),
+    '{"amount": 12345678}': why("amount"),
+    '{"x": 1e999}': why("x"),
+    '{"x": "1", "ok": "true"}': f"{why('x')}; {why('ok')}",
+    '{"f": 1e39}': why("f"),
+    '{"day": 20130105}': why("day"),
+    '{"at": "2013-01-05", "say": "x"}': why("at"),
+    '{"id": 1} {"id": 2}': "it is no JSON object",
+    '[{"id": 1}]': "it is no JSON object",
+    '{"id": 1': "it is no JSON object",
+    '{"x": NaN}': "it is no JSON object",
+    "{'id': 1}": "it is no JSON object",
+    "null": "it is no JSON object",
+    "": None,
+    "id,big": "it is no JSON object",
+}
+
+
+def test_json_has_an_object_a_line_whose_values_are_of_their_types(spark: SparkSession, tmp_path: Path) -> None:
+    by = written(JSON, {**COLUMNS, "extra": "string"})
+    body = b"\xef\xbb\xbf" + "\n".join(OBJECTS).encode() + b'\n{"say": "\xff"}\n'
+    good, bad = read(spark, tmp_path, by, body)
+    shown = [{name: value for name, value in row.asDict().items() if value is not None} for row in good]
+    assert shown[0].pop("at").astimezone(UTC) == datetime(2013, 1, 5, 10, tzinfo=UTC)
+    assert shown == [
+        {"id": 1, "x": 2.0, "f": 1.5, "ok": True, "say": "a\n{}", "day": date(2013, 1, 5)},
+        {},
+        {"amount": Decimal("1.25"), "extra": "5"},
+        {"amount": Decimal("1.25"), "big": 2**63 - 1},
+    ]
+    told = [(at, said) for at, said in enumerate(OBJECTS.values(), start=1) if said]
+    assert bad == [*told, (len(OBJECTS) + 1, "its bytes are not UTF-8")]
+
+
+def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -> None:
+    columns = {"id": "int", "say": "string"}
+    seen = looked(
+        spark, tmp_path, written(CSV, columns),
+        good=b"say,id\na,1\n\nb,x\n", empty=b"", header=b"id,say\n", blank=b"\n \n", missing=b"id\n1\n",
+        more=b"id,say,new\n1,a,b\n", twice=b"id,id,say\n", parquet=b"PAR1....PAR1",
+        packed=gzip.compress(b"id,say\n1,a"), wide="id,say\n1,a\n".encode("utf-16"),
+    )  # fmt: skip
+    assert {name: look.faults for name, look in seen.items()} == {
+        "good": (),
+        "empty": ("it is empty: 0 bytes",),
+        "header": ("it has no rows",),
+        "blank": ("it has no rows",),
+        "missing": ('column "say" is missing',),
+        "more": ('column "new" is not in the contract',),
+        "twice": ('column "id" is there 2 times', "it has no rows"),
+        "parquet": ("it is a parquet file",),
+        "packed": ("it is compressed by gzip",),
+        "wide": ("it is UTF-16",),
+    }
+    assert seen["good"].rows == 2
+    objects = looked(
+        spark, tmp_path, written(JSON, columns),
+        good=b'{"id": 1}\n{"say": "a"}', more=b'{"id": 1, "new": 2}', twice=b'{"id": 1, "id": 2}', no=b"id,say\n1,a\n",
+    )  # fmt: skip
+    assert {name: look.faults for name, look in objects.items()} == {
+        "good": (),
+        "more": ('column "new" is not in the contract',),
+        "twice": ("an object has a key twice",),
+        "no": (),
+    }
+
+
+def test_compressed_text_is_read_and_a_broken_one_is_its_own_fault(spark: SparkSession, tmp_path: Path) -> None:
+    columns, body = {"id": "int"}, b"id\n" + b"1\n" * 1000
+    for kind, pack in (("gzip", gzip.compress), ("bzip2", bz2.compress)):
+        by = written(replace(CSV, compression=kind), columns)
+        packed = pack(body)
+        seen = looked(spark, tmp_path, by, good=packed, cut=packed[: len(packed) // 2], plain=body)
+        assert (seen["good"].faults, seen["good"].rows) == ((), 1000)
+        assert rows_of(spark, by, [seen["good"]]).count() == 1000
+        assert seen["cut"].faults[0].startswith("it cannot be read to its end")
+        assert seen["plain"].faults == ("it is not compressed as its name or the contract says",)
+
+
+def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession, tmp_path: Path) -> None:
+    by = written(CSV, {"id": "int", "say": "string"})
+    body = b"id,say\n" + b"".join(b"%s,%s\n" % (b"x" if n % 100 == 7 else b"1", b"-" * 50) for n in range(1000))
+    for option in ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes"):
+        spark.conf.set(option, 8000)
+    look = looked(spark, tmp_path, by, f1=body)["f1"]
+    assert rows_of(spark, by, [look]).rdd.getNumPartitions() > 5
+    assert unparsed.count(spark, by, [look], {}) == {"f1": 10}
+    assert [row["line"] for row in unparsed._sample(spark, by, look)] == [n * 100 + 9 for n in range(10)]
+
+
+def test_each_row_is_parsed_once(spark: SparkSession, tmp_path: Path) -> None:
+    header = ",".join(COLUMNS).encode() + b"\n1\n"
+    for form, call, body in ((CSV, "from_csv(", header), (JSON, "from_json(", b"{}")):
+        by = written(form)
+        rows = rows_of(spark, by, [looked(spark, tmp_path, by, f1=body)["f1"]])
+        assert rows._jdf.queryExecution().executedPlan().toString().count(call) == 1
+
+
+def test_text_that_becomes_unreadable_is_found_by_reading_through(spark: SparkSession, tmp_path: Path) -> None:
+    by = written(replace(CSV, compression="gzip"), {"id": "int"})
+    look = looked(spark, tmp_path, by, f1=gzip.compress(b"id\n1\n"))["f1"]
+    path = tmp_path / "f1.csv.gz"
+    path.write_bytes(path.read_bytes()[:-6])
+    [told] = find_corrupt(spark, by, [look])
+    assert told.faults[0].startswith("its rows cannot be read to the end, it is corrupt")
+
+
+def test_every_letter_that_a_contract_may_spell_with_is_known_to_spark(spark: SparkSession) -> None:
+    days = ["yyyy", "yy"], ["M", "MM", "MMM"], ["d", "dd"]
+    clocks = [*("H:m:s", "HH:mm:ss", "h:m:s a", "hh:mm:ss a"), *(f"HH.{'S' * n}" for n in range(1, 7))]
+    offsets = [f"HH {letter * n}" for letter in "Xx" for n in range(1, 4)]
+    spellings = [f"{y}/{m}/{d} 'at' {c}" for y, m, d, c in zip(*map(cycle, days), [*clocks, *offsets], strict=False)]
+    instant = "timestamp'2013-01-05 10:00:00'"
+    for spelling in spellings:
+        assert pattern(spelling, "timestamp") == spelling
+        text = f"date_format({instant}, {literal(spelling)})"
+        assert spark.sql(f"SELECT {value(text, 'timestamp', spelling)} = {instant}").first() == (True,), spelling

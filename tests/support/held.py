@@ -1,0 +1,88 @@
+"""A table in a Spark session as the job finds it: what it held before, the batch's files, and the audit of those.
+
+It appends what it is given and judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.plan import Plan
+from lakegate.audit.report import CheckResult
+from lakegate.audit.statistics import DataFileStatistics
+from lakegate.audit.types import quoted
+from lakegate.audit.verdicts import Measurements, judge
+from spark_jobs import iceberg
+from spark_jobs.base import Base
+from spark_jobs.keys import Batch
+from spark_jobs.measure import measure_all, metrics
+from spark_jobs.samples import with_samples
+from spark_jobs.session import LAKE
+from spark_jobs.table import prepare
+
+
+@dataclass(kw_only=True)
+class Table:
+    """A table of file versions (id → rows), as the job would find it."""
+
+    spark: SparkSession
+    plan: Plan
+    reads: int = 0
+    before: Any | None = None
+    others: dict[str, Any | None] = field(default_factory=dict)
+
+    def hold(self, files: Mapping[str, Sequence[tuple[object, ...]]]) -> Table:
+        prepare(self.spark, self.plan, iceberg.load(self.spark, LAKE, self.plan.table))
+        schema = ", ".join(f"{quoted(column.name)} {column.type}" for column in self.plan.columns)
+        for file, rows in files.items():
+            frame = self.spark.createDataFrame(rows, f"{schema}, {FILE_COLUMN} string")
+            frame.na.fill(file, [FILE_COLUMN]).coalesce(1).writeTo(f"{LAKE}.{self.plan.table}").append()
+        return self
+
+    def on_main(self, files: Mapping[str, Sequence[tuple[object, ...]]]) -> Table:
+        """Hold these as what the table has before the batch."""
+        self.hold(files)
+        self.before = iceberg.load(self.spark, LAKE, self.plan.table)
+        return self
+
+    @cached_property
+    def loaded(self) -> object:
+        return iceberg.load(self.spark, LAKE, self.plan.table)
+
+    @cached_property
+    def data(self) -> iceberg.DataFiles:
+        return iceberg.compare(self.spark, self.before, self.loaded).added
+
+    @cached_property
+    def files(self) -> dict[str, list[DataFileStatistics]]:
+        column = iceberg.fields(self.spark, self.loaded)[FILE_COLUMN]
+        found: dict[str, list[DataFileStatistics]] = {}
+        for data in self.data.statistics.values():
+            found.setdefault(data.constant(column) or "", []).append(data)
+        return dict(sorted(found.items()))
+
+    def read(self, ids: Iterable[str]) -> DataFrame:
+        self.reads += 1
+        entries = {data.path: self.data.entries[data.path] for file in ids for data in self.files[file]}
+        return iceberg.read(self.spark, f"{LAKE}.{self.plan.table}", self.loaded, entries)
+
+    def measured(self) -> list[Measurements]:
+        return metrics(self.plan, self.files, iceberg.fields(self.spark, self.loaded), self.read)
+
+    @property
+    def batch(self) -> Batch:
+        return Batch(files=self.files, columns=iceberg.fields(self.spark, self.loaded), read=self.read)
+
+    @property
+    def base(self) -> Base:
+        return Base(spark=self.spark, catalog=LAKE, tables={self.plan.table: self.before, **self.others})
+
+    def judged(self) -> dict[str, tuple[CheckResult, ...]]:
+        results = judge(self.plan, *measure_all(self.plan, self.batch, self.base))
+        return with_samples(self.plan, results, self.batch, self.base)

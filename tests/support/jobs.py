@@ -1,0 +1,145 @@
+"""Attempts for Spark's part to work on: staged files, job.json, and a `spark-submit` as the cluster would make it.
+
+It stages what it is given and judges nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyspark
+
+from lakegate.audit.job import Job, JobFile
+from lakegate.audit.plan import Plan
+from lakegate.audit.report import Report
+from lakegate.audit.wire import from_json, to_json
+from tests.support.nessie import JARS, ROOT, Lake
+
+LOG = """\
+rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
+"""
+ICEBERG_JARS = ("iceberg-spark-runtime-*.jar", "iceberg-aws-bundle-*.jar")
+IMAGE_JARS = ("hadoop-aws-*.jar", "aws-java-sdk-*.jar")
+
+
+def jars(*patterns: str) -> list[str]:
+    return [str(jar) for pattern in patterns for jar in sorted(JARS.glob(pattern))]
+
+
+def parquet(table: pa.Table) -> bytes:
+    """The table as a parquet file."""
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    return sink.getvalue()
+
+
+def spark_options(cores: int = 2) -> dict[str, str]:
+    """A small Spark with a JVM that starts fast."""
+    return {
+        "spark.master": f"local[{cores}]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+        "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
+        "spark.hadoop.fs.s3a.aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
+    }
+
+
+def s3_options(lake: Lake) -> dict[str, str]:
+    """Where S3A finds its storage."""
+    return {
+        "spark.hadoop.fs.s3a.endpoint": lake.s3_endpoint,
+        "spark.hadoop.fs.s3a.endpoint.region": lake.region,
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Staged:
+    """A job and where its job.json is."""
+
+    job: Job
+    uri: str
+
+
+def stage(lake: Lake, plan: Plan, branch: str, base: str, files: Mapping[str, bytes]) -> Staged:
+    """An attempt on a branch that exists: files (id → bytes, oldest first) in staging, and its job.json."""
+    s3, staged = lake.s3(), []
+    for file, body in files.items():
+        key = f"staging/{branch}/{file}{plan.files.suffix(file)}"
+        s3.put_object(Bucket=lake.bucket, Key=key, Body=body)
+        staged.append(JobFile(id=file, key=f"landed/{file}", uri=f"s3://{lake.bucket}/{key}", size=len(body)))
+    job = Job(
+        branch=branch,
+        batch=f"20130131T0405-{branch[-8:]}",
+        attempt=1,
+        base=base,
+        nessie_uri=lake.nessie_uri,
+        warehouse=lake.warehouse,
+        report_uri=f"s3://{lake.bucket}/reports/{branch}.json",
+        plan=plan,
+        files=tuple(staged),
+    )
+    s3.put_object(Bucket=lake.bucket, Key=f"attempts/{branch}/job.json", Body=to_json(job).encode())
+    return Staged(job=job, uri=f"s3://{lake.bucket}/attempts/{branch}/job.json")
+
+
+def report_of(lake: Lake, job: Job) -> Report:
+    """The report that the job has written."""
+    key = job.report_uri.removeprefix(f"s3://{lake.bucket}/")
+    return from_json(Report, lake.s3().get_object(Bucket=lake.bucket, Key=key)["Body"].read())
+
+
+def configure(folder: Path, properties: Mapping[str, str]) -> Path:
+    """A configuration folder for Spark."""
+    configuration = folder / "conf"
+    configuration.mkdir(exist_ok=True)
+    lines = [f"{name} {value}\n" for name, value in properties.items()]
+    (configuration / "spark-defaults.conf").write_text("".join(lines))
+    (configuration / "log4j2.properties").write_text(LOG)
+    return configuration
+
+
+def submit(lake: Lake, folder: Path, script: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a script by `spark-submit` in a process of its own, as the cluster does."""
+    image = {**spark_options(), **s3_options(lake), "spark.driver.extraClassPath": os.pathsep.join(jars(*IMAGE_JARS))}
+    home = Path(pyspark.__file__).parent
+    return subprocess.run(
+        [
+            str(home / "bin/spark-submit"),
+            *("--jars", ",".join(f"local:{jar}" for jar in jars(*ICEBERG_JARS))),
+            *(str(script), *arguments),
+        ],
+        cwd=folder,
+        env={
+            **os.environ,
+            **lake.environment,
+            "SPARK_HOME": str(home),
+            "SPARK_CONF_DIR": str(configure(folder, image)),
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": str(ROOT),
+            "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        },
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )

@@ -1,0 +1,17 @@
+"""What a reader of a table finds on a real Nessie, with PyIceberg and PyArrow as a user has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lakegate.adapters.iceberg import Catalog
+from lakegate.cli.query import storage
+from tests.support.nessie import Lake
+
+
+def rows_of(lake: Lake, ref: str, table: str) -> list[dict[str, Any]]:
+    """Every row of the table at a ref."""
+    found: list[dict[str, Any]] = (
+        Catalog(lake.nessie_uri, lake.warehouse, ref, storage()).load_table(table).scan().to_arrow().to_pylist()
+    )
+    return found

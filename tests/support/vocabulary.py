@@ -1,0 +1,88 @@
+"""The vocabulary of contracts as tables for docs/contracts.md; `python -m tests.support.vocabulary` writes them.
+
+It changes nothing outside the two marks in the page.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lakegate.contracts import words
+from lakegate.contracts.custom import CUSTOM
+from lakegate.contracts.quality import LIBRARY
+
+PAGE = Path(__file__).parents[2] / "docs" / "contracts.md"
+BEGIN, END = "<!-- words: begin -->", "<!-- words: end -->"
+
+PLACES = {
+    "The contract": words.CONTRACT,
+    "`servers[]`, the one named `landing`": words.SERVER,
+    "`schema[]`, the table": words.TABLE,
+    "`properties[]`, a column": words.COLUMN,
+    "`enum[]` of a column": words.ENUM_VALUE,
+    "`logicalTypeOptions` of `integer`": words.INTEGER_OPTIONS,
+    "`logicalTypeOptions` of `number`": words.NUMBER_OPTIONS,
+    "`logicalTypeOptions` of `date`": words.DATE_OPTIONS,
+    "`logicalTypeOptions` of `timestamp`": words.TIMESTAMP_OPTIONS,
+    "`logicalTypeOptions` of `string`": words.STRING_OPTIONS,
+    "`logicalTypeOptions` of `object`": words.OBJECT_OPTIONS,
+    "`logicalTypeOptions` of `array`": words.ARRAY_OPTIONS,
+    "`map` of a column of type `map`": words.MAP,
+    "`logicalTypeOptions` of `physicalType: binary`": words.BINARY_OPTIONS,
+    "`quality[]`, of a column or of the table": words.QUALITY,
+    "`slaProperties[].property`": words.SLA,
+    "`relationships[]`, of a column or of the table": words.RELATIONSHIP,
+    "`customProperties[].property` of the landing server with `vendor: lakegate`": words.SERVER_SETTINGS,
+    "`customProperties[].property` of the table with `vendor: lakegate`": words.TABLE_SETTINGS,
+    "`customProperties[].property` of a column with `vendor: lakegate`": words.COLUMN_SETTINGS,
+    "`customProperties[].property` of a check in `quality` with `vendor: lakegate`": words.QUALITY_SETTINGS,
+}
+
+
+def tables() -> str:
+    """Every table, each under its heading."""
+    return "\n".join([*(_table(title, place) for title, place in PLACES.items()), _library(), _custom()])
+
+
+def _table(title: str, place: words.Place) -> str:
+    rows = [f"| `{word}` | {it.answer.value} | {it.note} |" for word, it in _by_answer(place)]
+    return "\n".join([f"### {title}", "", "| word | | |", "|---|---|---|", *rows, ""])
+
+
+def _by_answer(place: words.Place) -> list[tuple[str, words.Word]]:
+    order = list(words.Answer)
+    return sorted(place.items(), key=lambda entry: order.index(entry[1].answer))
+
+
+def _library() -> str:
+    rows = [
+        f"| `{metric}` | {level} | {', '.join(f'`{word}`' for word in rule.arguments)} | {rule.note} |"
+        for (metric, level), rule in LIBRARY.items()
+    ]
+    head = [
+        "### `metric` of a check of type `library`",
+        "",
+        "| metric | of | arguments | counts |",
+        "|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows, ""])
+
+
+def _custom() -> str:
+    rows = [f"| `{word}` | {level} | {rule.note} |" for (word, level), rule in CUSTOM.items()]
+    head = ["### `implementation` of a check of type `custom` with `engine: lakegate`", ""]
+    return "\n".join([*head, "| word | of | |", "|---|---|---|", *rows, ""])
+
+
+def written() -> str:
+    """What stands in the page between the marks."""
+    return PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0].strip()
+
+
+def main() -> None:
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{tables().strip()}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Made-up rows refer to rows of other tables that are given, or say which table is missing."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from lakegate.audit.plan import Check, Column, Metric, MetricKind, Operator, Plan, Reference, Scope
+from lakegate.errors import Misconfigured
+from lakegate.synthetic.rows import Maker
+
+PARENTS = pa.table({"p": [1, 2, 3], "q": ["u", "v", "w"]})
+KEYS = [("a",), ("a", "b")]
+
+
+def plan_of(columns: tuple[str, ...]) -> Plan:
+    there = dict(zip(("a", "b"), ("p", "q"), strict=True))
+    refers_to = Reference(table="made.parents", columns=tuple(there[name] for name in columns))
+    metric = Metric(id="o", kind=MetricKind.ORPHANS, columns=columns, scope=Scope.TABLE, refers_to=refers_to)
+    check = Check(
+        id="c", name="refers", metric="o", operator=Operator.MUST_BE, threshold=(0,), columns=columns
+    )  # fmt: skip
+    return Plan(
+        table="made.children", contract_id="", contract_version="", contract_hash="",
+        columns=(Column(name="a", type="int"), Column(name="b", type="string")), metrics=(metric,), checks=(check,),
+    )  # fmt: skip
+
+
+def orphans(rows: pa.Table, columns: tuple[str, ...]) -> int:
+    parents = {tuple(row.values())[: len(columns)] for row in PARENTS.to_pylist()}
+    keys = [tuple(row[name] for name in columns) for row in rows.to_pylist()]
+    return sum(None not in key and key not in parents for key in keys)
+
+
+@pytest.mark.parametrize("columns", KEYS)
+def test_good_rows_refer_to_rows_that_are_given(columns: tuple[str, ...]) -> None:
+    rows = Maker(plan=plan_of(columns), seed=3, references={"made.parents": PARENTS}).good(50)
+    assert orphans(rows, columns) == 0
+    assert set(rows["a"].to_pylist()) >= {1, 2, 3}
+
+
+@pytest.mark.parametrize("columns", KEYS)
+def test_failing_rows_have_one_that_refers_to_none(columns: tuple[str, ...]) -> None:
+    plan = plan_of(columns)
+    assert orphans(Maker(plan=plan, seed=3, references={"made.parents": PARENTS}).failing(50, plan.checks[0]), columns)
+
+
+def test_without_the_other_table_s_rows_nothing_is_made_up() -> None:
+    with pytest.raises(Misconfigured, match=r"refers to made.parents: .* --reference made.parents=FILE.parquet"):
+        Maker(plan=plan_of(("a",)), seed=3)

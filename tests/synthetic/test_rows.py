@@ -1,0 +1,126 @@
+"""Made-up rows pass their contract, or fail one check of it: DuckDB says so, through no code of theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from lakegate.audit.plan import Plan
+from lakegate.contracts import load
+from lakegate.contracts.texts import FORMATS
+from lakegate.errors import Misconfigured
+from lakegate.synthetic.rows import Maker
+from tests.support.duck import failed_checks
+
+HEAD = """
+apiVersion: v3.1.0
+kind: DataContract
+id: made-up
+version: 1.0.0
+status: active
+servers: [{server: landing, type: s3, location: "s3://landing/a/*", format: parquet}]
+schema:
+  - name: things
+    physicalName: made.things
+    properties:
+"""
+ROWS = 30
+MANY = ", ".join(f"{{value: v{at}}}" for at in range(99))
+COLUMNS = {
+    "required": "{name: a, logicalType: integer, required: true}",
+    "a few nulls": "{name: a, logicalType: string, quality: [{metric: nullValues, mustBeLessThan: 10, unit: percent}]}",
+    "some nulls": "{name: a, logicalType: string, quality: [{metric: nullValues, mustBeBetween: [2, 9]}]}",
+    "unique": f"{{name: a, logicalType: string, unique: true, enum: [{MANY}]}}",
+    "bounds": "{name: a, logicalType: integer, logicalTypeOptions: {minimum: 5, exclusiveMaximum: 7}}",
+    "unique between": "{name: a, logicalType: integer, unique: true, logicalTypeOptions: {minimum: 5, maximum: 99}}",
+    "decimal": "{name: a, logicalType: number, physicalType: 'decimal(4,1)', logicalTypeOptions: {minimum: -1.5}}",
+    "float": "{name: a, logicalType: number, logicalTypeOptions: {format: f32, maximum: 0.1}}",
+    "date": "{name: a, logicalType: date, logicalTypeOptions: {minimum: '1970-01-01', maximum: '1970-02-01'}}",
+    "instant": "{name: a, logicalType: timestamp, unique: true, logicalTypeOptions: {exclusiveMinimum: '2020-02-02'}}",
+    "clock": "{name: a, logicalType: timestamp, logicalTypeOptions: {timezone: false, maximum: '2020-02-02'}}",
+    "truth": "{name: a, logicalType: boolean, enum: [{value: true}]}",
+    "awkward name": "{name: 'se`l\"e.ct', logicalType: integer, required: true, logicalTypeOptions: {minimum: 3}}",
+    "pattern": r"{name: a, logicalType: string, logicalTypeOptions: {pattern: '^[A-Z]{2}-\d{4,8}$', maxLength: 9}}",
+    "unique pattern": "{name: a, logicalType: string, unique: true, logicalTypeOptions: {pattern: '^[a-z]{3,5}$'}}",
+    "lengths": "{name: a, logicalType: string, logicalTypeOptions: {minLength: 3, maxLength: 5}}",
+    "multiples": "{name: a, logicalType: integer, logicalTypeOptions: {multipleOf: 7, minimum: 3}}",
+    "tenths": "{name: a, logicalType: number, logicalTypeOptions: {multipleOf: 0.1}}",
+    **{
+        name: f"{{name: a, logicalType: string, logicalTypeOptions: {{format: {name}}}, required: true}}"
+        for name in FORMATS
+    },
+    "not in the future": "{name: a, logicalType: timestamp, quality: [{type: custom, engine: lakegate, "
+    "implementation: {notInFuture: true}}]}",
+    "repeats wanted": "{name: a, logicalType: integer, quality: [{metric: duplicateValues, mustBeGreaterThan: 5}]}",
+}
+TABLES = {
+    "compound key": """
+      - {name: a, logicalType: integer, logicalTypeOptions: {minimum: 1, maximum: 4}, primaryKey: true}
+      - {name: b, logicalType: integer, logicalTypeOptions: {minimum: 1, maximum: 40}, primaryKey: true}
+""",
+    "row count": """
+      - {name: a, logicalType: integer}
+    quality: [{metric: rowCount, mustBeBetween: [20, 40]}]
+""",
+    "two rules about one metric": """
+      - name: a
+        logicalType: integer
+        quality:
+          - {metric: nullValues, mustBeLessThan: 5, unit: percent, severity: warning}
+          - {metric: nullValues, mustBeLessThan: 20, unit: percent}
+""",
+}
+CONTRACTS = {name: f"{HEAD}      - {column}\n" for name, column in COLUMNS.items()}
+CONTRACTS |= {name: HEAD + table.lstrip("\n") for name, table in TABLES.items()}
+IMPOSSIBLE = {("two rules about one metric", "nullValues of a must be less than 20 percent")}
+
+
+def plan_of(name: str) -> Plan:
+    return load(CONTRACTS[name], name).plan
+
+
+def judged(plan: Plan, rows: pa.Table, folder: Path) -> set[str]:
+    parquet.write_table(rows, folder / "rows.parquet")
+    return set(failed_checks(plan, folder / "rows.parquet"))
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_good_rows_pass(name: str, tmp_path: Path) -> None:
+    rows = Maker(plan=plan_of(name), seed=7).good(ROWS)
+    assert rows.num_rows == ROWS
+    assert judged(plan_of(name), rows, tmp_path) == set()
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_every_check_can_be_failed_alone(name: str, tmp_path: Path) -> None:
+    plan = plan_of(name)
+    assert plan.checks
+    for check in plan.checks:
+        if (name, check.name) in IMPOSSIBLE:
+            continue
+        assert judged(plan, Maker(plan=plan, seed=7).failing(ROWS, check), tmp_path) == {check.name}
+
+
+def test_a_fault_that_cannot_come_alone_is_refused_with_what_it_brings() -> None:
+    plan = plan_of("two rules about one metric")
+    with pytest.raises(Misconfigured, match="fail 'nullValues of a must be less than 20 percent' and nothing else"):
+        Maker(plan=plan, seed=7).failing(ROWS, plan.checks[1])
+
+
+def test_the_same_seed_makes_the_same_rows_and_another_one_others() -> None:
+    plan = plan_of("compound key")
+    assert Maker(plan=plan, seed=1).good(ROWS) == Maker(plan=plan, seed=1).good(ROWS)
+    assert Maker(plan=plan, seed=1).good(ROWS) != Maker(plan=plan, seed=2).good(ROWS)
+
+
+def test_more_unique_rows_than_there_are_values_is_refused() -> None:
+    with pytest.raises(Misconfigured, match="must be unique, and only 95 values"):
+        Maker(plan=plan_of("unique between"), seed=1).good(96)
+
+
+def test_a_row_count_that_the_contract_forbids_is_refused() -> None:
+    with pytest.raises(Misconfigured, match="no rows were found that pass 'rowCount must be between 20 and 40 rows'"):
+        Maker(plan=plan_of("row count"), seed=1).good(ROWS * 2)

@@ -1,0 +1,71 @@
+"""Which package may import what, where an allow-list says it better than import-linter's contracts in pyproject.toml.
+
+It reads source files and imports none of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PRODUCT = ("lakegate", "handlers", "spark_jobs", "infra")
+
+
+def sources(*folders: str) -> list[Path]:
+    return [
+        path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")) if "node_modules" not in path.parts
+    ]
+
+
+def imported(path: Path) -> set[str]:
+    """Every module that a file imports, wherever in the file it does."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            names.add("." * node.level + (node.module or ""))
+    return names
+
+
+@pytest.mark.parametrize(
+    ("folder", "allowed"),
+    [("lakegate/audit", ("lakegate.audit",)), ("spark_jobs", ("lakegate.audit", "spark_jobs", "pyspark", "py4j"))],
+)
+def test_what_spark_imports_needs_no_package_of_ours_or_others(folder: str, allowed: tuple[str, ...]) -> None:
+    inside = re.compile("|".join(rf"{re.escape(name)}(\.|$)" for name in allowed))
+    found = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources(folder)
+        for name in imported(path)
+        if name.split(".")[0] not in sys.stdlib_module_names and not inside.match(name)
+    }
+    assert found == set()
+
+
+def test_the_top_of_the_package_imports_nothing() -> None:
+    assert imported(ROOT / "lakegate/__init__.py") <= {"__future__"}
+
+
+def test_only_settings_reads_the_environment() -> None:
+    reads = re.compile(r"\bos\.(environ|getenv)\b|\bfrom os import .*\b(environ|getenv)\b")
+    found = {str(path.relative_to(ROOT)) for path in sources("lakegate", "handlers") if reads.search(path.read_text())}
+    assert found <= {"lakegate/settings.py"}
+
+
+def test_the_product_does_not_know_the_local_cloud() -> None:
+    names = re.compile("localstack|moto", re.IGNORECASE)
+    found = {
+        f"{path.relative_to(ROOT)}: {hit[0]}" for path in sources(*PRODUCT) if (hit := names.search(path.read_text()))
+    }
+    assert found == set()
+
+
+def test_no_module_of_the_job_is_called_as_one_of_python_s_own() -> None:
+    """A submitted script's folder comes first on the path: `numbers` there would be everybody's `numbers`."""
+    assert {path.stem for path in (ROOT / "spark_jobs").glob("*.py")} & sys.stdlib_module_names == set()

@@ -1,0 +1,26 @@
+"""What the README shows is true: its contract loads, and the settings of a deployment that it lists are all there
+are.
+"""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from infra.config import Config
+from lakegate.contracts import load
+
+README = Path(__file__).parents[1].joinpath("README.md").read_text()
+
+
+def test_the_readmes_contract_loads() -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    contract = load(text, "README.md")
+    assert contract.table == "shop.orders"
+    assert contract.route.matches("shop/orders/january.parquet")
+
+
+def test_the_readme_lists_every_context_value_of_a_deployment() -> None:
+    told = {
+        name for row in re.findall(r"^\| (`[^|]+`) \|", README, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    }
+    assert {field.name for field in fields(Config)} - {"slack_api", "ephemeral"} <= told

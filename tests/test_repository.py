@@ -1,0 +1,116 @@
+"""What must be true of this repository's files whatever they say: pins, and no trace of the machine they came from.
+
+It reads tracked files only, and asks no network.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parent.parent
+EXPORTS = (
+    "requirements.txt",
+    "requirements-dev.txt",
+    "handlers/requirements.txt",
+    "localstack/requirements.txt",
+    "localstack/functions.txt",
+    "tools/bootstrap.txt",
+)
+# Spelt so that this file is not what it looks for.
+REGISTRIES = re.compile(r"pypi[.]org|python[h]osted|registry[.]npm|repo1?[.]maven")
+MACHINE_PATHS = re.compile(r"(?<![\w./~-])/(?:home|root|Users|work|mnt)/\w")
+REQUIREMENT = re.compile(r"^(?P<name>[a-z0-9-]+)==\S+.*(?:\n[ \t]+--hash=sha256:[0-9a-f]{64}.*)+\n", re.MULTILINE)
+
+
+def tracked_texts() -> dict[str, str]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    contents = {name: (ROOT / name).read_bytes() for name in listed.split("\0") if (ROOT / name).is_file()}
+    return {name: body.decode() for name, body in contents.items() if b"\0" not in body}
+
+
+def requirements(path: str) -> dict[str, str]:
+    """Each pinned block of a requirements file by its name and version."""
+    text = (ROOT / path).read_text()
+    return {found[0].split()[0]: found[0] for found in REQUIREMENT.finditer(text)}
+
+
+@pytest.mark.parametrize("pattern", [REGISTRIES, MACHINE_PATHS], ids=["registry host", "machine path"])
+def test_no_file_names_the_machine_it_was_made_on(pattern: re.Pattern[str]) -> None:
+    found = {name: hit[0] for name, text in tracked_texts().items() if (hit := pattern.search(text))}
+    assert found == {}
+
+
+@pytest.mark.parametrize("path", EXPORTS)
+def test_every_requirements_file_is_a_part_of_the_lock(path: str) -> None:
+    part = requirements(path)
+    assert part
+    assert part.items() <= requirements("requirements.lock").items()
+
+
+@pytest.mark.parametrize("path", ["requirements.lock", *EXPORTS])
+def test_every_requirement_is_pinned_with_hashes(path: str) -> None:
+    lines = [line for line in (ROOT / path).read_text().splitlines() if line and line[0] not in " #"]
+    assert len(lines) == len(requirements(path))
+
+
+def test_no_requirements_file_is_forgotten() -> None:
+    headed = {name for name, text in tracked_texts().items() if text.startswith("# Written by `make lock`")}
+    assert headed == {"requirements.lock", *EXPORTS}
+
+
+def declared() -> list[Requirement]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    lists = [
+        project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"].values(),
+        *project["dependency-groups"].values(),
+        [line for line in (ROOT / "localstack/requirements.in").read_text().splitlines() if not line.startswith("#")],
+    ]
+    return [Requirement(line) for listed in lists for line in listed]
+
+
+def test_the_lock_satisfies_every_declared_requirement() -> None:
+    locked = {tuple(pin.split("==")) for pin in requirements("requirements.lock")}
+    unsatisfied = {
+        str(wanted)
+        for wanted in declared()
+        if not any(name == canonicalize_name(wanted.name) and version in wanted.specifier for name, version in locked)
+    }
+    assert unsatisfied == set()
+
+
+def test_the_functions_zip_holds_every_dependency_of_the_service() -> None:
+    service = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {canonicalize_name(Requirement(line).name) for line in service}
+    assert names <= {pin.split("==")[0] for pin in requirements("handlers/requirements.txt")}
+
+
+def test_the_functions_zip_holds_neither_spark_nor_arrow() -> None:
+    shipped = {pin.split("==")[0] for pin in requirements("handlers/requirements.txt")}
+    assert shipped.isdisjoint({"pyspark", "pyarrow", "pandas", "numpy", "duckdb", "awslambdaric"})
+
+
+def test_every_jar_is_pinned_by_its_hash() -> None:
+    pins = json.loads((ROOT / "tools/jars.json").read_text())
+    assert [pin["artifact"] for pin in pins if not re.fullmatch("[0-9a-f]{64}", pin["sha256"])] == []
+
+
+def test_every_node_package_is_pinned_by_its_hash_and_nothing_else() -> None:
+    packages = json.loads((ROOT / "infra/package-lock.json").read_text())["packages"]
+    locked = [package for name, package in packages.items() if name]
+    assert all(package["integrity"].startswith("sha512-") and "resolved" not in package for package in locked)
+
+
+def test_every_make_target_is_explained() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    declared = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert declared
+    assert set(declared[1].split()) == set(re.findall(r"^([a-z-]+):.* ## \S", makefile, re.MULTILINE))

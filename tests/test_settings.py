@@ -1,0 +1,32 @@
+"""Settings: every fault at once, and the same settings from the environment as from the stack's outputs."""
+
+from dataclasses import fields
+
+import pytest
+
+from lakegate.errors import Misconfigured
+from lakegate.settings import Settings, output_name
+
+COMPLETE = {field.name: "1" if field.type is int else f"a-{field.name}" for field in fields(Settings)}
+
+
+def test_settings_survive_the_environment() -> None:
+    settings = Settings.from_mapping(COMPLETE)
+    assert Settings.from_env(settings.to_env()) == settings
+
+
+def test_the_stacks_outputs_say_the_same() -> None:
+    outputs = {output_name(name): value for name, value in COMPLETE.items()} | {"Other": "ignored"}
+    assert Settings.from_outputs(outputs) == Settings.from_mapping(COMPLETE)
+
+
+def test_all_faults_are_named_at_once() -> None:
+    broken = COMPLETE | {"landing_bucket": "", "nessie_uri": "", "grace_seconds": "soon"}
+    with pytest.raises(Misconfigured) as error:
+        Settings.from_mapping(broken)
+    assert [word in str(error.value) for word in ("LANDING_BUCKET", "NESSIE_URI", "GRACE_SECONDS='soon'")] == [True] * 3
+
+
+def test_what_has_a_default_may_be_left_out() -> None:
+    needed = {name: value for name, value in COMPLETE.items() if not name.startswith(("slack", "grace", "job_timeout"))}
+    assert Settings.from_mapping(needed).grace_seconds > 0

@@ -1,0 +1,116 @@
+"""Files that refer to another table's: those that come together are published together, and a wait has an end."""
+
+from datetime import timedelta
+
+import pytest
+
+from lakegate.landing.attempts import Attempt
+from lakegate.workflow.early import ATTEMPTS, PATIENCE
+from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.settle import settle
+from lakegate.workflow.status import status
+from tests.workflow.world import PLANES, TABLE, World
+
+PLANE = "nyc/planes/p"
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.refer_to_planes()
+    return world
+
+
+def together(world: World, bad: str = "") -> tuple[Attempt, Attempt]:
+    """A file of flights and one of the planes that it needs, both audited from the same base."""
+    world.drop("1", rows=2, needs=PLANE)
+    world.drop(PLANE, rows=3, absolute=True, bad=bad)
+    world.run(settle_after=False)
+    [flights] = [attempt for attempt in world.attempts() if attempt.table == TABLE]
+    [planes] = [attempt for attempt in world.attempts() if attempt.table == PLANES]
+    return flights, planes
+
+
+def test_a_file_waits_for_the_file_it_refers_to_and_is_published(world: World) -> None:
+    flights, planes = together(world)
+    settle(world.service, flights)
+    assert (world.rejected(), world.rows_on_main(), world.messages()) == ({}, {}, [])
+    settle(world.service, planes)
+    settle(world.service, flights)
+    assert world.runner.running()[0].branch == flights.next().branch
+    world.run()
+    assert world.rows_on_main() == {"1": 2}
+    assert (world.messages(), world.branches()) == ([], [])
+
+
+def test_a_file_is_rejected_once_the_file_it_refers_to_is(world: World) -> None:
+    flights, planes = together(world, bad="broken")
+    settle(world.service, flights)
+    assert world.rejected() == {}
+    settle(world.service, planes)
+    settle(world.service, flights)
+    settle(world.service, flights)
+    assert set(world.rejected()) == {"1", PLANE}
+    assert [file.key for message in world.messages() for file in message.files] == [PLANE, world.key("1")]
+
+
+def test_good_files_do_not_wait_with_one_that_is_early(world: World) -> None:
+    world.drop("2", rows=5, deliver=False)
+    world.drop("3", rows=7, bad="broken", deliver=False)
+    world.drop("1", rows=2, needs=PLANE, deliver=False)
+    world.drop_together("1", "2", "3")
+    world.drop(PLANE, rows=3, absolute=True)
+    world.run(settle_after=False)
+    [flights] = [attempt for attempt in world.attempts() if attempt.table == TABLE]
+    settle(world.service, flights)
+    assert world.rows_on_main() == {"2": 5}
+    world.run()
+    assert reconcile(world.service) == []
+    world.run()
+    assert world.rows_on_main() == {"2": 5, "1": 2}
+    assert set(world.rejected()) == {"3"}
+    assert world.publications_by_name() == {"1": 1, "2": 1, PLANE: 1}
+    assert world.branches() == [flights.branch]
+
+
+def test_a_wait_for_what_never_ends_has_an_end(world: World) -> None:
+    world.drop(PLANE, rows=3, absolute=True)
+    [stuck] = world.runner.running()
+    world.drop("1", rows=2, needs=PLANE)
+    [run] = [run for run in world.runner.running() if run != stuck]
+    world.runner.finish(run.id)
+    world.clock.advance((PATIENCE - timedelta(minutes=1)).total_seconds())
+    assert reconcile(world.service) == []
+    assert world.rejected() == {}
+    world.clock.advance(61)
+    assert reconcile(world.service) == []
+    assert set(world.rejected()) == {"1"}
+
+
+def test_what_has_another_fault_besides_does_not_wait(world: World) -> None:
+    world.drop("1", rows=2, needs=PLANE, bad="broken")
+    world.drop(PLANE, rows=3, absolute=True)
+    world.run(settle_after=False)
+    [flights] = [attempt for attempt in world.attempts() if attempt.table == TABLE]
+    settle(world.service, flights)
+    assert set(world.rejected()) == {"1"}
+
+
+def test_where_nothing_is_under_way_a_reference_to_nothing_is_rejected_at_once(world: World) -> None:
+    world.drop("1", rows=2, needs=PLANE)
+    world.run()
+    assert set(world.rejected()) == {"1"}
+    assert world.job_runs() == 1
+
+
+def test_a_table_that_changes_all_the_time_does_not_keep_an_orphan_from_being_rejected(world: World) -> None:
+    world.drop("1", rows=2, needs="nobody")
+    for _ in range(ATTEMPTS + 2):
+        world.runner.finish_all()
+        world.change_on_main(PLANES)
+        for attempt in world.attempts():
+            settle(world.service, attempt)
+    assert world.job_runs() == ATTEMPTS
+    assert set(world.rejected()) == {"1"}
+    assert len(world.branches()) == len(world.messages()) == 1
+    assert status(world.service).in_flight == ()

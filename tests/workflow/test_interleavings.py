@@ -1,0 +1,489 @@
+"""Two workers at once: one is stopped before any call to the world, the other works on, stopped anywhere too.
+
+Whatever they do to each other, every file is decided once, told once, and no branch is left that nobody needs.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import pytest
+
+from lakegate.errors import Conflict, LakegateError, Retryable
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Decision
+from lakegate.ports import Kind
+from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.retry import discard, retry
+from lakegate.workflow.service import Service
+from lakegate.workflow.settle import settle
+from lakegate.workflow.status import status
+from tests.workflow.world import PLANES, TABLE, World
+
+PORTS = ("catalog", "tables", "runner", "landing", "store", "notifier")
+ENOUGH_SWEEPS = 8
+PATIENCE = 10.0
+NEVER = 1_000_000
+
+Operation = Callable[[Service], object]
+
+
+class Worker(threading.Thread):
+    """Does one operation; is stopped once, before its call number `stop` to the world, until told to go on."""
+
+    def __init__(self, world: World, operation: Operation, stop: int) -> None:
+        super().__init__(daemon=True)
+        self.operation, self.left = operation, stop
+        self.crash: Exception | None = None
+        self.stopped, self.ended = False, False
+        self._here, self._go = threading.Semaphore(0), threading.Semaphore(0)
+        whole = world.service
+        self.service = replace(
+            whole, **{f.name: self._wrap(getattr(whole, f.name)) for f in fields(whole) if f.name in PORTS}
+        )
+
+    def _wrap(self, port: Any) -> Any:
+        worker = self
+
+        class Port:
+            def __getattr__(self, name: str) -> Any:
+                found = getattr(port, name)
+                return worker.stopping(found) if callable(found) else found
+
+        return Port()
+
+    def stopping(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*args: Any, **kwargs: Any) -> Any:
+            self.left -= 1
+            if self.left == -1:
+                self.stopped = True
+                self._here.release()
+                self._go.acquire()
+            return method(*args, **kwargs)
+
+        return called
+
+    def run(self) -> None:
+        try:
+            self.operation(self.service)
+        except LakegateError:
+            pass  # it is told to whoever called, who may try again
+        except Exception as crash:  # noqa: BLE001 (it fails the test, in the test's own thread)
+            self.crash = crash
+        self.ended = True
+        self._here.release()
+
+    def until_it_stops(self) -> None:
+        self.start()
+        assert self._here.acquire(timeout=PATIENCE)
+
+    def to_its_end(self) -> None:
+        if not self.ended:
+            self._go.release()
+            assert self._here.acquire(timeout=PATIENCE)
+        assert self.crash is None
+
+
+def interleave(world: World, one: Operation, other: Operation, stops: tuple[int, int]) -> tuple[Worker, Worker]:
+    """`one` up to its stop, `other` up to its own, the rest of `one`, the rest of `other`."""
+    first, second = Worker(world, one, stops[0]), Worker(world, other, stops[1])
+    first.until_it_stops()
+    second.until_it_stops()
+    first.to_its_end()
+    second.to_its_end()
+    return first, second
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """Two operations on one world. `decisions` are what may come of the files, by their names (the first that settles
+    may decide of the other), `told` the messages about each key (None: one for each that is rejected).
+    """
+
+    world: World
+    one: Operation
+    other: Operation
+    decisions: tuple[Mapping[str, Decision | None], ...]
+    told: Mapping[str, list[Kind]] | None
+
+
+PUBLISHED, REJECTED, DISCARDED = Decision
+
+
+def recover(world: World) -> None:
+    """What happens anyway: jobs end, and reconcile sweeps."""
+    for _ in range(ENOUGH_SWEEPS):
+        world.clock.advance(30 * 60)
+        assert reconcile(world.service) == []
+        world.runner.finish_all()
+
+
+def assert_all_is_well(scene: Scene) -> None:
+    world, entries = scene.world, scene.world.entries()
+    decisions = {name: entry.decision if entry else None for name, entry in entries.items()}
+    assert decisions in scene.decisions
+    published = {name for name, decision in decisions.items() if decision is PUBLISHED}
+    assert world.rows_on_main() == {name: world.rows_of(name) for name in published}
+    assert world.quarantined_on() == {name: aside for name in published if (aside := world.aside_of(name))}
+    assert world.publications_by_name() == dict.fromkeys(published, 1)
+    rejected = [entry for entry in entries.values() if entry and entry.decision is REJECTED and entry.attempt]
+    kept = {Attempt(table=e.table, batch=e.batch, number=e.attempt).branch for e in rejected}
+    assert set(world.branches()) == kept
+    once_each = {name: [Kind.REJECTED] for name, decision in decisions.items() if decision is REJECTED}
+    assert world.told() == (once_each if scene.told is None else scene.told)
+    assert status(world.service).in_flight == ()
+
+
+# What workers do.
+
+
+def received(world: World, *names: str) -> Operation:
+    arrivals = [Arrival(key=world.files[name].key, version_id=world.files[name].version_id) for name in names]
+
+    def operation(service: Service) -> None:
+        for failure in receive(service, arrivals):
+            raise failure.error
+
+    return operation
+
+
+def settled(attempt: Attempt) -> Operation:
+    return lambda service: settle(service, attempt)
+
+
+def swept(service: Service) -> None:
+    reconcile(service)
+
+
+def retried(batch: str) -> Operation:
+    return lambda service: retry(service, batch)
+
+
+def discarded(batch: str) -> Operation:
+    return lambda service: discard(service, batch, why="not wanted", by="ann")
+
+
+def lived(world: World, first: Operation = swept) -> Operation:
+    """An operation, and then everything that comes of it."""
+
+    def operation(service: Service) -> None:
+        first(service)
+        for _ in range(3):
+            world.runner.finish_all()
+            reconcile(service)
+
+    return operation
+
+
+# What they meet.
+
+
+def a_world(*, table: bool = True) -> World:
+    world = World()
+    if table:
+        world.drop("0", rows=1)
+        world.run()
+    return world
+
+
+def land(world: World, *names: str, bad: str = "", warn: str = "", aside: int = 0, needs: str = "") -> None:
+    for name in names:
+        world.drop(name, rows=len(world.files) + 2, deliver=False, bad=bad, warn=warn, aside=aside, needs=needs)
+
+
+def audited(world: World, *names: str) -> Attempt:
+    attempt = world.open_attempt(*(world.files[name] for name in names))
+    world.run(settle_after=False)
+    return attempt
+
+
+def good_and_bad(world: World) -> Attempt:
+    land(world, "1", warn="odd")
+    land(world, "2", bad="broken")
+    return audited(world, "1", "2")
+
+
+def a_rejected_batch(*, mended: bool = True) -> tuple[World, str]:
+    world = a_world()
+    land(world, "1", bad="broken")
+    world.deliver(world.files["1"])
+    world.run()
+    (line,) = status(world.service).rejected
+    if mended:
+        world.mend("1")
+    return world, line.batch
+
+
+GOOD_AND_BAD_TOLD = {"1": [Kind.WARNED], "2": [Kind.REJECTED]}
+TOLD = {"1": [Kind.REJECTED]}
+
+
+def overlapping_events() -> Scene:
+    world = a_world(table=False)
+    land(world, "1", "2", "3")
+    one, other = received(world, "1", "2"), received(world, "1", "3")
+    return Scene(world=world, one=one, other=other, decisions=(dict.fromkeys("123", PUBLISHED),), told={})
+
+
+def an_event_and_all_that_comes_of_it() -> Scene:
+    world = a_world(table=False)
+    land(world, "1", warn="odd")
+    land(world, "2", bad="broken")
+    world.wait_out_the_grace()
+    decisions = ({"1": PUBLISHED, "2": REJECTED},)
+    return Scene(
+        world=world, one=received(world, "1", "2"), other=lived(world), decisions=decisions, told=GOOD_AND_BAD_TOLD
+    )
+
+
+def two_versions_of_a_key(body: bytes = b"two", second: Decision = REJECTED) -> Scene:
+    world = a_world()
+    world.drop("1", rows=2, body=b"one", deliver=False)
+    world.drop("1b", rows=3, body=body, deliver=False, under=world.key("1"))
+    first = {"0": PUBLISHED, "1": PUBLISHED, "1b": second}
+    decisions = (first, first | {"1": second, "1b": PUBLISHED})
+    told = TOLD if second is REJECTED else {}
+    return Scene(world=world, one=received(world, "1"), other=received(world, "1b"), decisions=decisions, told=told)
+
+
+def the_same_bytes_twice() -> Scene:
+    return two_versions_of_a_key(b"one", DISCARDED)
+
+
+def other_bytes_under_a_published_key() -> Scene:
+    world = a_world()
+    for name in ("0b", "0c"):
+        world.drop(name, rows=3, body=name.encode(), deliver=False, under=world.key("0"))
+    decisions = ({"0": PUBLISHED, "0b": REJECTED, "0c": REJECTED},)
+    one, other = received(world, "0b", "0c"), received(world, "0b")
+    return Scene(world=world, one=one, other=other, decisions=decisions, told={"0": [Kind.REJECTED] * 2})
+
+
+def one_attempt_settled_twice() -> Scene:
+    world = a_world()
+    attempt = good_and_bad(world)
+    decisions = ({"0": PUBLISHED, "1": PUBLISHED, "2": REJECTED},)
+    return Scene(world=world, one=settled(attempt), other=settled(attempt), decisions=decisions, told=GOOD_AND_BAD_TOLD)
+
+
+def settled_by_its_event_and_by_a_sweep() -> Scene:
+    return replace(one_attempt_settled_twice(), other=swept)
+
+
+def rebased_twice(*depends_on: str) -> Scene:
+    world = a_world()
+    world.depends_on = depends_on
+    land(world, "9")
+    nine, attempt = audited(world, "9"), good_and_bad(world)
+    settle(world.service, nine)
+    decisions = ({"0": PUBLISHED, "1": PUBLISHED, "2": REJECTED, "9": PUBLISHED},)
+    return Scene(world=world, one=settled(attempt), other=settled(attempt), decisions=decisions, told=GOOD_AND_BAD_TOLD)
+
+
+def two_new_attempts() -> Scene:
+    world = a_world(table=False)
+    land(world, "9")
+    nine, attempt = audited(world, "9"), good_and_bad(world)
+    settle(world.service, nine)
+    decisions = ({"1": PUBLISHED, "2": REJECTED, "9": PUBLISHED},)
+    return Scene(world=world, one=settled(attempt), other=settled(attempt), decisions=decisions, told=GOOD_AND_BAD_TOLD)
+
+
+def a_new_attempt_and_all_that_comes_of_it() -> Scene:
+    scene = two_new_attempts()
+    return replace(scene, other=lived(scene.world))
+
+
+def two_new_attempts_at_a_whole_batch() -> Scene:
+    world = a_world(table=False)
+    land(world, "9", "1")
+    nine, one = audited(world, "9"), audited(world, "1")
+    settle(world.service, nine)
+    return Scene(
+        world=world, one=settled(one), other=settled(one), decisions=(dict.fromkeys("19", PUBLISHED),), told={}
+    )
+
+
+def verdicts_of_a_table_that_moved() -> Scene:
+    return rebased_twice(TABLE)
+
+
+def an_early_file_settled_twice() -> Scene:
+    world = a_world()
+    world.refer_to_planes()
+    land(world, "1", needs="plane")
+    land(world, "2")
+    attempt = audited(world, "1", "2")
+    world.change_on_main(PLANES, "plane")
+    decisions = (dict.fromkeys("012", PUBLISHED),)
+    return Scene(world=world, one=settled(attempt), other=settled(attempt), decisions=decisions, told={})
+
+
+def an_early_file_and_all_that_comes_of_it() -> Scene:
+    scene = an_early_file_settled_twice()
+    return replace(scene, other=lived(scene.world))
+
+
+def rows_put_aside(*, before: bool) -> Scene:
+    """Main moves while rows of a good and of a bad file wait to be put aside; quarantine is on main before, or not."""
+    world = a_world(table=False)
+    land(world, "0", aside=1 if before else 0)
+    settle(world.service, audited(world, "0"))
+    land(world, "9", aside=2)
+    nine = audited(world, "9")
+    land(world, "1", aside=3)
+    land(world, "2", bad="broken", aside=4)
+    attempt = audited(world, "1", "2")
+    settle(world.service, nine)
+    told = {**GOOD_AND_BAD_TOLD, "9": [Kind.WARNED]} | ({"0": [Kind.WARNED]} if before else {})
+    decisions = ({"0": PUBLISHED, "1": PUBLISHED, "2": REJECTED, "9": PUBLISHED},)
+    return Scene(world=world, one=settled(attempt), other=settled(attempt), decisions=decisions, told=told)
+
+
+def rows_put_aside_beside_others() -> Scene:
+    return rows_put_aside(before=True)
+
+
+def the_first_rows_put_aside_twice_at_once() -> Scene:
+    scene = rows_put_aside(before=False)
+    return replace(scene, other=lived(scene.world))
+
+
+def attempts_with_a_file_in_common() -> Scene:
+    world = a_world()
+    land(world, "1", warn="odd")
+    land(world, "2", bad="broken")
+    land(world, "3", "4")
+    one, other = (world.open_attempt(*(world.files[name] for name in names)) for names in ("123", "124"))
+    world.run(settle_after=False)
+    decisions = ({**dict.fromkeys("0134", PUBLISHED), "2": REJECTED},)
+    return Scene(world=world, one=settled(one), other=settled(other), decisions=decisions, told=GOOD_AND_BAD_TOLD)
+
+
+def one_of_two_attempts_killed() -> Scene:
+    """Whichever settles first decides of the file that they have in common; the other's own file is not its matter."""
+    world = a_world()
+    land(world, "1", "2", "3")
+    killed = world.open_attempt(world.files["1"], world.files["2"])
+    world.kill_jobs("killed")
+    fine = audited(world, "1", "3")
+    decisions = {"0": PUBLISHED, "1": REJECTED, "2": REJECTED, "3": PUBLISHED}
+    return Scene(
+        world=world,
+        one=settled(fine),
+        other=settled(killed),
+        decisions=(decisions, decisions | {"1": PUBLISHED}),
+        told=None,
+    )
+
+
+def two_retries() -> Scene:
+    world, batch = a_rejected_batch()
+    decisions = ({"0": PUBLISHED, "1": PUBLISHED},)
+    return Scene(world=world, one=retried(batch), other=retried(batch), decisions=decisions, told=TOLD)
+
+
+def a_retry_and_another_with_all_that_comes_of_it() -> Scene:
+    world, batch = a_rejected_batch()
+    decisions = ({"0": PUBLISHED, "1": PUBLISHED},)
+    return Scene(world=world, one=retried(batch), other=lived(world, retried(batch)), decisions=decisions, told=TOLD)
+
+
+def a_retry_and_a_sweep() -> Scene:
+    """The sweep meets the retry's branch before its claims are there; a retry that fails is done again."""
+    world, batch = a_rejected_batch()
+
+    def until_it_succeeds(service: Service) -> None:
+        with suppress(Conflict, Retryable):
+            retry(service, batch)
+            return
+        retry(service, batch)
+
+    decisions = ({"0": PUBLISHED, "1": PUBLISHED},)
+    return Scene(world=world, one=until_it_succeeds, other=swept, decisions=decisions, told=TOLD)
+
+
+def a_retry_and_a_discard() -> Scene:
+    world, batch = a_rejected_batch()
+    decisions = ({"0": PUBLISHED, "1": PUBLISHED}, {"0": PUBLISHED, "1": DISCARDED})
+    return Scene(world=world, one=retried(batch), other=discarded(batch), decisions=decisions, told=TOLD)
+
+
+def a_discard_and_a_retry_with_all_that_comes_of_it() -> Scene:
+    world, batch = a_rejected_batch()
+    decisions = ({"0": PUBLISHED, "1": PUBLISHED}, {"0": PUBLISHED, "1": DISCARDED})
+    return Scene(world=world, one=discarded(batch), other=lived(world, retried(batch)), decisions=decisions, told=TOLD)
+
+
+def a_discard_and_a_sweep() -> Scene:
+    world, batch = a_rejected_batch()
+    return Scene(
+        world=world, one=discarded(batch), other=swept, decisions=({"0": PUBLISHED, "1": DISCARDED},), told=TOLD
+    )
+
+
+def two_sweeps() -> Scene:
+    """Files held and routed again, files whose event was lost, an attempt to settle, one that needs another."""
+    world = a_world(table=False)
+    land(world, "9")
+    nine = audited(world, "9")
+    good_and_bad(world)
+    world.remove_contract()
+    land(world, "5")
+    world.deliver(world.files["5"])
+    world.push_contract()
+    land(world, "6")
+    settle(world.service, nine)
+    world.wait_out_the_grace()
+    decisions = ({**dict.fromkeys("1569", PUBLISHED), "2": REJECTED},)
+    return Scene(world=world, one=swept, other=swept, decisions=decisions, told={**GOOD_AND_BAD_TOLD, "5": [Kind.HELD]})
+
+
+def an_event_and_a_sweep() -> Scene:
+    scene = two_sweeps()
+    return replace(scene, one=received(scene.world, "6"))
+
+
+SCENES = [
+    overlapping_events,
+    an_event_and_all_that_comes_of_it,
+    two_versions_of_a_key,
+    the_same_bytes_twice,
+    other_bytes_under_a_published_key,
+    one_attempt_settled_twice,
+    settled_by_its_event_and_by_a_sweep,
+    rebased_twice,
+    two_new_attempts,
+    a_new_attempt_and_all_that_comes_of_it,
+    two_new_attempts_at_a_whole_batch,
+    verdicts_of_a_table_that_moved,
+    an_early_file_settled_twice,
+    an_early_file_and_all_that_comes_of_it,
+    rows_put_aside_beside_others,
+    the_first_rows_put_aside_twice_at_once,
+    attempts_with_a_file_in_common,
+    one_of_two_attempts_killed,
+    two_retries,
+    a_retry_and_another_with_all_that_comes_of_it,
+    a_retry_and_a_sweep,
+    a_retry_and_a_discard,
+    a_discard_and_a_retry_with_all_that_comes_of_it,
+    a_discard_and_a_sweep,
+    two_sweeps,
+    an_event_and_a_sweep,
+]
+
+
+@pytest.mark.parametrize("make", SCENES, ids=lambda make: make.__name__)
+def test_two_workers_at_once(make: Callable[[], Scene]) -> None:
+    stop, stopped = 0, True
+    while stopped:
+        scene = make()
+        first, _ = interleave(scene.world, scene.one, scene.other, (stop, NEVER))
+        recover(scene.world)
+        assert_all_is_well(scene)
+        stopped, stop = first.stopped, stop + 1
+    assert stop > 5

@@ -1,0 +1,313 @@
+"""Publishing when main moves, and what publishing refuses."""
+
+import pytest
+
+from lakegate.errors import Refused
+from lakegate.ports import Kind
+from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish
+from lakegate.workflow.retry import discard, retry
+from lakegate.workflow.settle import judge, settle
+from lakegate.workflow.status import status
+from tests.workflow.world import QUARANTINE, TABLE, World
+
+
+@pytest.fixture
+def world() -> World:
+    """A world whose table is on main already, with one file."""
+    world = World()
+    world.drop("0.parquet", rows=1)
+    world.run()
+    return world
+
+
+def audited(world: World, *names: str, bad: str = "", aside: int = 0) -> Audited:
+    """An attempt at these files that is audited but not settled."""
+    for name in names:
+        world.drop(name, rows=2, deliver=False, bad=bad, aside=aside)
+    attempt = world.open_attempt(*(world.file(name) for name in names))
+    world.run(settle_after=False)
+    claims = world.claims(attempt)
+    outcome = judge(world.service, attempt, claims)
+    assert outcome is not None
+    assert outcome.report is not None
+    return Audited(attempt=attempt, report=outcome.report, claims=tuple(claims))
+
+
+def test_two_batches_of_one_table_from_the_same_base_are_both_published(world: World) -> None:
+    one, two = audited(world, "1.parquet"), audited(world, "2.parquet")
+    settle(world.service, one.attempt)
+    settle(world.service, two.attempt)
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2, "2.parquet": 2}
+    assert world.job_runs() == 3
+    assert world.branches() == []
+
+
+def test_the_good_part_of_a_batch_is_rebased_when_main_moved(world: World) -> None:
+    world.drop("2.parquet", rows=5, bad="broken", deliver=False)
+    world.drop("3.parquet", rows=6, deliver=False)
+    two = world.open_attempt(world.file("2.parquet"), world.file("3.parquet"))
+    world.run(settle_after=False)
+    one = audited(world, "1.parquet")
+    settle(world.service, one.attempt)
+    settle(world.service, two)
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2, "3.parquet": 6}
+    assert world.rows_on(two.branch)["2.parquet"] == 5
+
+
+def test_the_first_batch_of_a_table_twice_at_once_is_published_by_a_new_attempt() -> None:
+    world = World()
+    one, two = audited(world, "1.parquet"), audited(world, "2.parquet")
+    settle(world.service, one.attempt)
+    settle(world.service, two.attempt)
+    assert world.rows_on_main() == {"1.parquet": 2}
+    assert two.attempt.next().branch in world.branches()
+    world.run()
+    assert world.rows_on_main() == {"1.parquet": 2, "2.parquet": 2}
+    assert world.branches() == []
+
+
+def test_rows_put_aside_are_published_in_the_same_merge(world: World) -> None:
+    one = audited(world, "1.parquet", aside=3)
+    publish(world.service, one, one.claims)
+    assert world.quarantined_on() == {"1.parquet": 3}
+    [line] = [line for line in status(world.service).published if "1.parquet" in line.files[0]]
+    assert (line.rows, line.quarantined) == (2, 3)
+    assert line.reasons[0] == "in quarantine: 3 of 5 rows"
+
+
+def test_people_hear_of_rows_put_aside_and_how_to_read_them(world: World) -> None:
+    one = audited(world, "1.parquet", aside=3)
+    settle(world.service, one.attempt)
+    [message] = world.messages()
+    assert (message.kind, message.published_rows, message.quarantined_rows) == (Kind.WARNED, 2, 3)
+    file = world.file("1.parquet").id
+    sql = f"SELECT * FROM {QUARANTINE} WHERE _lakegate_file IN ('{file}') LIMIT 20"
+    assert message.commands[-1] == f'lakegate query "{sql}"'
+
+
+def test_a_rejected_file_puts_nothing_aside_on_main(world: World) -> None:
+    one = audited(world, "1.parquet", bad="broken", aside=3)
+    settle(world.service, one.attempt)
+    assert world.quarantined_on() == {}
+    assert world.quarantined_on(one.attempt.branch) == {"1.parquet": 3}
+
+
+def test_the_first_rows_put_aside_are_not_rebased_onto_a_main_without_quarantine(world: World) -> None:
+    one, two = audited(world, "1.parquet"), audited(world, "2.parquet", aside=3)
+    settle(world.service, one.attempt)
+    with pytest.raises(NeedsNewAttempt, match=QUARANTINE):
+        publish(world.service, two, two.claims)
+
+
+def test_rows_are_not_rebased_into_a_quarantine_that_another_attempt_made(world: World) -> None:
+    one, two = audited(world, "1.parquet", aside=2), audited(world, "2.parquet", aside=3)
+    settle(world.service, one.attempt)
+    with pytest.raises(NeedsNewAttempt, match=QUARANTINE):
+        publish(world.service, two, two.claims)
+
+
+def test_publish_refuses_a_quarantine_that_the_report_does_not_name(world: World) -> None:
+    world.meddle_with(QUARANTINE)
+    one = audited(world, "1.parquet")
+    with pytest.raises(Refused, match=QUARANTINE):
+        publish(world.service, one, one.claims)
+
+
+def test_a_column_added_on_both_sides_forbids_the_rebase(world: World) -> None:
+    one, two = audited(world, "1.parquet"), audited(world, "2.parquet")
+    world.change_fields_on_main(((1, "a", "int"), (2, "c", "int"), (3, "b", "int")))
+    with pytest.raises(NeedsNewAttempt, match=TABLE):
+        publish(world.service, one, one.claims)
+    settle(world.service, two.attempt)
+    world.run()
+    assert world.rows_on_main()["2.parquet"] == 2
+
+
+def test_a_contract_that_changed_meanwhile_forbids_the_rebase(world: World) -> None:
+    one, two = audited(world, "1.parquet"), audited(world, "2.parquet")
+    settle(world.service, one.attempt)
+    world.push_contract(changed=True)
+    with pytest.raises(NeedsNewAttempt, match="contract"):
+        publish(world.service, two, two.claims)
+
+
+def test_verdicts_that_depend_on_the_table_are_found_anew_once_main_moved(world: World) -> None:
+    world.depends_on = (TABLE,)
+    one, two, three = (audited(world, name) for name in ("1.parquet", "2.parquet", "3.parquet"))
+    settle(world.service, one.attempt)
+    settle(world.service, two.attempt)
+    settle(world.service, three.attempt)
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2}
+    assert sorted(world.branches()) == sorted([two.attempt.next().branch, three.attempt.next().branch])
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2, "2.parquet": 2, "3.parquet": 2}
+    assert world.publications_by_name() == dict.fromkeys(world.rows_on_main(), 1)
+    assert world.branches() == []
+
+
+def test_verdicts_that_depend_on_another_table_are_found_anew_once_that_changed(world: World) -> None:
+    world.change_on_main("nyc.planes")
+    world.depends_on = ("nyc.planes",)
+    one = audited(world, "1.parquet")
+    world.change_on_main("nyc.planes")
+    settle(world.service, one.attempt)
+    assert "1.parquet" not in world.rows_on_main()
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2}
+    assert (world.job_runs(), world.branches()) == (3, [])
+
+
+def test_a_table_that_verdicts_depend_on_and_that_is_made_meanwhile_has_changed(world: World) -> None:
+    world.depends_on = ("nyc.planes",)
+    one = audited(world, "1.parquet")
+    world.change_on_main("nyc.planes")
+    with pytest.raises(NeedsNewAttempt, match=r"nyc\.planes"):
+        publish(world.service, one, one.claims)
+
+
+def test_tables_that_no_verdict_depends_on_may_change(world: World) -> None:
+    world.change_on_main("nyc.planes")
+    world.depends_on = ("nyc.planes",)
+    one, two = audited(world, "1.parquet"), audited(world, "2.parquet")
+    world.change_on_main("nyc.airports")
+    settle(world.service, one.attempt)
+    settle(world.service, two.attempt)
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2, "2.parquet": 2}
+    assert (world.job_runs(), world.branches()) == (3, [])
+
+
+def test_a_bad_file_is_left_behind_where_verdicts_depend_on_the_table(world: World) -> None:
+    world.depends_on = (TABLE,)
+    world.drop("2.parquet", rows=5, bad="broken", deliver=False)
+    world.drop("3.parquet", rows=6, deliver=False)
+    two = world.open_attempt(world.file("2.parquet"), world.file("3.parquet"))
+    world.run(settle_after=False)
+    settle(world.service, audited(world, "1.parquet").attempt)
+    settle(world.service, two)
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2, "3.parquet": 6}
+    assert list(world.rejected()) == ["2.parquet"]
+
+
+def test_publish_refuses_a_branch_that_moved_after_the_audit(world: World) -> None:
+    one = audited(world, "1.parquet")
+    world.spark_append(one.attempt.branch, "late.parquet", rows=7)
+    with pytest.raises(Refused, match="not the audited commit"):
+        publish(world.service, one, one.claims)
+    assert "late.parquet" not in world.rows_on_main()
+
+
+def test_publish_refuses_a_branch_that_changed_another_table(world: World) -> None:
+    world.meddle_with("nyc.planes")
+    one = audited(world, "1.parquet")
+    with pytest.raises(Refused, match=r"nyc\.planes"):
+        publish(world.service, one, one.claims)
+
+
+def test_publish_refuses_a_branch_that_changed_another_files_receipt(world: World) -> None:
+    world.meddle_with_receipt_of("0.parquet")
+    one = audited(world, "1.parquet")
+    with pytest.raises(Refused, match="receipts of other files"):
+        publish(world.service, one, one.claims)
+
+
+def test_publish_refuses_what_was_discarded_in_the_meantime(world: World) -> None:
+    one = audited(world, "1.parquet", bad="broken")
+    settle(world.service, one.attempt)
+    (line,) = status(world.service).rejected
+    discard(world.service, line.batch, why="not wanted", by="ann")
+    with pytest.raises(Refused):
+        publish(world.service, one, one.claims)
+    assert world.rows_on_main() == {"0.parquet": 1}
+
+
+def test_publish_refuses_what_was_rejected_in_the_meantime(world: World) -> None:
+    one = audited(world, "1.parquet")
+    world.reject_behind_the_back(one.attempt, one.claims)
+    with pytest.raises(Refused, match="rejected meanwhile"):
+        publish(world.service, one, one.claims)
+    assert world.rows_on_main() == {"0.parquet": 1}
+
+
+def test_a_publish_repeated_after_it_succeeded_changes_nothing(world: World) -> None:
+    one = audited(world, "1.parquet")
+    publish(world.service, one, one.claims)
+    publish(world.service, one, one.claims)
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2}
+    assert world.publications("1.parquet") == 1
+
+
+def test_a_branch_that_was_changed_after_its_audit_is_rejected_and_a_retry_publishes(world: World) -> None:
+    one = audited(world, "1.parquet")
+    world.spark_append(one.attempt.branch, "late.parquet", rows=7)
+    settle(world.service, one.attempt)
+    (line,) = status(world.service).rejected
+    assert "not the audited commit" in line.reasons[0]
+    assert len(world.messages()) == 1
+    retry(world.service, line.batch)
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2}
+
+
+def a_batch_whose_good_file_needs_a_new_attempt(world: World) -> str:
+    """Its first attempt keeps the bad file; its second is at work on the good one. Returns the batch."""
+    world.drop("2.parquet", rows=2, deliver=False)
+    world.drop("3.parquet", rows=3, bad="broken", deliver=False)
+    first = audited(world, "1.parquet")
+    batch = world.open_attempt(world.file("2.parquet"), world.file("3.parquet"))
+    world.run(settle_after=False)
+    settle(world.service, first.attempt)
+    settle(world.service, batch)
+    world.mend("3.parquet")
+    return batch.batch
+
+
+def test_a_retry_takes_no_number_that_a_new_attempt_at_other_files_has() -> None:
+    world = World()
+    batch = a_batch_whose_good_file_needs_a_new_attempt(world)
+    assert retry(world.service, batch).number == 3
+    world.run()
+    assert world.rows_on_main() == {"1.parquet": 2, "2.parquet": 2, "3.parquet": 3}
+    assert world.branches() == []
+
+
+def test_a_retry_takes_no_number_that_a_finished_attempt_at_other_files_had() -> None:
+    world = World()
+    batch = a_batch_whose_good_file_needs_a_new_attempt(world)
+    world.run()
+    assert retry(world.service, batch).number == 3
+    world.run()
+    assert world.rows_on_main() == {"1.parquet": 2, "2.parquet": 2, "3.parquet": 3}
+    assert world.branches() == []
+
+
+def test_nothing_is_published_that_was_audited_by_an_earlier_contract(world: World) -> None:
+    one = audited(world, "1.parquet")
+    world.push_contract(changed=True)
+    settle(world.service, one.attempt)
+    assert "1.parquet" not in world.rows_on_main()
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2}
+    assert (world.job_runs(), world.branches()) == (3, [])
+
+
+def test_a_rejected_file_does_not_change_the_table_by_another_files_publishing(world: World) -> None:
+    world.drop("2.parquet", rows=5, bad="broken", evolves='"zip" string', deliver=False)
+    world.drop("3.parquet", rows=6, deliver=False)
+    two = world.open_attempt(world.file("2.parquet"), world.file("3.parquet"))
+    world.run(settle_after=False)
+    settle(world.service, two)
+    assert "3.parquet" not in world.rows_on_main()
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "3.parquet": 6}
+    assert (world.job_runs(), world.branches()) == (3, [two.branch])
+
+
+def test_what_a_good_file_asked_of_the_table_too_is_published_with_it(world: World) -> None:
+    for name, bad in (("2.parquet", "broken"), ("3.parquet", "")):
+        world.drop(name, rows=5, bad=bad, evolves='"zip" string', deliver=False)
+    two = world.open_attempt(world.file("2.parquet"), world.file("3.parquet"))
+    world.run(settle_after=False)
+    settle(world.service, two)
+    assert world.rows_on_main() == {"0.parquet": 1, "3.parquet": 5}
+    assert world.job_runs() == 2

@@ -1,0 +1,424 @@
+"""A whole installation in memory, and the hands of the people around it: vendors, Spark, the clock, a meddler.
+
+The job here appends and reports what the test said of each file; everything else is the product's own code.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from lakegate.audit.job import Job, JobFile
+from lakegate.audit.plan import Severity
+from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
+from lakegate.errors import Misconfigured, Refused, Retryable
+from lakegate.landing.attempts import Attempt, batch_id
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.ports import MAIN, Kind, Message, TableIdentity
+from lakegate.testing import (
+    MemoryCatalog,
+    MemoryClock,
+    MemoryJobRunner,
+    MemoryLake,
+    MemoryLanding,
+    MemoryNotifier,
+    MemoryStore,
+    MemoryTables,
+)
+from lakegate.testing.lake import Key, KeyKind
+from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.claims import claims_on
+from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.service import Service
+from lakegate.workflow.settle import settle
+from lakegate.workflow.shelf import contract_name, push
+from lakegate.workflow.status import status
+
+TABLE = "nyc.flights"
+QUARANTINE = quarantine_of(TABLE)
+PLANES = "nyc.planes"
+FIELDS = ((1, "a", "int"), (2, "b", "int"))
+CONTRACT = """
+apiVersion: v3.1.0
+kind: DataContract
+id: nyc-flights
+version: 1.0.0
+status: active
+servers:
+  - server: landing
+    type: s3
+    location: s3://landing/nyc/flights/**
+    format: parquet
+schema:
+  - name: flights
+    physicalName: nyc.flights
+    properties:
+      - name: a
+        logicalType: integer
+      - name: b
+        logicalType: integer
+"""
+
+
+_SAYS = {Severity.ERROR: Verdict.FAIL, Severity.WARNING: Verdict.WARN, Severity.QUARANTINE: Verdict.QUARANTINE}
+
+DRIFT = """
+    quality:
+      - {type: custom, engine: lakegate, implementation: {drift: {of: rowCount}, mustBeLessThan: 10}}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """What the job will find of a file: `rows` to publish, and `aside` so many for quarantine; it `needs` the rows of a
+    file of planes.
+    """
+
+    rows: int
+    aside: int = 0
+    bad: str = ""
+    warn: str = ""
+    unreadable: str = ""
+    evolves: str = ""
+    needs: str = ""
+
+
+@dataclass(kw_only=True)
+class World:
+    """See the module."""
+
+    clock: MemoryClock = field(default_factory=MemoryClock)
+    lake: MemoryLake = field(default_factory=MemoryLake)
+    store: MemoryStore = field(default_factory=MemoryStore)
+    notifier: MemoryNotifier = field(default_factory=MemoryNotifier)
+    stories: dict[str, Story] = field(default_factory=dict)
+    files: dict[str, FileVersion] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    tables_made: int = 0
+    depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
+
+    def __post_init__(self) -> None:
+        self.landing = MemoryLanding(self.clock)
+        self.runner = MemoryJobRunner(self.store, self._spark)
+        self.service = Service(
+            catalog=MemoryCatalog(lake=self.lake),
+            tables=MemoryTables(lake=self.lake),
+            runner=self.runner,
+            landing=self.landing,
+            store=self.store,
+            notifier=self.notifier,
+            clock=self.clock,
+            nessie_uri="http://nessie",
+            warehouse="lake",
+            grace=timedelta(minutes=2),
+        )
+        self.meddling: list[dict[Key, object]] = []
+        self.push_contract()
+
+    # Vendors and events.
+
+    def key(self, name: str) -> str:
+        return f"nyc/flights/{name}"
+
+    def drop(
+        self,
+        name: str,
+        *,
+        rows: int,
+        body: bytes = b"",
+        deliver: bool = True,
+        absolute: bool = False,
+        under: str = "",
+        aside: int = 0,
+        **story: str,
+    ) -> FileVersion:
+        """Upload a file; `under` is its key where that is not made of its name (two versions of one key)."""
+        self.clock.advance(1)
+        key = under or (name if absolute else self.key(name))
+        file = self.landing.put(key, body or f"{name} {self.clock.now()}".encode())
+        self.stories[file.id] = Story(rows=rows, aside=aside, **story)
+        self.files[name] = file
+        self.names[file.id] = name
+        if deliver:
+            self.deliver(file)
+        return file
+
+    def file(self, name: str) -> FileVersion:
+        return self.files[name]
+
+    def mend(self, name: str) -> None:
+        """From now on the job finds nothing wrong with it, as after a contract was mended."""
+        file = self.files[name]
+        self.stories[file.id] = Story(rows=self.stories[file.id].rows, aside=self.stories[file.id].aside)
+
+    def deliver(self, *files: FileVersion) -> None:
+        failures = receive(self.service, [Arrival(key=file.key, version_id=file.version_id) for file in files])
+        assert failures == []
+
+    def drop_together(self, *names: str) -> None:
+        self.deliver(*(self.files[name] for name in names))
+
+    def open_attempt(self, *files: FileVersion) -> Attempt:
+        """An attempt by a worker that did not see the others' claims."""
+        attempt = Attempt(table=TABLE, batch=batch_id(TABLE, files), number=1)
+        return open_attempt(self.service, attempt, files)
+
+    def delete_when_staged(self, file: FileVersion) -> None:
+        """The vendor deletes the file between the claim and the copy."""
+        stage = self.landing.stage
+
+        def gone(wanted: FileVersion, name: str) -> str:
+            if wanted.id == file.id:
+                raise Refused(f"{file.key} is gone")
+            return stage(wanted, name)
+
+        self.landing.stage = gone  # type: ignore[method-assign, assignment]
+
+    def forbid_looking_at(self, file: FileVersion) -> None:
+        """As where it is encrypted with a key that may not be used."""
+        look = self.landing.look
+
+        def forbidden(key: str, version_id: str) -> FileVersion | None:
+            if version_id == file.version_id:
+                raise Misconfigured(f"looking at {key}: 403")
+            return look(key, version_id)
+
+        self.landing.look = forbidden  # type: ignore[method-assign]
+
+    # People.
+
+    def push_contract(self, *, changed: bool = False, drift: bool = False) -> None:
+        text = CONTRACT.replace("name: b", "name: b\n        required: true") if changed else CONTRACT
+        text += DRIFT if drift else ""
+        push(self.store, [("flights.yaml", text.encode())])
+
+    def refer_to_planes(self) -> None:
+        """From now on flights refer to planes, whose files have a contract too."""
+        planes = (
+            CONTRACT.replace("nyc-flights", "nyc-planes").replace("nyc.flights", PLANES).replace("flights", "planes")
+        )
+        flights = CONTRACT.rstrip() + f"\n        relationships: [{{to: {PLANES}.a}}]\n"
+        push(self.store, [("planes.yaml", planes.encode()), ("flights.yaml", flights.encode())])
+
+    def remove_contract(self) -> None:
+        self.store.delete(contract_name(TABLE))
+
+    def wait_out_the_grace(self) -> None:
+        self.clock.advance(self.service.grace.total_seconds() + 1)
+
+    def notifier_down(self) -> None:
+        self.notifier.failing = Retryable("Slack does not answer")
+
+    def notifier_up(self) -> None:
+        self.notifier.failing = None
+
+    def refuse_messages_about(self, name: str) -> None:
+        tell = self.notifier.tell
+
+        def refused(message: Message) -> None:
+            if any(file.key == self.key(name) for file in message.files):
+                raise Misconfigured("Slack: msg_too_long")
+            tell(message)
+
+        self.notifier.tell = refused  # type: ignore[method-assign]
+
+    # Spark.
+
+    def kill_jobs(self, reason: str) -> None:
+        """The jobs that are waiting now end badly."""
+        for run in self.runner.running():
+            self.runner.fail(run.id, reason)
+
+    def run(self, *, settle_after: bool = True) -> None:
+        """Let every waiting job run and, as its event would, settle it; until nothing is waiting."""
+        while True:
+            self.runner.finish_all()
+            if not settle_after:
+                return
+            for attempt in self.attempts():
+                settle(self.service, attempt)
+            if not self.runner.running():
+                return
+
+    def spoil_reports(self) -> None:
+        """As those of another release's job would be."""
+        for name in self.store.names("reports/"):
+            self.store.write(name, b'{"files": 3}')
+
+    def spark_append(self, branch: str, name: str, rows: int) -> str:
+        return self.lake.spark_append(branch, TABLE, self._identity(), {f"{branch}/{name}": rows})
+
+    def meddle_with(self, table: str) -> None:
+        """The next job also changes another table on its branch."""
+        self.meddling.append({Key(kind=KeyKind.TABLE, name=table): "meddled with"})
+
+    def meddle_with_receipt_of(self, name: str) -> None:
+        """The next job also changes the receipt of a file that is not its own."""
+        receipt = Receipt(bucket="landing", key=self.key(name))
+        self.meddling.append({Key(kind=KeyKind.RECEIPT, name=receipt.key): receipt})
+
+    def change_fields_on_main(self, fields: tuple[tuple[int, str, str], ...]) -> None:
+        key = Key(kind=KeyKind.TABLE, name=TABLE)
+        state = self.lake.table(MAIN, TABLE)
+        assert state is not None
+        self.lake.commit(MAIN, {key: replace(state, identity=replace(state.identity, fields=fields))})
+
+    def change_on_main(self, table: str, name: str = "") -> None:
+        """Somebody else publishes a file to another table."""
+        path = f"{table}/{name or len(self.lake.commits)}"
+        self.lake.spark_append(MAIN, table, self._identity(), {path: 1})
+
+    def reject_behind_the_back(self, attempt: Attempt, files: tuple[FileVersion, ...]) -> None:
+        receipts = [
+            Receipt(bucket=file.bucket, key=file.key).decided(Entry.of(file, Decision.REJECTED, attempt, ["by hand"]))
+            for file in files
+        ]
+        self.service.catalog.commit_receipts(MAIN, self.lake.branches[MAIN], receipts)
+
+    def _spark(self, job: Job) -> Report:
+        readable = [file for file in job.files if not self.stories[file.id].unreadable]
+        if readable:
+            paths = {f"{job.branch}/{file.id}": self.stories[file.id].rows for file in readable}
+            self.lake.spark_append(job.branch, job.plan.table, self._identity(), paths)
+        aside = {f"{job.branch}/aside/{file.id}": self.stories[file.id].aside for file in readable}
+        if any(aside.values()):
+            moved = {path: rows for path, rows in aside.items() if rows}
+            self.lake.spark_append(job.branch, QUARANTINE, self._identity(), moved)
+        for change in self.meddling:
+            self.lake.commit(job.branch, change)  # type: ignore[arg-type]
+        self.meddling.clear()
+        return Report(
+            branch=job.branch,
+            batch=job.batch,
+            attempt=job.attempt,
+            table=job.plan.table,
+            base=job.base,
+            audited=self.lake.branches[job.branch],
+            plan_hash=job.plan.hash,
+            contract_hash=job.plan.contract_hash,
+            contract_version=job.plan.contract_version,
+            started_at=self.clock.now(),
+            finished_at=self.clock.now(),
+            files=tuple(self._file_report(job, file) for file in job.files),
+            depends_on=self.depends_on or job.plan.depends_on,
+            evolves=tuple({its for file in readable if (its := self.stories[file.id].evolves)}),
+        )
+
+    def _file_report(self, job: Job, file: JobFile) -> FileReport:
+        story = self.stories[file.id]
+        if story.unreadable:
+            return FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL, faults=(story.unreadable,))
+        severity = Severity.ERROR if story.bad else Severity.QUARANTINE if story.aside else Severity.WARNING
+        said = story.bad or story.warn or ("odd" if story.aside else "")
+        metric = ""
+        if not said and story.needs and story.needs not in self._rows(job.base, PLANES):
+            severity, said = Severity.ERROR, "orphans: none"
+            [metric] = [it.id for it in job.plan.metrics if it.refers_to]
+        verdict = _SAYS[severity] if said else Verdict.PASS
+        name, _, counts = said.partition(": ")
+        check = CheckResult(
+            check="c1",
+            name=name,
+            columns=("a",),
+            severity=severity,
+            verdict=verdict,
+            value=None,
+            expected=counts or "0 rows",
+            failing_rows=0,
+            rows=story.rows,
+            source=Source.STATISTICS,
+            metric=metric,
+        )
+        data = DataFile(path=f"{job.branch}/{file.id}", rows=story.rows)
+        aside = DataFile(path=f"{job.branch}/aside/{file.id}", rows=story.aside)
+        return FileReport(
+            id=file.id,
+            key=file.key,
+            verdict=verdict,
+            rows=story.rows,
+            checks=(check,) if said else (),
+            data_files=(data,),
+            quarantined=(aside,) if story.aside else (),
+            evolves=(story.evolves,) if story.evolves else (),
+        )
+
+    def _identity(self) -> TableIdentity:
+        self.tables_made += 1  # a table that a job creates has a UUID of its own; one that exists keeps its
+        return TableIdentity(uuid=f"uuid-{self.tables_made}", fields=FIELDS, partitions="", contract_hash="h")
+
+    # What can be seen.
+
+    def attempts(self) -> list[Attempt]:
+        return [attempt for name in self.branches() if (attempt := Attempt.parse(name)) and not attempt.nonce]
+
+    def claims(self, attempt: Attempt) -> list[FileVersion]:
+        return claims_on(self.service, attempt)
+
+    def branches(self) -> list[str]:
+        return [branch.name for branch in self.service.catalog.branches()]
+
+    def rows_on_main(self) -> dict[str, int]:
+        return self._rows(MAIN)
+
+    def quarantined_on(self, ref: str = MAIN) -> dict[str, int]:
+        """The rows in quarantine at a ref, by file name."""
+        return self._rows(ref, QUARANTINE)
+
+    def rows_on(self, branch: str) -> dict[str, int]:
+        """The rows that the branch has and main has not, by file name."""
+        main = self._rows(MAIN)
+        return {name: rows for name, rows in self._rows(branch).items() if name not in main}
+
+    def _rows(self, ref: str, table: str = TABLE) -> dict[str, int]:
+        state = self.lake.table(ref, table)
+        found: dict[str, int] = {}
+        for path, rows in (state.files if state else {}).items():
+            name = self.names.get(path.rpartition("/")[2], path.rpartition("/")[2])
+            assert name not in found, f"{name} is there twice"
+            found[name] = rows
+        return found
+
+    def messages(self) -> list[Message]:
+        return self.notifier.messages
+
+    def rejected(self) -> dict[str, tuple[str, ...]]:
+        lines = status(self.service).rejected
+        return {key.removeprefix("nyc/flights/"): line.reasons for line in lines for key in line.files}
+
+    def publications(self, name: str) -> int:
+        """How often main's log says that this name was published."""
+        decided = [entry.note for entry in self.service.catalog.decisions(1000)]
+        published = [note for note in decided if note.decision is Decision.PUBLISHED]
+        return sum(file.key == self.key(name) for note in published for file in note.files)
+
+    def publications_by_name(self) -> dict[str, int]:
+        """How often main's log says that each file version was published; two versions of a key are two names."""
+        notes = [entry.note for entry in self.service.catalog.decisions(1000)]
+        versions = [f.version_id for note in notes if note.decision is Decision.PUBLISHED for f in note.files]
+        names = {file.version_id: name for name, file in self.files.items()}
+        return {names[version]: versions.count(version) for version in versions}
+
+    def entries(self) -> dict[str, Entry | None]:
+        """What main's receipts say of each landed file version, by name."""
+        receipts = self.service.catalog.receipts(MAIN, [file.key for file in self.files.values()])
+        return {
+            name: receipts[file.key].entry(file.version_id) if file.key in receipts else None
+            for name, file in self.files.items()
+        }
+
+    def rows_of(self, name: str) -> int:
+        return self.stories[self.files[name].id].rows
+
+    def aside_of(self, name: str) -> int:
+        return self.stories[self.files[name].id].aside
+
+    def told(self) -> dict[str, list[Kind]]:
+        """The kinds of all messages that name a key, by key."""
+        found: dict[str, list[Kind]] = {}
+        for message in self.messages():
+            for file in message.files:
+                found.setdefault(file.key.removeprefix("nyc/flights/"), []).append(message.kind)
+        return found
+
+    def job_runs(self) -> int:
+        return len(self.runner.runs)

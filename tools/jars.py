@@ -1,0 +1,53 @@
+"""Fetches the jars that tools/jars.json names, each checked against its SHA-256, into the folder given.
+
+It needs no Maven and takes no dependencies of a jar: every jar in use is named in the list.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from jgo.maven import MavenContext
+
+PINS = Path(__file__).with_name("jars.json")
+
+
+def main(folder: Path) -> None:
+    for stale in folder.glob("download-*"):
+        shutil.rmtree(stale)  # an earlier run was interrupted here
+    kept = {fetch(pin, folder).name for pin in json.loads(PINS.read_text())}
+    for stale in folder.glob("*.jar"):
+        if stale.name not in kept:
+            stale.unlink()
+
+
+def fetch(pin: dict[str, str], folder: Path) -> Path:
+    with tempfile.TemporaryDirectory(prefix="download-", dir=folder) as download:
+        maven = MavenContext(repo_cache=Path(download), timeout=60)
+        component = maven.project(pin["group"], pin["artifact"]).at_version(pin["version"])
+        artifact = component.artifact(classifier=pin.get("classifier", ""))
+        target = folder / artifact.filename
+        if not target.exists() or sha256(target) != pin["sha256"]:
+            verified(artifact.resolve(), pin).replace(target)
+        return target
+
+
+def verified(path: Path, pin: dict[str, str]) -> Path:
+    found = sha256(path)
+    if found != pin["sha256"]:
+        sys.exit(f"{path.name}: its SHA-256 is {found}, and tools/jars.json says {pin['sha256']}. Not used.")
+    return path
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

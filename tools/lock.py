@@ -1,0 +1,112 @@
+"""Resolves every dependency of the project once, into requirements.lock, and exports each requirements file.
+
+It installs nothing and writes no index address: the installing machine says where packages come from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "requirements.lock"
+LOCALSTACK = "localstack/requirements.in"
+COMPILE = (
+    "pip",
+    "compile",
+    "--quiet",
+    "--universal",
+    "--python-version=3.11",
+    "--no-annotate",
+    "--no-header",
+)
+HEADER = "# Written by `make lock` from {sources}. {what}\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """One requirements file: a part of the lock, with the lock's hashes."""
+
+    path: str
+    what: str
+    arguments: tuple[str, ...]
+
+
+def groups(*names: str) -> tuple[str, ...]:
+    return tuple(f"--group={name}" for name in names)
+
+
+PRODUCT_GROUPS = ("spark", "local", "example", "setup", "test", "lint")
+EXPORTS = (
+    Export(
+        path="requirements.txt",
+        what="The service, its command line and its deployment.",
+        arguments=("--all-extras", "pyproject.toml"),
+    ),
+    Export(
+        path="requirements-dev.txt",
+        what="What .venv holds: the product, Spark, the tests and the linters.",
+        arguments=("--all-extras", *groups(*PRODUCT_GROUPS), "pyproject.toml"),
+    ),
+    Export(
+        path="handlers/requirements.txt",
+        what="What ships in the functions' zip.",
+        arguments=("pyproject.toml",),
+    ),
+    Export(
+        path="localstack/requirements.txt",
+        what="LocalStack, in an environment of its own, installed without dependencies.",
+        arguments=("--no-deps", LOCALSTACK),
+    ),
+    Export(
+        path="localstack/functions.txt",
+        what="The runtime client of the local functions; their packages come from the zip.",
+        arguments=groups("functions"),
+    ),
+    Export(path="tools/bootstrap.txt", what="What set-up starts with.", arguments=groups("bootstrap")),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--upgrade", action="store_true", help="move to the newest versions the inputs allow")
+    resolve(upgrade=parser.parse_args().upgrade)
+    locked = entries(LOCK.read_text())
+    for export in EXPORTS:
+        write(export, locked)
+
+
+def resolve(*, upgrade: bool) -> None:
+    """All in one resolution; without --upgrade, what the lock holds stays where the inputs allow it."""
+    every = groups(*PRODUCT_GROUPS, "functions", "bootstrap", "build")
+    output = (f"--output-file={LOCK}", *(("--upgrade",) if upgrade else ()))
+    uv(*COMPILE, "--generate-hashes", "--all-extras", *every, *output, "pyproject.toml", LOCALSTACK)
+    header = HEADER.format(sources=f"pyproject.toml and {LOCALSTACK}", what="Everything.")
+    LOCK.write_text(header + LOCK.read_text())
+
+
+def write(export: Export, locked: dict[str, str]) -> None:
+    chosen = entries(uv(*COMPILE, *export.arguments, f"--constraint={LOCK}"))
+    header = HEADER.format(sources=LOCK.name, what=export.what)
+    body = "".join(locked[requirement] for requirement in sorted(chosen))
+    (ROOT / export.path).write_text(header + body)
+    print(f"{export.path:32} {len(chosen):4} packages")
+
+
+def entries(text: str) -> dict[str, str]:
+    """Each `name==version` of a requirements file with its whole text (a part may need fewer markers)."""
+    blocks = re.findall(r"^[^#\s].*(?:\n[ \t]+.*)*\n", text, flags=re.MULTILINE)
+    return {re.split(r"[\s;\\]", block, maxsplit=1)[0]: block for block in blocks}
+
+
+def uv(*arguments: str) -> str:
+    command = [str(Path(sys.executable).parent / "uv"), *arguments]
+    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+if __name__ == "__main__":
+    main()
