@@ -257,18 +257,26 @@ def verdicts(contract: Contract, told: Told) -> Iterator[tuple[str, Said, Value,
 
 def differences(contract: Contract, told: Told, results: Mapping[str, Sequence[CheckResult]]) -> Iterator[str]:
     for file, check, number, verdict in verdicts(contract, told):
-        found = _result(check, results[file])
-        same = found and found.verdict == verdict and _close(found.value, number)
         counted = round((number or 0) * (len(told.files[file]) / 100 if check.unit == "percent" else 1))
-        if not same or not found or found.failing_rows != (counted if check.counts and verdict != "pass" else 0):
+        wanted = (verdict, number, counted if check.counts and verdict != "pass" else 0)
+        found = _results(check, results[file])
+        if not any(_says(result, *wanted) for result in found):
             yield f"{file}, {check.name}: {verdict} at {number} by {check.meaning}; lakegate: {found}"
 
 
-def _result(check: Said, results: Sequence[CheckResult]) -> CheckResult | None:
-    """The check's own result. Two checks that say the same are one, which may go by the other's name."""
+def _results(check: Said, results: Sequence[CheckResult]) -> list[CheckResult]:
+    """The check's own result. Checks that say the same are one, which goes by the name of one of them."""
     own = [result for result in results if result.name == check.name]
-    alike = [result for result in results if result.severity == check.severity]
-    return next(iter(own or alike), None)
+    return own or [result for result in results if (result.severity, set(result.columns)) == _asked(check)]
+
+
+def _asked(check: Said) -> tuple[str, set[str]]:
+    of = check.meaning.columns if isinstance(check.meaning, Repeats) else [check.column] if check.column else []
+    return check.severity, {column.name for column in of}
+
+
+def _says(result: CheckResult, verdict: str, number: Value, failing: int) -> bool:
+    return result.verdict == verdict and _close(result.value, number) and result.failing_rows == failing
 
 
 def _close(one: Value, other: Value) -> bool:
