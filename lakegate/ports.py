@@ -111,7 +111,9 @@ class Catalog(Protocol):
         """
 
     def changes(self, base: str, head: str) -> Changes:
-        """What differs between two commits (both hashes)."""
+        """What differs between a commit and a later one that was made from it (both hashes). Raises Refused where it
+        was not. Its cost is that of the commits between them, whatever else there is.
+        """
 
     def moved(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
         """Those of these tables that are not at one commit what they are at the other (both hashes).

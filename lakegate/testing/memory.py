@@ -70,6 +70,8 @@ class MemoryCatalog:
         return self.lake.commit(branch, changes, expected=expected).hash if changes else expected
 
     def changes(self, base: str, head: str) -> Changes:
+        if base not in {commit.hash for commit in self.lake.line(head)}:
+            raise Refused(f"commit {head} was not made from {base}")
         old, new = self.lake.at(base).contents, self.lake.at(head).contents
         changed = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
         names = {kind: frozenset(key.name for key in changed if key.kind is kind) for kind in KeyKind}

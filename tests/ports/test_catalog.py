@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.errors import Conflict
+from lakegate.errors import Conflict, Refused
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN, Branch, Changes
 from tests.ports.conftest import Place, Work, landed, main, note, receipt
@@ -177,9 +177,21 @@ def test_changes_name_a_strangers_content(place: Place, table: str) -> None:
 
 
 def test_changes_name_a_receipt_that_is_gone(place: Place, table: str) -> None:
+    known = landed()
+    first = Work(place, table, [known])
+    first.claim()
+    first.merge()
+    second = Work(place, table, [landed()], number=2)
+    restored = place.catalog.restore_receipts(second.branch, second.base, [known.key], first.base)
+    assert place.catalog.changes(second.base, restored).receipts == {known.key: None}
+
+
+def test_changes_are_those_from_a_commit_to_one_that_was_made_from_it(place: Place, table: str) -> None:
     work = Work(place, table, [landed()])
     head = work.claim()
-    assert place.catalog.changes(head, work.base).receipts == {work.files[0].key: None}
+    with pytest.raises(Refused, match="was not made from"):
+        place.catalog.changes(head, work.base)
+    assert place.catalog.changes(head, head) == Changes()
 
 
 def test_many_changes_are_all_named(place: Place, table: str) -> None:
