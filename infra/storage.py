@@ -57,10 +57,10 @@ class Storage(Construct):
         waive_below(role, resource=self.landing, suffix="/*", reason="Files land under any key.")
 
     def use_service(self, role: aws_iam.Role) -> None:
-        """Read contracts and reports, freeze jobs, stage files, and note who was told what."""
+        """Read contracts and reports, freeze jobs, stage files, archive receipts, and note who was told what."""
         _allow(role, FIND, self.service.bucket_arn)
-        self._below(role, self.service, READ, ("contracts", "attempts", "reports", "staging", "notes"))
-        self._below(role, self.service, WRITE, ("attempts", "staging", "notes"))
+        self._below(role, self.service, READ, ("contracts", "attempts", "reports", "staging", "notes", "receipts"))
+        self._below(role, self.service, WRITE, ("attempts", "staging", "notes", "receipts"))
         self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
 
     def run_job(self, role: aws_iam.Role) -> None:

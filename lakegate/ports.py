@@ -229,8 +229,14 @@ class Store(Protocol):
     def read(self, name: str) -> bytes | None:
         """The object, or None."""
 
+    def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
+        """These objects by name; those that are not there are absent."""
+
     def write(self, name: str, body: bytes) -> None:
         """Write or replace it."""
+
+    def write_many(self, bodies: Mapping[str, bytes]) -> None:
+        """Write or replace these by name, in no order: a failure may leave some of them written."""
 
     def create(self, name: str, body: bytes) -> bool:
         """Write it unless it is there already; whether this call wrote it."""

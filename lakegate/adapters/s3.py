@@ -4,7 +4,8 @@ A file version's content identity is a checksum that S3 keeps of the whole objec
 nothing of another upload, and counts as none.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import cached_property
 from http import HTTPStatus
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef
 
 MIB = 1024**2
+AT_ONCE = 10  # calls: as many connections as a client keeps
 WHOLE = 256 * MIB  # up to here an upload is one request, and S3 keeps a SHA-256 of it
 UPLOAD = TransferConfig(multipart_threshold=WHOLE, multipart_chunksize=64 * MIB)
 IN_ONE = {"ChecksumAlgorithm": "SHA256"}
@@ -144,6 +146,16 @@ class S3Store:
                 return self._s3.get_object(Bucket=self.bucket, Key=name)["Body"].read()
             except self._s3.exceptions.NoSuchKey:
                 return None
+
+    def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
+        wanted = list(names)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            found = zip(wanted, pool.map(self.read, wanted), strict=True)
+            return {name: body for name, body in found if body is not None}
+
+    def write_many(self, bodies: Mapping[str, bytes]) -> None:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(self.write, bodies.keys(), bodies.values()))
 
     def write(self, name: str, body: bytes) -> None:
         with aws_errors(f"writing {name} in {self.bucket}"):

@@ -19,6 +19,8 @@ from lakegate.contracts import Contract
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
+from lakegate.ports import MAIN
+from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.retry import decisions_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import Shelf, contract_of
@@ -128,7 +130,7 @@ def versions_of(service: Service, now: Status, target: str) -> list[Version]:
     decided = _of_key((*now.rejected, *now.published, *now.discarded), target)
     if waiting or decided:
         return waiting or decided[:1]
-    receipt = service.catalog.receipts("main", [target]).get(target)
+    receipt = receipts_at(service, MAIN, [target]).get(target)
     if receipt is None or not receipt.entries:
         raise Misconfigured(
             f"nothing has landed under {target}; drop it: lakegate drop FILE (lakegate status shows all)"

@@ -8,6 +8,7 @@ from lakegate.cli.installation import Installation
 from lakegate.errors import Retryable
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN
+from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import Line, Status, status
 
@@ -99,7 +100,7 @@ def _of_line(line: Line) -> Iterator[Sight]:
 
 def elsewhere(service: Service, before: Sight) -> Sight:
     """Where a version is that no list shows: decided long ago, gone from the bucket, or on its way between two."""
-    receipt = service.catalog.receipts(MAIN, [before.file]).get(before.file)
+    receipt = receipts_at(service, MAIN, [before.file]).get(before.file)
     entry = receipt.entry(before.version) if receipt else None
     if entry is not None:
         return replace(before, state=str(entry.decision), batch=entry.batch, table=entry.table, reasons=entry.reasons)

@@ -227,8 +227,14 @@ class MemoryStore:
     def read(self, name: str) -> bytes | None:
         return self.objects.get(name)
 
+    def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
+        return {name: self.objects[name] for name in names if name in self.objects}
+
     def write(self, name: str, body: bytes) -> None:
         self.objects[name] = body
+
+    def write_many(self, bodies: Mapping[str, bytes]) -> None:
+        self.objects.update(bodies)
 
     def create(self, name: str, body: bytes) -> bool:
         if name in self.objects:

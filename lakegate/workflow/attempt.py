@@ -12,6 +12,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import MAIN
+from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.claims import base_of, claims_on, is_open, job_name
 from lakegate.workflow.history import history
 from lakegate.workflow.reports import report_name
@@ -55,7 +56,7 @@ def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) ->
 
 def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:
     """Receipts on a branch are claims; merged, they are the decision "published"."""
-    receipts = service.catalog.receipts(f"{MAIN}@{base}", {file.key for file in files})
+    receipts = receipts_at(service, f"{MAIN}@{base}", {file.key for file in files})
     claims = [claimed(receipts, file, attempt) for file in files if is_open(receipts, file, attempt)]
     if not claims:
         service.catalog.delete_branch(attempt.branch)

@@ -8,7 +8,7 @@ from lakegate.audit.wire import from_json
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
-from lakegate.ports import MAIN, Catalog
+from lakegate.ports import Catalog
 from lakegate.workflow.service import Service
 
 
@@ -92,9 +92,3 @@ def open_claims(catalog: Catalog, keys: Iterable[str], decided: Mapping[str, Rec
             if is_open(decided, file, attempt):
                 found.setdefault(file.key, {})[file.version_id] = attempt
     return OpenClaims(by_key=found)
-
-
-def main_receipts(catalog: Catalog, files: Iterable[FileVersion]) -> tuple[str, dict[str, Receipt]]:
-    """Main's head, and the receipts of these files' keys exactly there."""
-    head = catalog.head(MAIN) or ""
-    return head, catalog.receipts(f"{MAIN}@{head}", {file.key for file in files})

@@ -10,7 +10,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import MAIN, DecidedFile, Note
-from lakegate.workflow.claims import is_open, main_receipts
+from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.claims import is_open
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -52,7 +53,7 @@ def decide(
     """
     wanted = list(findings)
     for _ in range(TRIES):
-        head, receipts = main_receipts(service.catalog, [finding.file for finding in wanted])
+        head, receipts = main_receipts(service, [finding.file for finding in wanted])
         open_ones = [finding for finding in wanted if is_open(receipts, finding.file, attempt)]
         if not open_ones:
             return []

@@ -15,7 +15,8 @@ from lakegate.audit.wire import from_json
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN
-from lakegate.workflow.claims import claims_on, is_open, job_name, main_receipts
+from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.claims import claims_on, is_open, job_name
 from lakegate.workflow.service import Service
 
 PATIENCE = timedelta(hours=1)  # with files of a referenced table that are still under way
@@ -57,7 +58,7 @@ def missing(plan: Plan, report: FileReport | None) -> frozenset[str]:
 
 
 def _open(service: Service, attempt: Attempt, files: Sequence[FileVersion]) -> list[FileVersion]:
-    _, receipts = main_receipts(service.catalog, files)
+    _, receipts = main_receipts(service, files)
     return [file for file in files if is_open(receipts, file, attempt)]
 
 

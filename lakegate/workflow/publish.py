@@ -17,6 +17,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Receipt
 from lakegate.ports import MAIN, Changes, DecidedFile, Note
+from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.attempt import claimed
 from lakegate.workflow.claims import base_of, claimed_files, is_open, published_instead
 from lakegate.workflow.service import Service
@@ -121,7 +122,7 @@ def _prove_unmoved(service: Service, audited: Audited, main: str) -> None:
 
 
 def _still_open(service: Service, attempt: Attempt, files: list[FileVersion], main: str) -> list[FileVersion]:
-    receipts = service.catalog.receipts(f"{MAIN}@{main}", {file.key for file in files})
+    receipts = receipts_at(service, f"{MAIN}@{main}", {file.key for file in files})
     for file in files:
         _refuse_if_dropped(receipts, file, attempt)
     return [file for file in files if is_open(receipts, file, attempt)]
@@ -178,7 +179,7 @@ def _rebase(service: Service, audited: Audited, files: list[FileVersion], main: 
     paths = {table: paths for table, paths in audited.paths(files).items() if paths}
     _guard(service, audited, main, paths)
     catalog, attempt = service.catalog, audited.attempt
-    receipts = catalog.receipts(f"{MAIN}@{main}", {file.key for file in files})
+    receipts = receipts_at(service, f"{MAIN}@{main}", {file.key for file in files})
     catalog.create_branch(own.branch, main)
     catalog.commit_receipts(own.branch, main, [claimed(receipts, file, attempt) for file in files])
     for table, its in paths.items():

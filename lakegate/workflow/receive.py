@@ -11,8 +11,9 @@ from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import Message, ToldFile
+from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import launch, open_attempt
-from lakegate.workflow.claims import OpenClaims, main_receipts, open_claims
+from lakegate.workflow.claims import OpenClaims, open_claims
 from lakegate.workflow.decide import IDENTICAL, Finding, decide, identical, superseding
 from lakegate.workflow.hold import hold
 from lakegate.workflow.service import Service
@@ -114,7 +115,7 @@ class Triage:
 def triage(service: Service, files: Iterable[FileVersion]) -> Triage:
     """Sort files (oldest first) by what is known of them now."""
     files = list(files)
-    _, receipts = main_receipts(service.catalog, files)
+    _, receipts = main_receipts(service, files)
     claims = open_claims(service.catalog, [file.key for file in files], receipts)
     result = Triage()
     for file in files:
@@ -155,7 +156,7 @@ def _reject_superseding(service: Service, table: str, files: list[tuple[FileVers
 
 def _tell_superseding(service: Service, attempt: Attempt, name: str, findings: list[Finding]) -> None:
     """Tell of what was rejected as this batch, by this worker or by another; not of what is told elsewhere."""
-    _, receipts = main_receipts(service.catalog, [finding.file for finding in findings])
+    _, receipts = main_receipts(service, [finding.file for finding in findings])
     entries = [receipts[finding.file.key].entry(finding.file.version_id) for finding in findings]
     its = [finding for finding, entry in zip(findings, entries, strict=True) if entry and entry.batch == attempt.batch]
     if its:

@@ -9,8 +9,9 @@ from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import Branch
+from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import launch
-from lakegate.workflow.claims import claims_on, is_open, main_receipts, open_claims
+from lakegate.workflow.claims import claims_on, is_open, open_claims
 from lakegate.workflow.hold import held_files, release
 from lakegate.workflow.receive import Arrival, Failure, receive
 from lakegate.workflow.reports import report_name
@@ -57,7 +58,7 @@ def _continue(service: Service, branch: Branch) -> None:
         # Only as it was seen: a worker that has just made it may be about to put its claims there.
         service.catalog.delete_branch(branch.name, branch.head)
         return
-    _, receipts = main_receipts(service.catalog, claims)
+    _, receipts = main_receipts(service, claims)
     undecided = any(is_open(receipts, file, attempt) for file in claims)
     if undecided and service.store.read(report_name(attempt)) is None and service.runner.find(attempt.branch) is None:
         launch(service, attempt)
@@ -109,7 +110,7 @@ def _raise_first(failures: list[Failure]) -> None:
 def undecided_files(service: Service) -> list[FileVersion]:
     """All landed versions that have neither a receipt on main, nor a claim on an open branch, nor are held."""
     landed = list(service.landing.versions())
-    _, receipts = main_receipts(service.catalog, landed)
+    _, receipts = main_receipts(service, landed)
     held = {entry.file.id for entry in held_files(service)}
     rest = [
         file

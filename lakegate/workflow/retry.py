@@ -8,6 +8,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import MAIN, Decided
+from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.attempt import open_attempt
 from lakegate.workflow.claims import open_claims
 from lakegate.workflow.decide import Finding, decide
@@ -46,7 +47,7 @@ def rejected(service: Service, batch: str) -> Rejected:
     decisions = decisions_of(service, batch)
     table = decisions[0].note.table
     keys = {file.key for decided in decisions for file in decided.note.files}
-    receipts = service.catalog.receipts(MAIN, keys)
+    receipts = receipts_at(service, MAIN, keys)
     files = [
         (entry.file(receipt.bucket, receipt.key), entry)
         for receipt in receipts.values()

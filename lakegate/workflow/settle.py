@@ -14,8 +14,9 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry
 from lakegate.ports import JobRun, JobState, ToldFile
+from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.claims import claims_on, is_open, main_receipts, open_claims, published_instead
+from lakegate.workflow.claims import claims_on, is_open, open_claims, published_instead
 from lakegate.workflow.decide import Finding, decide, identical, superseding
 from lakegate.workflow.early import early
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish, take_off
@@ -119,7 +120,7 @@ def _publish_good(service: Service, attempt: Attempt, claims: list[FileVersion],
 def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Those that are open. One whose key got another version published since it was claimed is decided here."""
     attempt, files = audited.attempt, list(files)
-    _, receipts = main_receipts(service.catalog, files)
+    _, receipts = main_receipts(service, files)
     files = [file for file in files if is_open(receipts, file, attempt)]
     overtaken = {file.id: other for file in files if (other := published_instead(receipts, file))}
     for file in files:
@@ -134,7 +135,7 @@ def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion
 
 def _not_taken_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
     """Those that no later attempt of the batch has claimed: another worker settled this one, and opened that."""
-    _, receipts = main_receipts(service.catalog, files)
+    _, receipts = main_receipts(service, files)
     claims = open_claims(service.catalog, [file.key for file in files], receipts)
     later = {file.id for file in files if (other := claims.attempt(file)) and other.number > attempt.number}
     return [file for file in files if file.id not in later]
@@ -142,7 +143,7 @@ def _not_taken_on(service: Service, attempt: Attempt, files: list[FileVersion]) 
 
 def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:
     """Tell what was decided, take what is published off the branch, and delete branches that nobody needs any more."""
-    _, receipts = main_receipts(service.catalog, claims)
+    _, receipts = main_receipts(service, claims)
     entries = {file.id: receipts[file.key].entry(file.version_id) for file in claims if file.key in receipts}
     kept = [file for file in claims if _is_its(entries.get(file.id), Decision.REJECTED, attempt)]
     gone = [file for file in claims if file not in kept]
@@ -222,7 +223,7 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         other = Attempt.parse(branch.name)
         if other and not other.nonce and other.batch == attempt.batch and other.number < attempt.number:
             claims = claims_on(service, other)
-            _, receipts = main_receipts(service.catalog, claims)
+            _, receipts = main_receipts(service, claims)
             entries = [receipts[file.key].entry(file.version_id) for file in claims if file.key in receipts]
             undecided = len(entries) < len(claims) or None in entries
             if not undecided and not any(_is_its(entry, Decision.REJECTED, other) for entry in entries):

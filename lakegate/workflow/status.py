@@ -8,7 +8,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
 from lakegate.ports import DecidedFile, JobState, Note
-from lakegate.workflow.claims import claims_on, is_open, main_receipts
+from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.claims import claims_on, is_open
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.reconcile import undecided_files
 from lakegate.workflow.reports import report_name
@@ -69,7 +70,7 @@ def _newest_first(lines: Iterable[Line]) -> tuple[Line, ...]:
 
 def _in_flight(service: Service, attempt: Attempt) -> Line | None:
     claims = claims_on(service, attempt)
-    _, receipts = main_receipts(service.catalog, claims)
+    _, receipts = main_receipts(service, claims)
     files = [file for file in claims if is_open(receipts, file, attempt)]
     if not files:
         return None

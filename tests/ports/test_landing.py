@@ -172,6 +172,13 @@ def test_an_object_of_the_store_is_read_as_it_was_written(place: Place) -> None:
     assert place.store.uri("notes/x.json") == "s3://service/notes/x.json"
 
 
+def test_many_objects_of_the_store_are_written_and_read_at_once(place: Place) -> None:
+    bodies = {f"notes/many/{number}": f"{number}".encode() for number in range(25)}
+    place.store.write_many(bodies)
+    assert place.store.read_many([*bodies, "notes/many/none"]) == bodies
+    assert place.store.read_many([]) == {}
+
+
 def test_an_object_is_created_once(place: Place) -> None:
     assert place.store.create("attempts/a/job.json", b"{}") is True
     assert place.store.create("attempts/a/job.json", b"{}") is False
