@@ -7,6 +7,7 @@ from typing import Self
 from lakegate.errors import Misconfigured
 
 SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
+INCOMPLETE_UPLOAD_DAYS = 7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +24,7 @@ class Config:
     reconcile_minutes: int = 5
     job_timeout_minutes: int = 60
     grace_seconds: int = 120
+    fold_after_days: int = 14
     ephemeral: bool = False
     subnets: tuple[str, ...] = ()
     security_groups: tuple[str, ...] = ()
@@ -53,6 +55,10 @@ class Config:
                     f"-c batch_window is {SHORTEST_WINDOW} to {LONGEST_WINDOW} seconds",
                 ),
                 (self.reconcile_minutes < 1, "-c reconcile_minutes is 1 or more"),
+                (
+                    self.fold_after_days <= INCOMPLETE_UPLOAD_DAYS,
+                    f"-c fold_after_days is over {INCOMPLETE_UPLOAD_DAYS}: an upload in parts begins to land early",
+                ),
                 (
                     bool(self.subnets) != bool(self.security_groups),
                     "-c subnets and -c security_groups are given together",

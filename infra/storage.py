@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from aws_cdk import Aws, Duration, RemovalPolicy, aws_iam, aws_s3
 from constructs import Construct
 
-from infra.config import Config
+from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
 from infra.waivers import waive, waive_below
 
-STAGING_DAYS, LOG_DAYS, INCOMPLETE_UPLOAD_DAYS = 14, 90, 7
+STAGING_DAYS, LOG_DAYS = 14, 90
 # Without it S3 answers "forbidden" where an object is missing; a prefix condition would not hold for that question.
 FIND = ("s3:ListBucket",)
 READ = ("s3:GetObject",)

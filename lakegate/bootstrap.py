@@ -29,6 +29,7 @@ def service(settings: Settings) -> Service:
         nessie_uri=settings.nessie_uri,
         warehouse=settings.warehouse,
         grace=timedelta(seconds=settings.grace_seconds),
+        keep=timedelta(days=settings.fold_after_days),
     )
 
 

@@ -98,6 +98,17 @@ class Catalog(Protocol):
     def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
         """The receipts of these landing keys at a ref; keys without one are absent."""
 
+    def all_receipts(self, ref: str) -> Iterator[Receipt]:
+        """Every receipt at a ref, in no order."""
+
+    def fold(self, expected: str, keys: Iterable[str], watermark: datetime | None) -> None:
+        """Take these keys' receipts off main, in one commit that also puts the watermark up, if one is given. Raises
+        Conflict where one of them changed since `expected`.
+        """
+
+    def watermark(self) -> datetime | None:
+        """Before when everything that landed is decided, as main says it; None where nothing was ever folded."""
+
     def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
         """Put receipts in one commit and return the new head. Raises Conflict where one changed on the branch since
         `expected`.

@@ -33,6 +33,7 @@ class Settings:
     slack_api: str = ""
     job_timeout_minutes: int = 60
     grace_seconds: int = 120
+    fold_after_days: int = 14
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:

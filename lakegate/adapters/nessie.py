@@ -3,9 +3,11 @@
 It never forces a merge, and sends nothing twice whose outcome it does not know.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote
@@ -29,6 +31,7 @@ from lakegate.ports import MAIN, Branch, Changes, Decided, Note
 
 SPACE = ("_lakegate", "receipts")
 SPACES = (SPACE[:1], SPACE)
+WATERMARK = ("_lakegate", "watermark")
 DIALECT = "lakegate"
 PAGE = 250  # the most that Nessie gives at once
 KEYS = 500
@@ -134,11 +137,29 @@ class NessieCatalog:
         receipts = [Receipt.from_json(content["sqlText"]) for content in contents.values()]
         return {receipt.key: receipt for receipt in receipts}
 
+    def all_receipts(self, ref: str) -> Iterator[Receipt]:
+        wanted = {"prefix-key": ".".join(SPACE), "content": "true"}
+        for entry in self._pages(f"listing receipts at {ref}", f"trees/{_path(ref)}/entries", "entries", wanted):
+            receipt = _receipt(tuple(entry["name"]["elements"]), entry["content"])
+            if receipt is not None:
+                yield receipt
+
+    def fold(self, expected: str, keys: Iterable[str], watermark: datetime | None) -> None:
+        operations = [_delete((*SPACE, receipt_name(key))) for key in keys]
+        if watermark:
+            there = self._contents(expected, [WATERMARK]).get(WATERMARK)
+            operations.append(_put(WATERMARK, _text(json.dumps({"decided_before": watermark.isoformat()}), there)))
+        self._commit(MAIN, expected, operations, f"fold {len(operations)} receipts away")
+
+    def watermark(self) -> datetime | None:
+        found = self._contents(MAIN, [WATERMARK]).get(WATERMARK)
+        return datetime.fromisoformat(json.loads(found["sqlText"])["decided_before"]) if found else None
+
     def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
         wanted = {(*SPACE, receipt.name): receipt for receipt in receipts}
         there = self._contents(expected, [*SPACES, *wanted])
         spaces = [_put(space, _namespace(space)) for space in self._missing(branch, there)]
-        puts = [_put(key, _udf(receipt, there.get(key))) for key, receipt in wanted.items()]
+        puts = [_put(key, _text(receipt.to_json(), there.get(key))) for key, receipt in wanted.items()]
         text = message(note) if note else f"claim {len(puts)} files"
         return self._commit(branch, expected, [*spaces, *puts], text, properties(note) if note else {})
 
@@ -301,7 +322,7 @@ def _namespace(key: Key) -> Json:
     return {"type": "NAMESPACE", "elements": list(key)}
 
 
-def _udf(receipt: Receipt, there: Json | None) -> Json:
+def _text(text: str, there: Json | None) -> Json:
     """Nessie takes a new value of an existing content only with that content's id."""
-    content = {"type": "UDF", "dialect": DIALECT, "sqlText": receipt.to_json()}
+    content = {"type": "UDF", "dialect": DIALECT, "sqlText": text}
     return content | ({"id": there["id"]} if there else {})

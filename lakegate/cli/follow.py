@@ -9,6 +9,7 @@ from lakegate.errors import Retryable
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
+from lakegate.workflow.landed import waiting
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import Line, Status, status
 
@@ -61,7 +62,9 @@ class Followed:
         """See where each is now. One that is nowhere for a moment, between two lists, is where it was."""
         seen = sights(status(service))
         if self.all_landed:
-            self.sights |= {pair: sight for pair, sight in seen.items() if not sight.at_end and pair not in self.sights}
+            landed = {(f.key, f.version_id): Sight(file=f.key, version=f.version_id) for f in waiting(service)}
+            moving = {pair: sight for pair, sight in seen.items() if not sight.at_end}
+            self.sights = landed | moving | self.sights
         for pair, before in self.sights.items():
             self.sights[pair] = seen.get(pair) or (before if before.at_end else elsewhere(service, before))
 

@@ -29,6 +29,8 @@ from lakegate.ports import (
 )
 from lakegate.testing.lake import EPOCH, Content, Key, KeyKind, MemoryLake, TableState
 
+WATERMARK = Key(kind=KeyKind.OTHER, name="_lakegate.watermark")
+
 
 @dataclass(kw_only=True)
 class MemoryCatalog:
@@ -55,6 +57,19 @@ class MemoryCatalog:
 
     def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
         return _receipts(self.lake.at(ref).contents, keys)
+
+    def all_receipts(self, ref: str) -> Iterator[Receipt]:
+        yield from (content for content in self.lake.at(ref).contents.values() if isinstance(content, Receipt))
+
+    def fold(self, expected: str, keys: Iterable[str], watermark: datetime | None) -> None:
+        changes: dict[Key, Content | None] = {_receipt_key(key): None for key in keys}
+        if watermark:
+            changes[WATERMARK] = watermark.isoformat()
+        self.lake.commit(MAIN, changes, expected=expected)
+
+    def watermark(self) -> datetime | None:
+        found = self.lake.at(MAIN).contents.get(WATERMARK)
+        return datetime.fromisoformat(found) if isinstance(found, str) else None
 
     def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
         changes: dict[Key, Content | None] = {_receipt_key(receipt.key): receipt for receipt in receipts}

@@ -11,8 +11,10 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import Branch
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import launch
-from lakegate.workflow.claims import claims_on, is_open, open_claims
+from lakegate.workflow.claims import claims_on, is_open
+from lakegate.workflow.fold import fold
 from lakegate.workflow.hold import held_files, release
+from lakegate.workflow.landed import note_waiting, waiting
 from lakegate.workflow.receive import Arrival, Failure, receive
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.service import Service
@@ -32,6 +34,7 @@ def reconcile(service: Service) -> list[LakegateError]:
         lambda: _release_held(service),
         lambda: _receive_lost(service),
         lambda: resend(service),
+        lambda: fold(service),
     ]
     return [error for step in steps if (error := _try(step))]
 
@@ -92,9 +95,10 @@ def _receive_lost(service: Service) -> None:
     """Receive files whose event seems lost: landed longer than the grace ago, with neither receipt nor claim nor
     hold. Oldest first, and no more than a sweep has time for: the next one goes on.
     """
+    files = waiting(service)
+    note_waiting(service, files)
     due = service.clock.now() - service.grace
-    lost = sorted((f for f in undecided_files(service) if f.landed_at <= due), key=lambda file: file.order)
-    _raise_first(_receive(service, lost[:AT_ONCE]))
+    _raise_first(_receive(service, [file for file in files if file.landed_at <= due][:AT_ONCE]))
 
 
 def _receive(service: Service, files: Iterable[FileVersion]) -> list[Failure]:
@@ -105,17 +109,3 @@ def _receive(service: Service, files: Iterable[FileVersion]) -> list[Failure]:
 def _raise_first(failures: list[Failure]) -> None:
     if failures:
         raise failures[0].error
-
-
-def undecided_files(service: Service) -> list[FileVersion]:
-    """All landed versions that have neither a receipt on main, nor a claim on an open branch, nor are held."""
-    landed = list(service.landing.versions())
-    _, receipts = main_receipts(service, landed)
-    held = {entry.file.id for entry in held_files(service)}
-    rest = [
-        file
-        for file in landed
-        if file.id not in held and not ((receipt := receipts.get(file.key)) and receipt.entry(file.version_id))
-    ]
-    claims = open_claims(service.catalog, [file.key for file in rest], receipts)
-    return [file for file in rest if claims.attempt(file) is None]

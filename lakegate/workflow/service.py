@@ -9,7 +9,7 @@ from lakegate.ports import Catalog, Clock, JobRunner, Landing, Notifier, Store, 
 @dataclass(frozen=True, kw_only=True)
 class Service:
     """One installation. `grace` is how long an event, a branch or a message is left alone before reconcile takes it
-    up.
+    up; `keep` is how long a receipt stays on main before it is folded into the archive.
     """
 
     catalog: Catalog
@@ -22,3 +22,4 @@ class Service:
     nessie_uri: str
     warehouse: str
     grace: timedelta = timedelta(minutes=2)
+    keep: timedelta = timedelta(days=14)

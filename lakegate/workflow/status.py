@@ -1,4 +1,8 @@
-"""What is in flight, held, rejected and published: read from branches, notes and main's log. It changes nothing."""
+"""What is in flight, held, rejected and published: read from branches, notes and main's log. It changes nothing.
+
+What has landed and nobody works on yet is told as the last sweep saw it, unless the bucket is small: no status takes
+the minutes that listing a large one takes.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +15,7 @@ from lakegate.ports import DecidedFile, JobState, Note
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import claims_on, is_open
 from lakegate.workflow.hold import held_files
-from lakegate.workflow.reconcile import undecided_files
+from lakegate.workflow.landed import seen_waiting
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import Shelf
@@ -53,7 +57,7 @@ def status(service: Service, limit: int = 1000) -> Status:
     attempts = [a for name in open_branches if (a := Attempt.parse(name)) and not a.nonce]
     flights = [line for attempt in attempts if (line := _in_flight(service, attempt))]
     claimed = {version for line in flights for version in line.versions}
-    landed = [file for file in undecided_files(service) if file.version_id not in claimed]
+    landed = [file for file in seen_waiting(service) if file.version_id not in claimed]
     decided = _decided(service, limit, open_branches)
     return Status(
         in_flight=_newest_first([*flights, *_landed(service, landed)]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from lakegate.errors import Conflict, Refused
@@ -343,3 +345,40 @@ def test_decisions_of_one_table_are_found_among_others(place: Place, table: str)
     assert [decided.note.attempt for decided in place.catalog.decisions(9, table)] == [3, 1]
     assert [decided.note.attempt for decided in place.catalog.decisions(1, other)] == [2]
     assert list(place.catalog.decisions(9, f"{table}_none")) == []
+
+
+def test_receipts_that_are_folded_away_leave_main_and_the_watermark_goes_up(place: Place, table: str) -> None:
+    work = Work(place, table, [landed(), landed()])
+    work.claim()
+    work.merge()
+    old, young = (file.key for file in work.files)
+    mark = datetime(1970, 1, 2, tzinfo=UTC)
+    place.catalog.fold(main(place), [old], mark)
+    left = {receipt.key for receipt in place.catalog.all_receipts(MAIN)}
+    assert (old in left, young in left) == (False, True)
+    assert place.catalog.watermark() == mark
+    place.catalog.fold(main(place), [young], mark + timedelta(days=1))
+    assert place.catalog.receipts(MAIN, [old, young]) == {}
+    assert place.catalog.watermark() == mark + timedelta(days=1)
+
+
+def test_a_receipt_that_changed_meanwhile_is_not_folded_away(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    before = main(place)
+    work.merge()
+    with pytest.raises(Conflict):
+        place.catalog.fold(before, [work.files[0].key], None)
+    assert work.files[0].key in {receipt.key for receipt in place.catalog.all_receipts(MAIN)}
+
+
+def test_a_claim_on_a_key_that_was_folded_away_meanwhile_conflicts(place: Place, table: str) -> None:
+    known = landed()
+    first = Work(place, table, [known])
+    first.claim()
+    first.merge()
+    second = Work(place, table, [landed(known.key, "v2")], number=2)
+    second.claim()
+    place.catalog.fold(main(place), [known.key], None)
+    with pytest.raises(Conflict):
+        second.merge()

@@ -1,0 +1,69 @@
+"""What has landed and is not decided: found by looking, never from events. Only what landed since the watermark is
+looked at, for everything before it is decided.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from lakegate.audit.wire import from_json, to_json
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Receipt
+from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.claims import open_claims
+from lakegate.workflow.hold import held_files
+from lakegate.workflow.service import Service
+
+SEEN = "notes/landed.json"
+NOTED = 1000  # files: a status is for people
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """Files that waited when the last sweep looked, the oldest of them."""
+
+    files: tuple[FileVersion, ...] = ()
+
+
+def undecided(
+    service: Service, versions: Iterable[FileVersion] | None = None
+) -> tuple[list[FileVersion], Mapping[str, Receipt]]:
+    """Those of the landed versions (all, if not said) without a decision, held and claimed ones too, oldest first; and
+    main's receipts by key.
+    """
+    mark = service.catalog.watermark()
+    versions = service.landing.versions() if versions is None else versions
+    landed = [file for file in versions if mark is None or file.landed_at >= mark]
+    _, receipts = main_receipts(service, landed)
+    rest = [file for file in landed if not _is_decided(file, receipts)]
+    return sorted(rest, key=lambda file: file.order), receipts
+
+
+def waiting(service: Service, versions: Iterable[FileVersion] | None = None) -> list[FileVersion]:
+    """Those of the landed versions (all, if not said) that nobody works on: neither decided, nor claimed on an open
+    branch, nor held. Oldest first.
+    """
+    files, receipts = undecided(service, versions)
+    held = {entry.file.id for entry in held_files(service)}
+    rest = [file for file in files if file.id not in held]
+    claims = open_claims(service.catalog, [file.key for file in rest], receipts)
+    return [file for file in rest if claims.attempt(file) is None]
+
+
+def note_waiting(service: Service, files: list[FileVersion]) -> None:
+    """Keep what a sweep found for whoever asks: listing a whole bucket takes minutes."""
+    service.store.write(SEEN, to_json(Seen(files=tuple(files[:NOTED]))).encode())
+
+
+def seen_waiting(service: Service) -> list[FileVersion]:
+    """What waits now, where the landing bucket is listed in one call; of a larger one, what the last sweep saw."""
+    some = list(islice(service.landing.versions(), NOTED))
+    if len(some) == NOTED:
+        body = service.store.read(SEEN)
+        some = list(from_json(Seen, body).files) if body else []
+    return waiting(service, some)
+
+
+def _is_decided(file: FileVersion, receipts: Mapping[str, Receipt]) -> bool:
+    receipt = receipts.get(file.key)
+    return receipt is not None and receipt.entry(file.version_id) is not None
