@@ -268,6 +268,7 @@ class Kind(StrEnum):
     REJECTED = "rejected"  # files failed their contract, or their job failed
     WARNED = "warned"  # files were published with warnings
     HELD = "held"  # files wait for a contract
+    EXPIRING = "expiring"  # the branch of a rejected batch is deleted soon
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,6 +37,7 @@ TITLES = {
     Kind.REJECTED: "🛑 Rejected",
     Kind.WARNED: "⚠️ Published with warnings",
     Kind.HELD: "⏸️ Held: no contract routes",
+    Kind.EXPIRING: "⏳ Branch goes soon:",
 }
 OPENING = re.compile(r"(?<![^\W_])[*_~]")  # inside a word none of them formats
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")

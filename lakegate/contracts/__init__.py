@@ -3,6 +3,6 @@
 It reads no file and no store.
 """
 
-from lakegate.contracts.contract import Contract, load, overlaps
+from lakegate.contracts.contract import BRANCH_DAYS, Contract, load, overlaps
 
-__all__ = ["Contract", "load", "overlaps"]
+__all__ = ["BRANCH_DAYS", "Contract", "load", "overlaps"]

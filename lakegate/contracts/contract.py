@@ -11,6 +11,8 @@ from lakegate.audit.quarantine import quarantine_of
 from lakegate.errors import ContractFaults
 from lakegate.landing.routes import Route
 
+BRANCH_DAYS = 30
+
 
 @dataclass(frozen=True, kw_only=True)
 class Contract:
@@ -20,6 +22,7 @@ class Contract:
     version: str
     route: Route
     plan: Plan
+    branch_days: int = BRANCH_DAYS  # that the branch of a rejected batch is kept
 
     @property
     def table(self) -> str:

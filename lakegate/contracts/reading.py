@@ -7,9 +7,10 @@ import re
 
 from lakegate.audit.plan import Plan
 from lakegate.contracts import words
-from lakegate.contracts.contract import Contract
+from lakegate.contracts.contract import BRANCH_DAYS, Contract
 from lakegate.contracts.document import Broken, Document, Item, parse
 from lakegate.contracts.formats import written
+from lakegate.contracts.settings import whole_number
 from lakegate.contracts.shape import check_shape, server_words
 from lakegate.contracts.table import plan_of
 from lakegate.errors import Fault, Misconfigured
@@ -50,11 +51,12 @@ def _contract(root: Item) -> Contract | None:
     plan = plan_of(table, name or "", root, files) if table else None
     location = landing.get("location") if landing else None
     route = _route(name or "", location) if location else None
-    return _assembled(plan, route) if name and plan and route else None
+    days = whole_number(table, "branchDays", BRANCH_DAYS) if table else BRANCH_DAYS
+    return _assembled(plan, route, days) if name and plan and route else None
 
 
-def _assembled(plan: Plan, route: Route) -> Contract:
-    return Contract(id=plan.contract_id, version=plan.contract_version, route=route, plan=plan)
+def _assembled(plan: Plan, route: Route, days: int) -> Contract:
+    return Contract(id=plan.contract_id, version=plan.contract_version, route=route, plan=plan, branch_days=days)
 
 
 def _landing(root: Item) -> Item | None:

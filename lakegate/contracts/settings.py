@@ -13,6 +13,18 @@ def setting(owner: Item, name: str) -> Item | None:
     return next((each for each in ours if each.plain("property") == name), None)
 
 
+def whole_number(owner: Item, name: str, default: int) -> int:
+    """A setting that is a number from 1 up; a fault where it is something else."""
+    said = setting(owner, name)
+    if said is None:
+        return default
+    value = said.plain("value")
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        said.fault(f"{name} is {value!r}, and it is a whole number from 1 up")
+        return default
+    return value
+
+
 def scope(owner: Item) -> Scope:
     """Whether a check is about the batch alone or about the whole table; a fault where it says neither."""
     said = setting(owner, SCOPE)

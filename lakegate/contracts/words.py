@@ -241,6 +241,8 @@ TABLE_SETTINGS: Place = _enforced(
     widenedTypes="`bigint` for `int`, `double` for `float`, a decimal with more digits: `freeze` (if not said) rejects "
     "the file, `evolve` widens the table's column",
     narrowedTypes="`int` for `bigint` and the like: `allow` (if not said) or `freeze`",
+    branchDays="how many days the branch of a rejected batch is kept after people were told; 30 if not said. They are "
+    "told again before it goes",
     reorderedColumns="columns in another order than the contract's: `allow` (if not said) or `freeze`",
     scope=f"if it has a primary key, of that. {_SCOPE}",
 )

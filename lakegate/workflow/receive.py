@@ -18,7 +18,7 @@ from lakegate.workflow.decide import IDENTICAL, Finding, decide, identical, supe
 from lakegate.workflow.hold import hold
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import Shelf
-from lakegate.workflow.tell import forget, prepare, rejected_message, send
+from lakegate.workflow.tell import forget, prepare, rejected_message, rejection, send
 
 log = structlog.get_logger()
 FILES = 1000  # of a batch: they are staged one by one, and a function has minutes
@@ -146,7 +146,7 @@ def _reject_superseding(service: Service, table: str, files: list[tuple[FileVers
         return
     attempt = Attempt(table=table, batch=batch_id(table, [file for file, _ in files]), number=0)
     findings = [superseding(file, published) for file, published in files]
-    name = f"{attempt.branch}-rejected"
+    name = rejection(attempt)
     # Noted before the decision: there is no branch by which a message that a crash left out would be missed.
     prepared = prepare(service, name, _superseding_message(attempt, findings))
     decide(service, attempt, Decision.REJECTED, findings)

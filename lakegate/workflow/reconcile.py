@@ -12,6 +12,7 @@ from lakegate.ports import Branch
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import launch
 from lakegate.workflow.claims import claims_on, is_open
+from lakegate.workflow.expire import expire
 from lakegate.workflow.fold import fold
 from lakegate.workflow.hold import held_files, release
 from lakegate.workflow.landed import note_waiting, waiting
@@ -67,6 +68,8 @@ def _continue(service: Service, branch: Branch) -> None:
         launch(service, attempt)
     else:
         settle(service, attempt)
+    if not undecided:
+        expire(service, branch, attempt)
 
 
 def _delete_left_behind(service: Service, rebase: Attempt) -> None:

@@ -22,7 +22,7 @@ from lakegate.workflow.early import early
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish, take_off
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
-from lakegate.workflow.tell import rejected_message, tell, warned_message
+from lakegate.workflow.tell import rejected_message, rejection, tell, warned_message
 
 log = structlog.get_logger()
 GONE = "it was deleted from the landing bucket before it could be staged"
@@ -194,7 +194,7 @@ def _tell(
             published_files=len(published),
             published_rows=rows,
         )
-        tell(service, f"{attempt.branch}-rejected", message)
+        tell(service, rejection(attempt), message)
     warned = [(file, reports[file.id]) for file in published if file.id in reports and reports[file.id].warnings]
     if warned:
         files = [_told_warnings(file, report) for file, report in warned]

@@ -31,6 +31,13 @@ class Outgoing:
     since: datetime
 
 
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """When a message was sent."""
+
+    at: datetime
+
+
 def tell(service: Service, name: str, message: Message) -> None:
     """Send a message unless one of this name was sent or is being sent. If it can't be sent now, reconcile sends it."""
     if prepare(service, name, message):
@@ -86,8 +93,19 @@ def send(service: Service, name: str, message: Message) -> None:
     except (Retryable, OutcomeUnknown) as error:
         log.warning("not_told", message=name, batch=message.batch, error=str(error))
         return
-    service.store.create(TOLD + name, b"{}")
+    service.store.create(TOLD + name, to_json(Told(at=service.clock.now())).encode())
     forget(service, name)
+
+
+def told_at(service: Service, name: str) -> datetime | None:
+    """When the message of this name was sent; None where it was not (yet)."""
+    body = service.store.read(TOLD + name)
+    return from_json(Told, body).at if body else None
+
+
+def rejection(attempt: Attempt) -> str:
+    """The name of the message that files of this attempt were rejected."""
+    return f"{attempt.branch}-rejected"
 
 
 def rejected_message(
@@ -142,6 +160,20 @@ def warned_message(
         published_rows=rows,
         quarantined_rows=sum(quarantined.values()),
         commands=(f"lakegate show {attempt.batch}", *look),
+    )
+
+
+def expiring_message(attempt: Attempt, files: Iterable[ToldFile], ends: datetime) -> Message:
+    """The branch with a rejected batch's rows is deleted soon; what can be done until then, and after."""
+    batch = attempt.batch
+    return Message(
+        kind=Kind.EXPIRING,
+        batch=batch,
+        table=attempt.table,
+        branch=attempt.branch,
+        files=tuple(files),
+        why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. The files stay rejected; retry appends them anew.",
+        commands=(f"lakegate show {batch}", f"lakegate retry {batch}", f'lakegate discard {batch} --why "…"'),
     )
 
 

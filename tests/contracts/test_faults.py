@@ -107,6 +107,11 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         ORDERS + "    customProperties: [{property: missingColumns, vendor: lakegate, value: discard}]\n",
         [("    customProperties: [", "missingColumns is 'discard', and it can be freeze or allow")],
     ),
+    "setting that is a number from 1 up": (
+        ORDERS,
+        ORDERS + "    customProperties: [{property: branchDays, vendor: lakegate, value: 0}]\n",
+        [("    customProperties: [", "branchDays is 0, and it is a whole number from 1 up")],
+    ),
     "setting of a table twice": (
         ORDERS,
         ORDERS

@@ -192,6 +192,9 @@ class World:
         text += DRIFT if drift else ""
         push(self.store, [("flights.yaml", text.encode())])
 
+    def push_text(self, text: str) -> None:
+        push(self.store, [("flights.yaml", text.encode())])
+
     def refer_to_planes(self) -> None:
         """From now on flights refer to planes, whose files have a contract too."""
         planes = (

@@ -1,0 +1,60 @@
+"""Expiry: the branch of a rejected batch is kept for inspection, and not for ever. People are told before it goes.
+
+Its life begins when the rejection was told. Decisions stay as they are, and a retry can still append the files anew.
+"""
+
+from datetime import datetime, timedelta
+
+import structlog
+
+from lakegate.contracts import BRANCH_DAYS
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Decision
+from lakegate.ports import Branch, ToldFile
+from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.claims import claims_on
+from lakegate.workflow.service import Service
+from lakegate.workflow.shelf import Shelf
+from lakegate.workflow.tell import expiring_message, rejection, tell, told_at
+
+log = structlog.get_logger()
+NOTICE = timedelta(days=3)  # or a quarter of a shorter life
+
+
+def expire(service: Service, branch: Branch, attempt: Attempt) -> None:
+    """Tell that the branch goes, when that is near, and delete it when its life and the notice are over."""
+    told = told_at(service, rejection(attempt))
+    if told is None:
+        return
+    life = _life(service, attempt.table)
+    notice = min(NOTICE, life / 4)
+    if service.clock.now() < told + life - notice:
+        return
+    warned = told_at(service, _name(attempt)) or _warn(service, attempt, max(told + life, service.clock.now() + notice))
+    if warned and service.clock.now() >= max(told + life, warned + notice):
+        log.info("branch_expired", branch=branch.name, batch=attempt.batch, table=attempt.table)
+        service.catalog.delete_branch(branch.name, branch.head)
+
+
+def _life(service: Service, table: str) -> timedelta:
+    """As the table's contract says, if there is one that loads."""
+    found = [contract.branch_days for contract in Shelf.read(service.store).contracts if contract.table == table]
+    return timedelta(days=found[0] if found else BRANCH_DAYS)
+
+
+def _warn(service: Service, attempt: Attempt, ends: datetime) -> datetime | None:
+    """Tell of the files that are still rejected; when they were told of, or None where Slack can't be reached."""
+    claims = claims_on(service, attempt)
+    _, receipts = main_receipts(service, claims)
+    found = {file.key: receipts[file.key].entry(file.version_id) for file in claims if file.key in receipts}
+    files = [
+        ToldFile(key=key, reasons=entry.reasons)
+        for key, entry in found.items()
+        if entry and entry.decision is Decision.REJECTED
+    ]
+    tell(service, _name(attempt), expiring_message(attempt, files, ends))
+    return told_at(service, _name(attempt))
+
+
+def _name(attempt: Attempt) -> str:
+    return f"{attempt.branch}-expiring"

@@ -1,0 +1,82 @@
+"""The branch of a rejected batch goes when its life is over, and never before people were told; nothing else changes."""
+
+from datetime import timedelta
+
+import pytest
+
+from lakegate.ports import Kind
+from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.retry import retry
+from lakegate.workflow.status import status
+from tests.workflow.world import CONTRACT, World
+
+DAY = timedelta(days=1).total_seconds()
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.drop("bad", rows=1, bad="odd")
+    world.run()
+    return world
+
+
+def sweep(world: World, days: float) -> None:
+    world.clock.advance(days * DAY)
+    reconcile(world.service)
+
+
+def expiring(world: World) -> list[str]:
+    return [message.branch for message in world.messages() if message.kind is Kind.EXPIRING]
+
+
+def test_people_are_told_once_before_the_branch_goes_and_then_it_goes(world: World) -> None:
+    [branch] = world.branches()
+    sweep(world, 26.9)
+    assert expiring(world) == []
+    sweep(world, 0.2)
+    sweep(world, 1)
+    assert (expiring(world), world.branches()) == ([branch], [branch])
+    sweep(world, 2)
+    assert (expiring(world), world.branches()) == ([branch], [])
+    assert world.rejected() == {"bad": ("odd: no value, expected 0 rows",)}
+
+
+def test_a_branch_stays_until_its_notice_is_over_however_late_people_were_told(world: World) -> None:
+    world.notifier_down()
+    sweep(world, 60)
+    world.notifier_up()
+    assert len(world.branches()) == 1
+    sweep(world, 1)
+    assert (len(expiring(world)), len(world.branches())) == (1, 1)
+    sweep(world, 2.9)
+    assert len(world.branches()) == 1
+    sweep(world, 0.2)
+    assert world.branches() == []
+
+
+def test_the_contract_says_how_long(world: World) -> None:
+    days = "    customProperties: [{property: branchDays, value: 4, vendor: lakegate}]\n"
+    world.push_text(CONTRACT + days)
+    sweep(world, 3.1)
+    assert len(expiring(world)) == 1
+    sweep(world, 1)
+    assert world.branches() == []
+
+
+def test_a_batch_whose_branch_is_gone_can_be_tried_again(world: World) -> None:
+    sweep(world, 28)
+    sweep(world, 3)
+    assert world.branches() == []
+    [line] = status(world.service).rejected
+    world.mend("bad")
+    retry(world.service, line.batch)
+    world.run()
+    assert world.rows_on_main() == {"bad": 1}
+
+
+def test_a_branch_that_is_being_worked_on_does_not_expire(world: World) -> None:
+    world.drop("slow", rows=1)
+    sweep(world, 100)
+    sweep(world, 5)
+    assert any(attempt for attempt in world.attempts() if world.claims(attempt) == [world.file("slow")])
