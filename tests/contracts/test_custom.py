@@ -28,7 +28,7 @@ def checked(implementation: dict[str, Any], **said: Any) -> list[dict[str, Any]]
             TODAY.replace(tzinfo=None),
             TODAY.replace(tzinfo=None) + timedelta(days=1),
         ),
-        ({"logicalType": "date"}, pa.date32(), TODAY.date(), TODAY.date() + timedelta(days=2)),
+        ({"logicalType": "date"}, pa.date32(), TODAY.date(), TODAY.date() + timedelta(days=3)),
     ],
     ids=["instant", "clock", "date"],
 )

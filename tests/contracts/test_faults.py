@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts import load
@@ -903,7 +903,6 @@ def test_text_that_is_no_contract_is_refused_by_line(text: bytes | str, line: in
     assert any(found == line and part in message for found, message in faults_of(text))
 
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault
 words = st.sampled_from(GOOD.replace("{", " ").replace("}", " ").replace(",", " ").split())
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | words,
@@ -914,7 +913,6 @@ values = st.recursive(
 )
 
 
-@patient
 @given(line=st.integers(min_value=0, max_value=GOOD.count("\n")), value=values)
 def test_any_value_anywhere_is_read_or_refused_by_line(line: int, value: object) -> None:
     lines = GOOD.splitlines()
@@ -923,13 +921,11 @@ def test_any_value_anywhere_is_read_or_refused_by_line(line: int, value: object)
     refused_by_line("\n".join(lines))
 
 
-@patient
 @given(text=st.text(max_size=200) | st.binary(max_size=200))
 def test_any_text_is_refused_by_line(text: bytes | str) -> None:
     assert faults_of(text)
 
 
-@patient
 @given(
     start=st.integers(min_value=0, max_value=len(GOOD)),
     length=st.integers(min_value=0, max_value=60),

@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 import sqlglot
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -167,13 +167,11 @@ def test_an_enum_of_numbers_fails_nan() -> None:
     assert len(failing_rows(plan, [1.0, NAN], pa.float64())) == 1
 
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault
 names = st.text(
     st.characters(exclude_categories=("Cc", "Cs")) | st.sampled_from("`'\"\\.;- "), min_size=1, max_size=30
 ).filter(lambda name: not name.lower().startswith("_lakegate"))
 
 
-@patient
 @given(name=names)
 def test_any_name_of_a_column_survives_the_sql(name: str) -> None:
     plan = plan_for({"name": name, "logicalType": "integer", "logicalTypeOptions": {"minimum": 1, "maximum": 9}})
@@ -181,7 +179,6 @@ def test_any_name_of_a_column_survives_the_sql(name: str) -> None:
     assert [found(metric.sql) for metric in failing(plan)] == [{name}, {name}]
 
 
-@patient
 @given(name=names)
 def test_any_name_of_a_column_survives_a_transform(name: str) -> None:
     setting = {"property": "partitionTransform", "vendor": "lakegate", "value": "bucket[16]"}
@@ -193,7 +190,6 @@ def test_any_name_of_a_column_survives_a_transform(name: str) -> None:
     assert found(transform) == {name}
 
 
-@patient
 @given(value=st.text(st.characters(exclude_categories=("Cc", "Cs")) | st.sampled_from("`'\"\\%_\n\t")))
 def test_any_text_survives_an_enum(value: str) -> None:
     plan = plan_for({"logicalType": "string", "enum": [{"value": value}]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import sqlglot
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.metrics import Field
@@ -254,7 +254,6 @@ def test_a_check_of_the_table_has_no_property() -> None:
         scalar("SELECT SUM({property}) FROM {object}", FIELDS, TABLES)
 
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault
 PIECES = (  # noqa: SIM905 - read as a line
     "a b x s day at ok ( ) , . ; ' \" ` > = <> + - * / and or not in is null like between case when then else end "
     "select count(*) sum( from where group by having distinct {object} {property} orders 1 '2013-01-01' /* */ -- "
@@ -262,7 +261,6 @@ PIECES = (  # noqa: SIM905 - read as a line
 ).split()
 
 
-@patient
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join) | st.text(max_size=30))
 def test_any_text_is_refused_or_written_as_spark_reads_it_again(text: str) -> None:
     for read in (rewritten, lambda query: scalar(query, FIELDS, TABLES, FIELDS[0]).sql):

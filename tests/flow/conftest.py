@@ -1,10 +1,11 @@
-"""An installation on a real Nessie and an emulated S3, whose jobs are real `spark-submit`s that wait until a test
-runs them.
+"""An installation on a real Nessie and an emulated S3, whose real jobs wait until a test runs them.
+
+They share the layer's one Spark, each in a session of its own; tests/spark/test_job.py submits one as the cluster does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from lakegate import bootstrap
+from lakegate.audit.job import Job
+from lakegate.audit.wire import from_json, to_json
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
@@ -23,11 +27,12 @@ from lakegate.workflow.attempt import open_attempt
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import push
-from tests.support.jobs import submit
-from tests.support.nessie import ROOT, Lake, unique
+from spark_jobs import hadoop
+from spark_jobs.append_and_audit import append_and_audit
+from tests.support.nessie import Lake, unique
+from tests.support.spark import reaching
 from tests.support.tables import rows_of
 
-SCRIPT = ROOT / "spark_jobs/append_and_audit.py"
 CONTRACT = """
 apiVersion: v3.2.0
 kind: DataContract
@@ -51,8 +56,7 @@ schema:
 class SubmittedRuns:
     """A job runner on this machine: a run waits until a test submits it, and each is submitted once."""
 
-    lake: Lake
-    folder: Path
+    job: Callable[[str], None]  # does what is in the job.json at a URI
     runs: dict[str, JobRun] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
 
@@ -76,8 +80,7 @@ class SubmittedRuns:
         """Run every waiting job to its end. Returns their branches."""
         waiting = [run for run in self.runs.values() if run.state is JobState.RUNNING]
         for run in waiting:
-            done = submit(self.lake, self.folder, SCRIPT, [self.jobs[run.id]])
-            assert done.returncode == 0, done.stderr[-3000:]
+            self.job(self.jobs[run.id])
             self.runs[run.id] = replace(run, state=JobState.SUCCEEDED)
         return [run.branch for run in waiting]
 
@@ -132,7 +135,7 @@ class Installation:
 
 
 @pytest.fixture
-def installation(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
+def installation(lake: Lake, cluster: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
     for name, value in lake.environment.items():
         monkeypatch.setenv(name, value)
     name = unique("flow")
@@ -140,7 +143,7 @@ def installation(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     s3 = lake.s3()
     s3.create_bucket(Bucket=landing)
     s3.put_bucket_versioning(Bucket=landing, VersioningConfiguration={"Status": "Enabled"})
-    runner, notifier = SubmittedRuns(lake=lake, folder=tmp_path), MemoryNotifier()
+    runner, notifier = SubmittedRuns(job=lambda uri: work(reaching(cluster, lake), uri)), MemoryNotifier()
     service = replace(bootstrap.service(settings(lake, landing)), runner=runner, notifier=notifier)
     return Installation(
         lake=lake,
@@ -152,6 +155,12 @@ def installation(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         table=f"{name}.things",
         prefix=name,
     )
+
+
+def work(spark: SparkSession, uri: str) -> None:
+    """What the job's `main` does of the job.json at this URI, in a session that is there already."""
+    job = from_json(Job, hadoop.read(spark, uri))
+    hadoop.write(spark, job.report_uri, to_json(append_and_audit(spark, job)).encode())
 
 
 def settings(lake: Lake, landing: str) -> Settings:

@@ -1,4 +1,4 @@
-"""One Spark for all tests of the job; each test gets a session of its own in it, with catalogs of its own."""
+"""One Spark for all tests of a layer; each test gets a session of its own in it, with catalogs of its own."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ from tests.support.jobs import ICEBERG_JARS, IMAGE_JARS, configure, jars, s3_opt
 from tests.support.nessie import KEY, REGION, SECRET, Lake
 
 
+@pytest.hookimpl(trylast=True)  # of the items that are chosen
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Pyspark leaves the closing of the socket that it collects rows from to the garbage collector."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
+    """Pyspark leaves the closing of the socket that it collects rows from to the garbage collector.
+
+    It comes when it likes: in any test of a process that has a Spark.
+    """
+    if any("cluster" in getattr(item, "fixturenames", ()) for item in items):
+        for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
