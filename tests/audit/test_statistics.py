@@ -181,7 +181,7 @@ def test_an_upper_bound_before_now_proves_that_no_timestamp_is_in_the_future(ahe
     assert proved(file, Proof(column="x", maximum=NOW), "timestamptz") is known
 
 
-@pytest.mark.parametrize(("ahead", "known"), [(0, True), (2, False)])
+@pytest.mark.parametrize(("ahead", "known"), [(0, True), (3, False)])
 def test_today_is_not_in_the_future(ahead: int, known: bool) -> None:  # noqa: FBT001
     today = (datetime.now(UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 

@@ -21,7 +21,7 @@ def cdk(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     environment = {name: os.environ[name] for name in ("HOME", "TMPDIR", "LANG") if name in os.environ}
     environment |= {"PATH": f"{Path(sys.executable).parent}:/bin", "CDK_DISABLE_VERSION_CHECK": "1", "CI": "1"}
     command = [ROOT / "infra/node_modules/.bin/cdk", "--no-notices", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_cdk_synth_needs_no_account_and_no_choices(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_an_error_says_what_to_do_now(vendors: Exception, changes: bool, ours: t
 def test_a_catalog_that_does_not_answer_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=16) as server:
         tables = IcebergTables(f"http://127.0.0.1:{server.getsockname()[1]}", "lake")
-        tables._http = Patient((0.05, 0.05), retries=0)
+        tables._http = Patient((60, 0.05), retries=0)
         with pytest.raises(Retryable, match=r"reading nyc\.flights at main: .*Timeout"):
             tables.identity("main", "nyc.flights")
 

@@ -163,15 +163,16 @@ def silent() -> Iterator[str]:
 
 
 @pytest.fixture
-def nobody() -> str:
-    """An address that nobody listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"http://127.0.0.1:{server.getsockname()[1]}"
+def nobody() -> Iterator[str]:
+    """An address that is taken, so that nobody else can have it, and that nobody listens at."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 def test_a_merge_that_is_not_answered_may_have_happened(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = NessieCatalog(silent)
-    catalog._session = mount(requests.Session(), Patient((0.05, 0.05)))
+    catalog._session = mount(requests.Session(), Patient((60, 0.05)))
     monkeypatch.setattr(catalog, "_main", lambda: "ab" * 32)
     with pytest.raises(OutcomeUnknown, match="merging wap-x"):
         catalog.merge("wap-x", "cd" * 32, note_of(1))
@@ -179,7 +180,7 @@ def test_a_merge_that_is_not_answered_may_have_happened(silent: str, monkeypatch
 
 def test_a_merge_that_reached_nobody_did_not_happen(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = NessieCatalog(nobody)
-    catalog._session = mount(requests.Session(), Patient((0.05, 0.05)))
+    catalog._session = mount(requests.Session(), Patient((60, 0.05)))
     monkeypatch.setattr(catalog, "_main", lambda: "ab" * 32)
     with pytest.raises(Retryable, match="merging wap-x"):
         catalog.merge("wap-x", "cd" * 32, note_of(1))

@@ -151,17 +151,17 @@ def test_an_installation_without_slack_tells_its_log() -> None:
 def test_a_slack_that_does_not_answer_may_have_told(slack: SlackNotifier, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=16) as silent:
         slack._slack.base_url = f"http://127.0.0.1:{silent.getsockname()[1]}/api/"
-        monkeypatch.setattr(slack._slack, "timeout", 0.05)
+        monkeypatch.setattr(slack._slack, "timeout", 0.5)
         with pytest.raises(OutcomeUnknown):
             slack.tell(REJECTED)
 
 
 def test_a_slack_that_nobody_is_at_was_not_told(slack: SlackNotifier) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        port = gone.getsockname()[1]
-    slack._slack.base_url = f"http://127.0.0.1:{port}/api/"
-    with pytest.raises(Retryable):
-        slack.tell(REJECTED)
+    with socket.socket() as taken:  # and does not listen: nobody else can
+        taken.bind(("127.0.0.1", 0))
+        slack._slack.base_url = f"http://127.0.0.1:{taken.getsockname()[1]}/api/"
+        with pytest.raises(Retryable):
+            slack.tell(REJECTED)
 
 
 def test_every_call_has_a_time_out(slack: SlackNotifier) -> None:

@@ -141,5 +141,5 @@ def submit(lake: Lake, folder: Path, script: Path, arguments: Sequence[str]) -> 
         check=False,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )

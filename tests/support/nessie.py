@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 JARS = ROOT / ".local/jars"
 WAREHOUSE = "lake"
 REGION = "us-east-1"
-STARTS_WITHIN = 90.0
+STARTS_WITHIN = 300.0
 KEY, SECRET = "test", "test"
 
 

@@ -36,7 +36,7 @@ def verdicts(cases: list[Rows]) -> list[list[list[bool | None]]]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=300,
+        timeout=600,
     )
     found: list[list[list[bool | None]]] = json.loads(done.stdout.splitlines()[-1])
     return found
