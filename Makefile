@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test lint test-unit test-nessie test-spark test-synth test-local bench bench-audit bench-keys lock clean
+.PHONY: help setup demo up down test lint test-unit test-nessie test-spark test-synth test-local search bench bench-audit bench-keys lock clean
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -47,6 +47,10 @@ test-synth: setup ## tests of the synthesised CDK app
 
 test-local: setup ## tests of the whole loop on the local cloud
 	$(PYTEST) -m local
+
+search: setup ## random tests with new examples, and more of them; a failure says how to repeat it
+	$(PYTEST) -m hypothesis --hypothesis-profile=search
+	DIFFERENTIAL_SEED=random $(PYTEST) tests/spark/test_differential.py
 
 bench: setup ## what an audit costs on top of the append it audits
 	$(BIN)/python -m bench
