@@ -1,4 +1,4 @@
-"""The branch of a rejected batch goes when its life is over, and never before people were told; nothing else changes."""
+"""The branch of a rejected batch goes when its life is over, never before people were told; nothing else changes."""
 
 from datetime import timedelta
 
