@@ -7,6 +7,7 @@ came later has a default; one that is newer than the reader is refused, never gu
 
 import json
 import types
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -50,40 +51,47 @@ def from_json(kind: type[T], text: str | bytes) -> T:
     """`text` as a `kind`; unknown members are ignored. Raises NewerFormat, and ValueError, KeyError, TypeError or
     AttributeError where it is none.
     """
-    return cast(T, _from_plain(kind, json.loads(text)))
+    return cast(T, _reader(cast(Any, kind))(json.loads(text)))
 
 
 def from_plain(kind: type[T], value: Any) -> T:
-    return cast(T, _from_plain(kind, value))
-
-
-def _from_plain(kind: Any, value: Any) -> Any:
-    origin = get_origin(kind)
-    if origin in (Union, types.UnionType):
-        return None if value is None else _from_plain(_only(kind), value)
-    if origin is tuple:
-        return tuple(_from_plain(get_args(kind)[0], item) for item in value)
-    if origin is dict:
-        return {key: _from_plain(get_args(kind)[1], item) for key, item in value.items()}
-    if is_dataclass(kind):
-        hints = _hints(cast(type, kind))
-        _check_format(kind, value)
-        return kind(**{f.name: _from_plain(hints[f.name], value[f.name]) for f in fields(kind) if f.name in value})  # type: ignore[operator]
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(value)
-    return kind.fromisoformat(value) if kind in (datetime, date) else value
-
-
-def _check_format(kind: Any, value: Any) -> None:
-    known = next((field.default for field in fields(kind) if field.name == "format"), None)
-    if isinstance(known, int) and value.get("format", known) > known:
-        raise NewerFormat(kind.__name__, value["format"], known)
+    return cast(T, _reader(cast(Any, kind))(value))
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    """They cost more than all the rest."""
-    return get_type_hints(kind)
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """How values of a kind are read. Made once a kind: to ask for type hints costs more than all the rest."""
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        only = _reader(_only(kind))
+        return lambda value: None if value is None else only(value)
+    if origin is tuple:
+        item = _reader(get_args(kind)[0])
+        return lambda value: tuple(item(each) for each in value)
+    if origin is dict:
+        member = _reader(get_args(kind)[1])
+        return lambda value: {key: member(each) for key, each in value.items()}
+    if is_dataclass(kind):
+        return _dataclass_reader(cast(type, kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind
+    return cast(Callable[[Any], Any], kind.fromisoformat) if kind in (datetime, date) else _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
+    readers = {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
+    known = getattr(kind, "format", None)
+
+    def read(value: Any) -> Any:
+        if isinstance(known, int) and value.get("format", known) > known:
+            raise NewerFormat(kind.__name__, value["format"], known)
+        return kind(**{name: reader(value[name]) for name, reader in readers.items() if name in value})
+
+    return read
 
 
 def _only(kind: Any) -> Any:
