@@ -128,7 +128,7 @@ def ingest(service: Service, table: str, files: Iterable[FileVersion]) -> None:
     sorted_out = triage(service, files)
     _discard_identical(service, table, sorted_out.identical)
     _reject_superseding(service, table, sorted_out.superseding)
-    for attempt in sorted_out.resumed:
+    for attempt in sorted(sorted_out.resumed, key=lambda attempt: attempt.branch):
         launch(service, attempt)
     for start in range(0, len(sorted_out.fresh), FILES):
         batch = sorted_out.fresh[start : start + FILES]

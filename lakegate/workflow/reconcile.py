@@ -19,7 +19,7 @@ from lakegate.workflow.landed import note_waiting, waiting
 from lakegate.workflow.receive import Arrival, Failure, receive
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.service import Service
-from lakegate.workflow.settle import settle
+from lakegate.workflow.settle import keeps_nothing, settle
 from lakegate.workflow.shelf import Shelf
 from lakegate.workflow.tell import resend
 
@@ -64,10 +64,13 @@ def _continue(service: Service, branch: Branch) -> None:
         return
     _, receipts = main_receipts(service, claims)
     undecided = any(is_open(receipts, file, attempt) for file in claims)
-    if undecided and service.store.read(report_name(attempt)) is None and service.runner.find(attempt.branch) is None:
-        launch(service, attempt)
-    else:
+    if service.store.read(report_name(attempt)) is not None or service.runner.find(attempt.branch) is not None:
         settle(service, attempt)
+    elif undecided:
+        launch(service, attempt)
+    elif keeps_nothing(service, attempt, claims):
+        # Whoever opened it died before it had a job, and another attempt has decided its files since.
+        service.catalog.delete_branch(branch.name, branch.head)
     if not undecided:
         expire(service, branch, attempt)
 

@@ -221,10 +221,15 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         return
     for branch in service.catalog.branches():
         other = Attempt.parse(branch.name)
-        if other and not other.nonce and other.batch == attempt.batch and other.number < attempt.number:
-            claims = claims_on(service, other)
-            _, receipts = main_receipts(service, claims)
-            entries = [receipts[file.key].entry(file.version_id) for file in claims if file.key in receipts]
-            undecided = len(entries) < len(claims) or None in entries
-            if not undecided and not any(_is_its(entry, Decision.REJECTED, other) for entry in entries):
-                service.catalog.delete_branch(branch.name)
+        earlier = other and not other.nonce and other.batch == attempt.batch and other.number < attempt.number
+        if other and earlier and keeps_nothing(service, other, claims_on(service, other)):
+            service.catalog.delete_branch(branch.name)
+
+
+def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:
+    """Whether all files that an attempt claims are decided, and none was rejected by it."""
+    claims = list(claims)
+    _, receipts = main_receipts(service, claims)
+    entries = [receipts[file.key].entry(file.version_id) for file in claims if file.key in receipts]
+    undecided = len(entries) < len(claims) or None in entries
+    return not undecided and not any(_is_its(entry, Decision.REJECTED, attempt) for entry in entries)

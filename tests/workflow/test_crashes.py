@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
 from tests.workflow.world import World
 
@@ -103,3 +104,19 @@ def test_a_crash_at_any_call_loses_nothing_and_doubles_nothing(*, after: bool) -
         assert_all_is_well(world)
         died, calls = dying.died, calls + 1
     assert calls > 100
+
+
+def test_an_attempt_whose_opener_died_leaves_no_branch_once_another_has_decided_its_files() -> None:
+    world = World()
+    world.drop("1", rows=3)
+    world.run(settle_after=False)
+    world.push_contract(changed=True)  # so that settling opens another attempt
+    start = world.runner.start
+    world.runner.start = Dying(0, after=False).call(start)  # type: ignore[method-assign]
+    with pytest.raises(Crash):
+        settle(world.service, *world.attempts())
+    world.runner.start = start  # type: ignore[method-assign]
+    world.push_contract()
+    reconcile(world.service)
+    assert world.rows_on_main() == {"1": 3}
+    assert world.branches() == []
