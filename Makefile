@@ -4,10 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+JOBS ?= 2
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test lint test-unit test-nessie test-spark test-synth test-local search bench bench-audit bench-keys lock clean
+.PHONY: help setup demo up down test gate lint test-unit test-nessie test-spark test-synth test-local search bench bench-audit bench-keys lock clean
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -25,7 +26,12 @@ up: setup ## start the local cloud and deploy the stack to it
 down: ## stop the local cloud
 	@test ! -x $(BIN)/lakegate || $(BIN)/lakegate local down
 
-test: lint test-unit test-nessie test-spark test-synth test-local ## the whole gate: linters, then every layer of tests
+# The layers know nothing of each other, and the longest, which mostly waits, is the first: two at a time fill two cores.
+# Each one's output comes in one piece when it has ended (make 4), and all run, whichever fails.
+test: ## the whole gate, linters and every layer of tests, two at a time (JOBS=1: one)
+	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) gate
+
+gate: test-local lint test-nessie test-spark test-unit test-synth ## the same one after the other, or as `make -j` says
 
 lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

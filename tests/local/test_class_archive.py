@@ -42,7 +42,7 @@ def test_first_driver_makes_the_archive_and_the_next_uses_it(
     archive.learn(classes)
 
     assert before == f"-XX:DumpLoadedClassList={classes}"
-    until(lambda: archive.option(classes).startswith("-XX:SharedArchiveFile="), 5)
+    until(lambda: archive.option(classes).startswith("-XX:SharedArchiveFile="))
     assert Path(f"{java}.calls").read_text() == "made\n"
 
 
@@ -60,10 +60,10 @@ def test_other_jars_need_another_archive_and_the_old_one_goes(
 ) -> None:
     old = ClassArchive(tmp_path / "cache", java, "a.jar", ())
     old.learn(classes)
-    until(lambda: "SharedArchiveFile" in old.option(classes), 5)
+    until(lambda: "SharedArchiveFile" in old.option(classes))
     new = ClassArchive(tmp_path / "cache", java, "b.jar", ())
 
     assert "DumpLoadedClassList" in new.option(classes)
     new.learn(classes)
 
-    until(lambda: "SharedArchiveFile" in new.option(classes) and "DumpLoadedClassList" in old.option(classes), 5)
+    until(lambda: "SharedArchiveFile" in new.option(classes) and "DumpLoadedClassList" in old.option(classes))

@@ -73,7 +73,7 @@ def test_taken_port_stops_the_start_before_anything_runs(tmp_path: Path) -> None
 def test_half_started_cloud_goes_down(tmp_path: Path) -> None:
     settings = LocalSettings(run=tmp_path / "run", profile=tmp_path / ".lakegate.env")
     processes = Processes(folder=settings.run)
-    sleeper = (sys.executable, "-c", "import time; time.sleep(60)")
+    sleeper = (sys.executable, "-c", "import time; time.sleep(600)")
     running = processes.start("slack", sleeper, cwd=tmp_path, env={}, log=tmp_path / "log", fingerprint="x")
     (settings.run / "nessie.pid.json").write_text(
         json.dumps({"name": "nessie", "pid": 2**22 - 1, "started": 1.0, "fingerprint": "x"})

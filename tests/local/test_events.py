@@ -1,22 +1,20 @@
 """What the product relies on in EventBridge and SQS and gets from LocalStack's."""
 
 import json
-import time
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.local.kinds import ArnOf, Aws, Make, Received
+from tests.local.kinds import ArnOf, Aws, Make
 
 pytestmark = pytest.mark.local
 
 REPORTS_ITS_BATCH = """
-import json, os, time, urllib.request
+import json
 def handler(event, context):
     keys = [json.loads(record["body"])["detail"]["object"]["key"] for record in event["Records"]]
-    print(json.dumps({"batch": keys, "at": time.time()}))
+    print(json.dumps({"batch": keys}))
 """
 
 
@@ -37,12 +35,12 @@ def landing(aws: Aws, bucket: str, queue: str, arn_of: ArnOf) -> Any:
 def consumer(aws: Aws, function: Make, queue: str, arn_of: ArnOf) -> Iterator[Any]:
     """A function that is given the queue's messages as the product's ingest function is."""
 
-    def make(window: int) -> Any:
+    def make(window: int, size: int) -> Any:
         name = function(REPORTS_ITS_BATCH)
         mapping = aws("lambda").create_event_source_mapping(
             FunctionName=name,
             EventSourceArn=arn_of(queue),
-            BatchSize=1000 if window else 1,
+            BatchSize=size,
             MaximumBatchingWindowInSeconds=window,
             FunctionResponseTypes=["ReportBatchItemFailures"],
         )["UUID"]
@@ -69,39 +67,25 @@ def batches(aws: Aws) -> Any:
     return seen
 
 
-def test_rule_with_a_rate_fires(aws: Aws, queue: str, arn_of: ArnOf, received: Received, until: Make) -> None:
-    name = f"test-{uuid.uuid4().hex[:8]}"
-    aws("events").put_rule(Name=name, ScheduleExpression="rate(1 minute)")
-    aws("events").put_targets(Rule=name, Targets=[{"Id": "queue", "Arn": arn_of(queue)}])
-
-    [event] = until(lambda: received(queue), 80)
-
-    aws("events").disable_rule(Name=name)
-    assert event["detail-type"] == "Scheduled Event"
-
-
 def test_files_that_arrive_close_together_are_one_invocation(
     aws: Aws, landing: str, consumer: Make, batches: Make, until: Make
 ) -> None:
-    name = consumer(window=5)
     keys = [f"nyc/flights/{month:02}.parquet" for month in range(1, 13)]
+    name = consumer(window=300, size=len(keys))  # a full batch ends the window, so a busy machine does not split it
 
     for key in keys:
         aws("s3").put_object(Bucket=landing, Key=key, Body=b"x")
 
-    until(lambda: sum(len(batch["batch"]) for batch in batches(name)) >= len(keys), 30)
+    until(lambda: sum(len(batch["batch"]) for batch in batches(name)) >= len(keys))
     assert [sorted(batch["batch"]) for batch in batches(name)] == [keys]
 
 
-def test_upload_reaches_a_function_at_once_without_a_window(
+def test_each_upload_reaches_a_function_by_itself_without_a_window(
     aws: Aws, landing: str, consumer: Make, batches: Make, until: Make
 ) -> None:
-    name = consumer(window=0)
-    latencies = []
-    for number in range(5):
-        begin = time.time()
-        aws("s3").put_object(Bucket=landing, Key=f"{number}", Body=b"x")
-        until(lambda number=number: len(batches(name)) > number, 20)
-        latencies.append(batches(name)[-1]["at"] - begin)
+    name = consumer(window=0, size=1)
 
-    assert min(latencies) < 2
+    for number in range(5):
+        aws("s3").put_object(Bucket=landing, Key=f"{number}", Body=b"x")
+
+    until(lambda: sorted(batch["batch"] for batch in batches(name)) == [[f"{number}"] for number in range(5)])

@@ -15,15 +15,15 @@ from lakegate_local.processes import Processes, require_free
 
 from lakegate.errors import Misconfigured
 
-SLEEPER = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)")
+SLEEPER = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)")
 PARENT = (
     sys.executable,
     "-c",
     """
 import subprocess, sys, time
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print("up", flush=True)
-time.sleep(60)
+time.sleep(600)
 """,
 )
 
@@ -39,9 +39,10 @@ def processes(tmp_path: Path) -> Iterator[Any]:
 def start(processes: Processes, command: Sequence[str] = SLEEPER, name: str = "server") -> Any:
     log = processes.folder / "logs" / f"{name}.log"
     record = processes.start(name, command, cwd=processes.folder.parent, env=os.environ, log=log, fingerprint="one")
-    deadline = time.monotonic() + 10
-    while "up" not in log.read_text() and time.monotonic() < deadline:
-        pass
+    deadline = time.monotonic() + 300
+    while "up" not in log.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     return record
 
 
@@ -66,7 +67,7 @@ def test_record_of_a_dead_process_is_cleared_without_harm(processes: Processes) 
     record = start(processes)
     process = record.process()
     process.kill()
-    psutil.wait_procs([process], timeout=5)
+    psutil.wait_procs([process], timeout=300)
 
     assert processes.running("server") is None
     assert not processes.end(record)
@@ -74,7 +75,7 @@ def test_record_of_a_dead_process_is_cleared_without_harm(processes: Processes) 
 
 
 def test_pid_that_now_belongs_to_another_process_is_left_alone(processes: Processes) -> None:
-    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     record = start(processes)
     path = processes.folder / "server.pid.json"
     stale = replace(record, pid=bystander.pid, started=record.started - 60)

@@ -131,7 +131,7 @@ def test_awkward_key_arrives_in_its_event_as_it_is(
 
     version = aws("s3").put_object(Bucket=versioned, Key=key, Body=b"bytes")["VersionId"]
 
-    [event] = until(lambda: received(queue), 10)
+    [event] = until(lambda: received(queue))
     assert event["detail-type"] == "Object Created"
     assert event["detail"]["object"]["key"] == key
     assert event["detail"]["object"]["version-id"] == version
@@ -148,7 +148,7 @@ def test_later_event_of_a_key_has_the_greater_sequencer(
         return len(events) == 2
 
     versions = [aws("s3").put_object(Bucket=versioned, Key="k", Body=body)["VersionId"] for body in (b"1", b"2")]
-    until(both_came, 10)
+    until(both_came)
 
     events.sort(key=lambda event: event["detail"]["object"]["sequencer"])
     assert [event["detail"]["object"]["version-id"] for event in events] == versions

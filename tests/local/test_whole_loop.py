@@ -32,7 +32,7 @@ pytestmark = pytest.mark.local
 
 ROOT = Path(__file__).parents[2]
 FLIGHTS = 336_776
-PATIENCE = 240.0
+PATIENCE = 600.0
 DONE, REJECTED = 0, 1
 CONTRACT = """
 apiVersion: v3.2.0
