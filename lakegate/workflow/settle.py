@@ -112,6 +112,8 @@ def _publish_good(service: Service, attempt: Attempt, claims: list[FileVersion],
             if left != good:  # another worker was first with some, which must not keep the rest from being published
                 good = left
                 continue
+            if service.catalog.head(attempt.branch) is None:  # and not because of what is on it
+                raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it") from why
             # A proof failed: the branch is not what was audited, and never will be.
             decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in good])
         return

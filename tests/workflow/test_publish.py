@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakegate.errors import Refused
+from lakegate.errors import Conflict, Refused
 from lakegate.ports import Kind
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish
 from lakegate.workflow.retry import discard, retry
@@ -219,6 +219,22 @@ def test_publish_refuses_what_was_discarded_in_the_meantime(world: World) -> Non
     with pytest.raises(Refused):
         publish(world.service, one, one.claims)
     assert world.rows_on_main() == {"0.parquet": 1}
+
+
+def test_a_branch_that_another_worker_deleted_rejects_nothing(world: World) -> None:
+    one = audited(world, "1.parquet")
+    read = world.store.read
+
+    def read_late(name: str) -> bytes | None:
+        """By then the other worker has deleted the branch, whose claims were read."""
+        if name.startswith("reports/"):
+            world.lake.branches.pop(one.attempt.branch, None)
+        return read(name)
+
+    world.store.read = read_late  # type: ignore[method-assign]
+    with pytest.raises(Conflict, match="another worker"):
+        settle(world.service, one.attempt)
+    assert world.rejected() == {}
 
 
 def test_publish_refuses_what_was_rejected_in_the_meantime(world: World) -> None:
