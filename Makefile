@@ -8,7 +8,7 @@ JOBS ?= 2
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test gate lint test-unit test-nessie test-spark test-synth test-local search bench bench-audit bench-keys lock clean
+.PHONY: help setup demo up down test gate lint test-unit test-nessie test-spark test-synth test-local search bench bench-audit bench-keys bench-receipts chaos lock clean
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -63,6 +63,12 @@ bench: setup ## what an audit costs on top of the append it audits
 
 bench-audit: setup ## what the audit costs on ten million rows, beside other engines in environments of their own (half an hour)
 	$(BIN)/python -m bench.audit
+
+chaos: setup ## break the real local cloud at twelve points of a year of flights; every flight must be on main once (15 minutes)
+	$(BIN)/python -m tests.chaos
+
+bench-receipts: setup ## what a million decided files cost the next one, on a real Nessie (ten minutes)
+	$(BIN)/python -m bench.receipts
 
 bench-keys: setup ## what uniqueness in tables of 1, 10 and 100 million keys costs a batch (ten minutes, two gigabytes)
 	$(BIN)/python -m bench.keys

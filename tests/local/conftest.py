@@ -6,6 +6,7 @@ import time
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from lakegate_local.cloud import Cloud
 from lakegate_local.services import ACCOUNT, client
 from lakegate_local.settings import LocalSettings
 
+from tests.local.installation import Installation
 from tests.local.kinds import Aws
 from tests.local.ports import PORTS, free_ports
+from tests.local.things import CONTRACT, Things
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
 # A minute of a job's time-out lasts this long, so that a test of it need not wait for one.
@@ -25,7 +28,13 @@ MINUTE_SECONDS = 5.0
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("local-cloud")
     ports: dict[str, Any] = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
-    return LocalSettings(run=folder / "run", profile=folder / ".lakegate.env", minute_seconds=MINUTE_SECONDS, **ports)
+    return LocalSettings(
+        run=folder / "run",
+        profile=folder / ".lakegate.env",
+        minute_seconds=MINUTE_SECONDS,
+        nessie_store="ROCKSDB",
+        **ports,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -119,3 +128,18 @@ def received(aws: Aws) -> Any:
         return [json.loads(message["Body"]) for message in answer.get("Messages", ())]
 
     return take
+
+
+@pytest.fixture(scope="session")
+def installation(cloud: LocalSettings, aws: Callable[[str], Any]) -> Installation:
+    outputs = Cloud(settings=cloud).up(lambda *_: None)
+    return Installation(settings=cloud, outputs=dict(outputs), aws=aws)
+
+
+@pytest.fixture
+def things(installation: Installation, tmp_path: Path) -> Things:
+    name = f"t{uuid.uuid4().hex[:8]}"
+    made = Things(table=f"shop.{name}", prefix=f"shop/{name}", contract=tmp_path / f"{name}.yaml")
+    made.contract.write_text(CONTRACT.format(table=made.table, prefix=made.prefix))
+    installation.run("contract", "push", made.contract)
+    return made

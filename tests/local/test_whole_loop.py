@@ -7,154 +7,24 @@ Tests share one deployed stack; each brings a table of its own, but for the year
 import contextlib
 import gzip
 import json
-import os
 import signal
-import subprocess
-import sys
-import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lakegate_local.cloud import Cloud
-from lakegate_local.settings import LocalSettings
-from lakegate_local.slack_messages import read
 
 from examples import nyc
 from examples.bad_files import awkward_keys, bad_files, parquet
+from tests.local.installation import PATIENCE, REJECTED, Installation
+from tests.local.things import CONTRACT, Things, rows
 
 pytestmark = pytest.mark.local
 
 ROOT = Path(__file__).parents[2]
 FLIGHTS = 336_776
-PATIENCE = 600.0
-DONE, REJECTED = 0, 1
-CONTRACT = """
-apiVersion: v3.2.0
-kind: DataContract
-id: {table}
-version: 1.0.0
-status: active
-servers:
-  - server: landing
-    type: s3
-    location: s3://landing/{prefix}/**
-    format: parquet
-schema:
-  - name: things
-    physicalName: {table}
-    properties:
-      - name: id
-        logicalType: integer
-        primaryKey: true
-        primaryKeyPosition: 1
-      - name: name
-        logicalType: string
-        required: true
-      - name: weight
-        logicalType: number
-        logicalTypeOptions: {{minimum: 0}}
-"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Installation:
-    """The deployed stack, as its user sees it."""
-
-    settings: LocalSettings
-    outputs: dict[str, str]
-    aws: Callable[[str], Any]
-
-    def run(self, *arguments: object, code: int = DONE) -> str:
-        """A command's standard output; the test fails if it did not end with this code."""
-        command = [str(Path(sys.executable).parent / "lakegate"), *map(str, arguments)]
-        env = {"PATH": os.defpath, "HOME": str(self.settings.run), "LAKEGATE_ENV_FILE": str(self.settings.profile)}
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE + 60, check=False)
-        said = f"{arguments} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
-        assert done.returncode == code, f"{said}\n{self.logs()}"
-        return done.stdout
-
-    def logs(self) -> str:
-        """The last words of each function, for a test that failed."""
-        logs, lines = self.aws("logs"), []
-        for group in logs.describe_log_groups()["logGroups"]:
-            events = logs.filter_log_events(logGroupName=group["logGroupName"])["events"]
-            lines += [f"--- {group['logGroupName']}", *(event["message"].rstrip() for event in events[-60:])]
-        return "\n".join(lines)
-
-    def json(self, *arguments: object, code: int = DONE) -> Any:
-        return json.loads(self.run(*arguments, "--json", code=code))
-
-    def query(self, sql: str, ref: str = "main") -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.json("query", sql, "--ref", ref)
-        return rows
-
-    def wait(self, *targets: str, code: int = DONE) -> None:
-        self.run("wait", *targets, "--timeout", PATIENCE, code=code)
-
-    def drop(self, table: str, *files: Path, code: int = DONE) -> dict[str, dict[str, Any]]:
-        """Drop files and wait for them; what became of each, by file name."""
-        landed = self.json("drop", *files, "--table", table)["files"]
-        seen = self.json("wait", *(entry["file"] for entry in landed), "--timeout", PATIENCE, code=code)["files"]
-        return {Path(entry["file"]).name: entry for entry in seen}
-
-    def rejected(self, prefix: str) -> dict[str, str]:
-        """Reasons by key, of the rejected files whose key starts so."""
-        entries = self.json("status")["rejected"]
-        return {
-            key: "; ".join(entry["reasons"]) for entry in entries for key in entry["files"] if key.startswith(prefix)
-        }
-
-    def put(self, key: str, body: bytes) -> str:
-        """What a stranger's upload does. Returns the version id."""
-        answer = self.aws("s3").put_object(Bucket=self.outputs["LandingBucket"], Key=key, Body=body)
-        return str(answer["VersionId"])
-
-    def messages(self, mentions: str) -> list[str]:
-        """The Slack messages that mention this, as text."""
-        texts = [json.dumps(message, ensure_ascii=False) for message in read(self.settings.messages)]
-        return [text for text in texts if mentions in text]
-
-
-@pytest.fixture(scope="session")
-def installation(cloud: LocalSettings, aws: Callable[[str], Any]) -> Installation:
-    outputs = Cloud(settings=cloud).up(lambda *_: None)
-    return Installation(settings=cloud, outputs=dict(outputs), aws=aws)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Things:
-    """A table of one test's own, with its contract pushed."""
-
-    table: str
-    prefix: str
-    contract: Path
-
-
-@pytest.fixture
-def things(installation: Installation, tmp_path: Path) -> Things:
-    name = f"t{uuid.uuid4().hex[:8]}"
-    made = Things(table=f"shop.{name}", prefix=f"shop/{name}", contract=tmp_path / f"{name}.yaml")
-    made.contract.write_text(CONTRACT.format(table=made.table, prefix=made.prefix))
-    installation.run("contract", "push", made.contract)
-    return made
-
-
-def rows(start: int, count: int) -> pa.Table:
-    ids = range(start, start + count)
-    weights = [None if number % 7 == 0 else number * 0.5 for number in ids]
-    return pa.table(
-        {
-            "id": pa.array(ids, pa.int32()),
-            "name": [f"thing {number}" for number in ids],
-            "weight": pa.array(weights, pa.float64()),
-        }
-    )
 
 
 def test_a_year_of_flights_and_a_doctored_month(installation: Installation, tmp_path: Path) -> None:

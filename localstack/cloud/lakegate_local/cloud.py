@@ -52,6 +52,12 @@ class Cloud:
         with self._alone():
             self._start(self._make_room(tell), tell)
 
+    def restart(self, name: str) -> None:
+        """Start a server again whose process ended, with what it kept."""
+        with self._alone():
+            [server] = [server for server in servers(self.settings) if server.name == name]
+            self._start_server(server, lambda *_: None)
+
     def down(self, tell: Tell) -> None:
         """End everything that was started and is still running."""
         with self._alone():

@@ -119,7 +119,7 @@ def nessie(settings: LocalSettings) -> Server:
 
 
 def nessie_options(settings: LocalSettings) -> dict[str, str]:
-    """In memory, with one warehouse on LocalStack's S3."""
+    """With one warehouse on LocalStack's S3; in memory, unless the settings say otherwise."""
     s3 = "nessie.catalog.service.s3.default-options"
     return {
         "quarkus.http.host": "127.0.0.1",
@@ -127,7 +127,8 @@ def nessie_options(settings: LocalSettings) -> dict[str, str]:
         "quarkus.management.host": "127.0.0.1",
         "quarkus.management.port": str(settings.nessie_management_port),
         "quarkus.http.access-log.enabled": "false",
-        "nessie.version.store.type": "IN_MEMORY",
+        "nessie.version.store.type": settings.nessie_store,
+        "nessie.version.store.persist.rocks.database-path": str(settings.data / "nessie"),
         "nessie.catalog.default-warehouse": "lake",
         "nessie.catalog.warehouses.lake.location": f"s3://{settings.stack}-lake-{ACCOUNT}-{REGION}/warehouse",
         f"{s3}.endpoint": settings.endpoint,

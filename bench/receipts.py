@@ -1,0 +1,211 @@
+"""What 1,000, 100,000 and 1,000,000 decided files cost the next one: look-up, branch and claim, publish, status.
+
+Each size is an installation of its own on a real Nessie and an emulated S3, as the sweep leaves it: the receipts of the
+last days on main, all others in the archive. Beside it the same with all on main, up to where that is bearable.
+"""
+
+import argparse
+import contextlib
+import gc
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from lakegate.adapters.nessie import NessieCatalog
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.ports import MAIN, Catalog, DecidedFile, Note
+from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryLanding, MemoryNotifier, MemoryTables
+from lakegate.testing.memory import MemoryStore
+from lakegate.workflow.archive import archive, main_receipts, receipts_at
+from lakegate.workflow.service import Service
+from lakegate.workflow.status import status
+from tests.support.nessie import ROOT, running
+
+SIZES = (1_000, 100_000, 1_000_000)
+ON_MAIN = 1_000  # receipts that the last days left there
+UNFOLDED = 10_000  # with ten times as many, a commit of 500 files takes a second
+A_COMMIT, A_BATCH = 500, 20  # files
+WARM, ROUNDS = 5, 25  # Java compiles what it needs first
+TABLE = "nyc.flights"
+FIGURES = ROOT / "bench/figures/receipts.json"
+START = datetime(2013, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Milliseconds, medians, for a batch of 20 new files."""
+
+    receipts: int
+    on_main: int
+    look_up: float
+    branch_and_claim: float
+    publish: float
+    status: float
+
+
+class Bucket(MemoryStore):
+    """The archive is a dictionary, apart from all else, as a prefix of S3 is: what S3 takes for an object does not hang
+    on how many there are, and a million of them don't fit into an emulator.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.archive: dict[str, bytes] = {}
+
+    def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
+        return {name: self.archive[name] for name in names if name in self.archive}
+
+    def write_many(self, bodies: Mapping[str, bytes]) -> None:
+        self.archive.update(bodies)
+
+
+@dataclass(kw_only=True)
+class Installation:
+    """A service on a real catalog."""
+
+    catalog: Catalog
+    files: int = 0
+    store: Bucket = field(default_factory=Bucket)
+
+    def __post_init__(self) -> None:
+        clock, lake = MemoryClock(), MemoryLake()
+        self.service = Service(
+            catalog=self.catalog,
+            tables=MemoryTables(lake=lake),
+            runner=MemoryJobRunner(self.store),
+            landing=MemoryLanding(clock),
+            store=self.store,
+            notifier=MemoryNotifier(),
+            clock=clock,
+            nessie_uri="",
+            warehouse="lake",
+        )
+
+    def new(self, count: int) -> list[FileVersion]:
+        first, self.files = self.files, self.files + count
+        return [_file(number) for number in range(first, self.files)]
+
+    def folded(self, count: int) -> None:
+        archive(self.service, _receipts(self.new(count), _attempt(self.files)))
+
+    def decided(self, count: int) -> None:
+        """So many files rejected on main, in large batches, one after another."""
+        for _ in range(0, count, A_COMMIT):
+            attempt, files = _attempt(self.files), self.new(min(A_COMMIT, count))
+            head, _ = main_receipts(self.service, [])
+            self.catalog.commit_receipts(MAIN, head, _receipts(files, attempt), _note(attempt, files))
+
+
+def _file(number: int) -> FileVersion:
+    return FileVersion(
+        bucket="landing",
+        key=f"nyc/flights/2013/{number:08d}.parquet",
+        version_id=f"v{number:08d}",
+        size=1_000_000,
+        landed_at=START + timedelta(seconds=number),
+        checksum=f"SHA256:{number:064x}",
+    )
+
+
+def _attempt(number: int) -> Attempt:
+    return Attempt(table=TABLE, batch=f"20130101T0000-{number:08x}", number=1)
+
+
+def _receipts(files: Iterable[FileVersion], attempt: Attempt) -> list[Receipt]:
+    made = ((file, Entry.of(file, Decision.PUBLISHED, attempt)) for file in files)
+    return [Receipt(bucket=file.bucket, key=file.key).decided(entry) for file, entry in made]
+
+
+def _note(attempt: Attempt, files: Iterable[FileVersion]) -> Note:
+    named = tuple(DecidedFile(key=file.key, version_id=file.version_id, rows=1) for file in files)
+    return Note(decision=Decision.PUBLISHED, table=TABLE, batch=attempt.batch, attempt=1, files=named[:A_BATCH])
+
+
+def _one_batch(made: Installation) -> Iterator[tuple[str, float]]:
+    catalog, service = made.catalog, made.service
+    attempt, files = _attempt(made.files), made.new(A_BATCH)
+    yield "look_up", _timed(lambda: main_receipts(service, files))
+    base = catalog.head(MAIN) or ""
+    yield "branch_and_claim", _timed(lambda: _claim(service, attempt, base, files))
+    yield "publish", _timed(lambda: _publish(service, attempt, base, files))
+    catalog.delete_branch(attempt.branch)
+    yield "status", _timed(lambda: status(service, 20))
+
+
+def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:
+    service.catalog.create_branch(attempt.branch, base)
+    receipts_at(service, f"{MAIN}@{base}", [file.key for file in files])
+    service.catalog.commit_receipts(attempt.branch, base, _receipts(files, attempt))
+
+
+def _publish(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:
+    """What publishing asks of the catalog: head, receipts, what the branch changed, the merge."""
+    head = service.catalog.head(attempt.branch) or ""
+    main_receipts(service, files)
+    service.catalog.changes(base, head)
+    service.catalog.merge(attempt.branch, head, _note(attempt, files))
+
+
+def _timed(step: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    step()
+    return time.perf_counter() - began
+
+
+def run(sizes: Iterable[tuple[int, int]]) -> Iterator[Figure]:
+    """A figure for each pair of how many receipts there are and how many of them are on main. All installations run
+    at once and take turns, so that whatever else the machine does slows each of them.
+    """
+    with contextlib.ExitStack() as stack:
+        made = {size: stack.enter_context(_installation(*size)) for size in sizes}
+        gc.freeze()  # Python would look through a million objects again and again
+        times: dict[tuple[int, int], list[dict[str, float]]] = {size: [] for size in made}
+        for turn in range(WARM + ROUNDS):
+            for size, installation in made.items():
+                found = dict(_one_batch(installation))
+                times[size] += [found] if turn >= WARM else []
+        for (receipts, on_main), rounds in times.items():
+            medians = {name: round(1000 * statistics.median(each[name] for each in rounds), 1) for name in rounds[0]}
+            yield Figure(receipts=receipts, on_main=on_main, **medians)
+
+
+@contextlib.contextmanager
+def _installation(receipts: int, on_main: int) -> Iterator[Installation]:
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as lake:
+        catalog = NessieCatalog(lake.nessie_uri)
+        catalog.create_branch("wap-first", catalog.head(MAIN) or "")  # main's first commit
+        catalog.delete_branch("wap-first")
+        made = Installation(catalog=catalog)
+        made.folded(receipts - on_main)
+        made.decided(on_main)
+        yield made
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.receipts", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="without the installations that keep all on main")
+    chosen = parser.parse_args(arguments)
+    sizes = [(size, min(size, ON_MAIN)) for size in SIZES]
+    figures = []
+    print(f"{'receipts':>10} {'on main':>10} {'look-up':>9} {'claim':>9} {'publish':>9} {'status':>9}   ms")
+    for figure in run([*sizes, *([] if chosen.quick else [(UNFOLDED, UNFOLDED)])]):
+        figures.append(vars(figure))
+        print(
+            f"{figure.receipts:>10,} {figure.on_main:>10,} {figure.look_up:>9} {figure.branch_and_claim:>9} "
+            f"{figure.publish:>9} {figure.status:>9}",
+            flush=True,
+        )
+    FIGURES.write_text(json.dumps({"at": f"{datetime.now(UTC):%Y-%m-%d}", "figures": figures}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,65 @@
+"""Where in its way a file is: seen through the ports, so that something can be broken just there."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from lakegate import bootstrap
+from lakegate.errors import LakegateError
+from lakegate.landing.attempts import Attempt
+from lakegate.settings import Settings
+from lakegate.workflow.claims import claims_on
+from lakegate.workflow.reports import report_name
+from lakegate.workflow.service import Service
+
+SECONDS = 120.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points:
+    """The points on the way of a table's attempts; those that were there before do not count."""
+
+    service: Service
+    table: str
+    before: frozenset[str]
+
+    def until(self, point: str) -> None:
+        """Wait for it. A file that passed it unseen is at it, too: what follows then comes a little late."""
+        is_there, deadline = self._points()[point], time.monotonic() + SECONDS
+        while not any(self._asked(is_there, attempt) for attempt in self._attempts()):
+            assert time.monotonic() < deadline, f"{point}: not within {SECONDS:.0f} s"
+            time.sleep(0.02)
+
+    def _points(self) -> Mapping[str, Callable[[Attempt], bool]]:
+        return {
+            "branch made": lambda _: True,
+            "files claimed": lambda attempt: bool(claims_on(self.service, attempt)),
+            "job started": lambda attempt: self.service.runner.find(attempt.branch) is not None,
+            "rows appended": lambda attempt: bool(self.service.tables.paths(attempt.branch, self.table)),
+            "report written": lambda attempt: self.service.store.read(report_name(attempt)) is not None,
+        }
+
+    def _attempts(self) -> list[Attempt]:
+        found = [Attempt.parse(branch.name) for branch in self.service.catalog.branches()]
+        return [a for a in found if a and a.table == self.table and not a.nonce and a.branch not in self.before]
+
+    def _asked(self, is_there: Callable[[Attempt], bool], attempt: Attempt) -> bool:
+        """A branch may go while it is looked at: then the file has come further."""
+        try:
+            return is_there(attempt)
+        except LakegateError:
+            return True
+
+
+def service_of(outputs: Mapping[str, str], profile: Mapping[str, str]) -> Service:
+    """The installation's own service, of this process; `profile` is what the command line would read."""
+    os.environ.update(profile)
+    return bootstrap.service(Settings.from_outputs(outputs))
+
+
+def points(service: Service, table: str) -> Points:
+    """From now on."""
+    return Points(service=service, table=table, before=frozenset(it.name for it in service.catalog.branches()))
