@@ -6,7 +6,7 @@ It publishes nothing and decides nothing. Bad data is reported with exit code 0;
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,10 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from lakegate.audit.job import Job
 from lakegate.audit.mask import masked
 from lakegate.audit.plan import Column
-from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of
+from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
 from lakegate.audit.statistics import DataFileStatistics
-from lakegate.audit.verdicts import Dependent, good, judge, verdict
+from lakegate.audit.verdicts import Dependent, good, judge, unparsed_checks, verdict
 from lakegate.audit.wire import from_json, to_json
 from spark_jobs import hadoop, iceberg, measure, nessie, quarantine, samples, table, unparsed
 from spark_jobs.append import append, expected, resume
@@ -130,22 +130,29 @@ def _audit(run: Run) -> None:
     with run.step("load"):
         open_catalog(run.spark, AUDIT, run.job, f"{run.job.branch}@{run.audited}")
         loaded = iceberg.load(run.spark, AUDIT, run.job.plan.table)
-    read = audit_table(run, loaded, AUDIT, [look.file.id for look in run.good])
+    view = audit_table(run, loaded, AUDIT, [look.file.id for look in run.good])
     if any(map(leaving, run.checks.values())):
-        _put_aside(run, read)
+        _put_aside(run, view)
 
 
-def _put_aside(run: Run, read: Callable[..., DataFrame]) -> None:
+def _put_aside(run: Run, view: quarantine.View) -> None:
     """Failing rows leave the files that may give them up; then what is left is audited, where it is left."""
     spark, job, before = run.spark, run.job, run.checks
     failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
     with run.step("quarantine"):
-        quarantine.put_aside(spark, job, partial(read, apart=True), good(before), failed)
+        quarantine.put_aside(spark, job, view, good(before), failed, _left_out(run, failed))
         run.audited = nessie.head(job.nessie_uri, job.branch)
         open_catalog(spark, LEFT, job, f"{job.branch}@{run.audited}")
         run.aside = _aside(run, {file: _leaving(before[file]) for file in failed})
     audit_table(run, iceberg.load(spark, LEFT, job.plan.table), LEFT, good(before))
     run.checks = afterwards(before, run.checks)
+
+
+def _left_out(run: Run, failed: quarantine.Failed) -> DataFrame | None:
+    """The rows that do not parse of those files that may give them up, if there are any."""
+    unparsed_ids = unparsed_checks(run.job.plan)
+    looks = [look for look in run.good if unparsed_ids & {*failed.get(look.file.id, ())}]
+    return unparsed.left_out(run.spark, run.grown.plan, looks) if looks else None
 
 
 def _leaving(checks: Iterable[CheckResult]) -> int:
@@ -163,8 +170,8 @@ def _aside(run: Run, rows: dict[str, int]) -> PerFile:
     return found
 
 
-def audit_table(run: Run, loaded: Any, catalog: str, files: Sequence[str]) -> Callable[..., DataFrame]:
-    """Prove a table as it was loaded from a catalog; measure, judge and sample these files. Returns how to read it."""
+def audit_table(run: Run, loaded: Any, catalog: str, files: Sequence[str]) -> quarantine.View:
+    """Prove a table as it was loaded from a catalog; measure, judge and sample these files. Returns what it saw."""
     spark, job = run.spark, run.job
     with run.step("prove"):
         difference = iceberg.compare(spark, run.base, loaded)
@@ -187,12 +194,13 @@ def audit_table(run: Run, loaded: Any, catalog: str, files: Sequence[str]) -> Ca
     with run.step("measure"):
         measured, resolved = measure.measure_all(job.plan, batch, base)
         dependents: dict[str, Dependent] = {**resolved, **unparsed.metrics(job.plan, looks, rows)}
-        distinct = partial(quarantine.failing_rows, job.plan, read)
-        results = judge(job.plan, measured, dependents, job.history, distinct)
+        view = quarantine.View(plan=job.plan, batch=batch, base=base, read=partial(read, apart=True))
+        by = unforgiving(job.plan) if catalog == LEFT else job.plan
+        results = judge(by, measured, dependents, job.history, partial(quarantine.failing_rows, view))
     with run.step("sample"):
         checks = samples.with_samples(job.plan, results, batch, base)
         run.checks = unparsed.with_samples(spark, run.grown.plan, looks, checks)
-    return read
+    return view
 
 
 def _report(run: Run) -> Report:

@@ -66,7 +66,8 @@ class Base:
 
 def fit(base: Base, plan: Plan) -> None:
     """Unfit where a foreign key refers to columns that its table has not, or that its values can never equal."""
-    referring = [(metric.columns, metric.refers_to) for metric in plan.metrics if metric.refers_to]
+    referred = [(metric.columns, metric.refers_to) for metric in plan.metrics if metric.refers_to]
+    referring = [(columns, target) for columns, target in referred if target.table != plan.table]
     differences = [said for columns, target in referring for said in _wrong(base, plan, columns, target)]
     if differences:
         raise Unfit(

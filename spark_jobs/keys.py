@@ -36,6 +36,7 @@ _AS_BOUND = {
 _MANY, _MANY_FOR_EACH = 10_000_000, 5
 _SPARSE = 32  # as many values for each key, and words of bits are no fewer than keys
 _THREADS = 4
+_PARENT = "_lakegate_parent"  # the file of a row that is referred to
 # Types that are whole numbers underneath, and how to see them as such.
 _WHOLE = {"int": "bigint({})", "long": "{}", "date": "bigint(unix_date({}))", "timestamptz": "unix_micros({})"}
 
@@ -74,11 +75,23 @@ def taken(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[
     return _renamed(_taken(_keyed(batch.read(files), metric.columns), batch.rows(), near), metric.columns)
 
 
-def orphans(metric: Metric, batch: Batch, base: Base, files: Sequence[str]) -> DataFrame:
-    """The keys of these files' rows that refer to nothing, by the columns' own names, each with its file."""
+def orphans(
+    plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str], good: Sequence[str], *others: str
+) -> DataFrame:
+    """The keys of these files' rows that refer to nothing, by the columns' own names, each with its file and what
+    `others` name. Where the table refers to itself, they may refer to rows of their own file and of `good` ones that
+    landed before it.
+    """
     near = _near_target(metric, batch, base, files)
-    missing = _missing(_keyed(batch.read(files), metric.columns), batch.rows(), near)
-    return _renamed(missing, metric.columns, FILE_COLUMN)
+    missing = _missing(_keyed(batch.read(files), metric.columns, *others), batch.rows(), near)
+    if is_own(plan, metric):
+        missing = _without_parent(missing, _parents(metric, batch), list(batch.files), good)
+    return _renamed(missing, metric.columns, FILE_COLUMN, *others)
+
+
+def is_own(plan: Plan, metric: Metric) -> bool:
+    """Whether it is about rows of the table that refer to others of it."""
+    return metric.refers_to is not None and metric.refers_to.table == plan.table
 
 
 def with_key(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
@@ -95,7 +108,7 @@ def _dependent(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependen
         return Orphans() if is_orphans else Repeats()
     rows_with_key = _keyed(batch.read(ids), metric.columns)
     if is_orphans:
-        return _orphans(metric, batch, base, rows_with_key)
+        return _orphans(plan, metric, batch, base, rows_with_key)
     return _repeats(metric, batch, rows_with_key, near_table(plan, metric, batch, base, list(batch.files)))
 
 
@@ -108,9 +121,9 @@ def _named(columns: Sequence[Field]) -> list[tuple[str, Field]]:
     return list(zip(_names(columns), columns, strict=True))
 
 
-def _keyed(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The keys of the rows that have one, each with its file."""
-    return with_key(rows, columns).select(*_keys(columns), FILE_COLUMN)
+def _keyed(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
+    """The keys of the rows that have one, each with its file and what `others` name."""
+    return with_key(rows, columns).select(*_keys(columns), FILE_COLUMN, *others)
 
 
 def _keys(columns: Sequence[str]) -> list[Column]:
@@ -226,11 +239,49 @@ def _patterns(rows: DataFrame, names: Sequence[str]) -> Repeats:
     return Repeats(patterns=tuple(patterns))
 
 
-def _orphans(metric: Metric, batch: Batch, base: Base, rows: DataFrame) -> Orphans:
+def _orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, rows: DataFrame) -> Orphans:
     near = _near_target(metric, batch, base, list(batch.files))
     missing = _missing(rows, batch.rows(), near)
+    if is_own(plan, metric):
+        return _orphans_of_batch(missing, _parents(metric, batch))
     found = missing.groupBy(FILE_COLUMN).count().collect()
     return Orphans(rows={row[0]: row[1] for row in found})
+
+
+def _parents(metric: Metric, batch: Batch) -> DataFrame:
+    """The keys by which the batch's rows can be referred to, each once for every file that has it."""
+    columns = metric.refers_to.columns if metric.refers_to else ()
+    rows = with_key(batch.read([file for file, data in batch.files.items() if data]), columns)
+    return rows.select(*_keys(columns), F.col(FILE_COLUMN).alias(_PARENT)).distinct()
+
+
+def _orphans_of_batch(missing: DataFrame, parents: DataFrame) -> Orphans:
+    """`missing` are the rows whose key is not on main: of those without a parent in their own file, in which files
+    there is one.
+    """
+    names = [name for name in parents.columns if name != _PARENT]
+    held = parents.groupBy(*names).agg(F.sort_array(F.collect_set(_PARENT)).alias("files"))
+    in_own = F.array_contains("files", F.col(FILE_COLUMN))
+    apart = missing.join(held, on=names, how="left").where(in_own.isNull() | ~in_own)
+    rows: dict[str, int] = {}
+    elsewhere: dict[str, dict[frozenset[str], int]] = {}
+    for file, files, number in apart.groupBy(FILE_COLUMN, "files").count().collect():
+        if files is None:
+            rows[file] = number
+        else:
+            elsewhere.setdefault(file, {})[frozenset(files)] = number
+    return Orphans(rows=rows, elsewhere=elsewhere)
+
+
+def _without_parent(rows: DataFrame, parents: DataFrame, order: Sequence[str], good: Sequence[str]) -> DataFrame:
+    """The rows whose key no parent has, in their own file or in a good one that landed before it."""
+    names = [name for name in parents.columns if name != _PARENT]
+    theirs = parents.withColumnsRenamed({name: f"{name}_parent" for name in names})
+    landed = F.create_map(*(F.lit(part) for pair in ((file, at) for at, file in enumerate(order)) for part in pair))
+    before = F.col(_PARENT).isin(list(good)) & (landed[F.col(_PARENT)] < landed[F.col(FILE_COLUMN)])
+    same = reduce(Column.__and__, [F.col(name) == F.col(f"{name}_parent") for name in names])
+    there = (F.col(_PARENT) == F.col(FILE_COLUMN)) | before
+    return rows.join(theirs, on=same & there, how="left_anti")
 
 
 def _missing(rows: DataFrame, number: int, near: Near | None) -> DataFrame:

@@ -3,7 +3,9 @@
 It judges nothing. No data file that it writes holds rows of two file versions, and the audit proves that again.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -15,15 +17,17 @@ from lakegate.audit.plan import Column as Kept
 from lakegate.audit.plan import Metric, MetricKind, Plan
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.types import quoted
-from spark_jobs import iceberg
+from lakegate.audit.verdicts import unparsed_checks
+from spark_jobs import iceberg, keys
 from spark_jobs.aggregates import failing
+from spark_jobs.base import Base
 from spark_jobs.errors import JobError
-from spark_jobs.keys import with_key
+from spark_jobs.keys import Batch, Read, with_key
 from spark_jobs.session import BASE, LAKE
-from spark_jobs.table import FIXED, making, table_name
+from spark_jobs.table import FIXED, adding, making, table_name
+from spark_jobs.text import TEXT
+from spark_jobs.unparsed import LINE, WHY
 
-Read = Callable[[Iterable[str]], DataFrame]
-"""The rows of some file versions of the batch, by their ids: a task has rows of one data file alone."""
 Failed = Mapping[str, Sequence[str]]
 """The checks, by id, whose failing rows are to go, of each file version that has some."""
 _DATA_FILE, _POSITION, _REASONS = "_file", "_pos", "_lakegate_reasons"
@@ -38,43 +42,70 @@ _COLUMNS = (
     Kept(name="batch", type="string", doc="The batch in which the row was put aside."),
     Kept(name="attempt", type="int", doc="The attempt at the batch."),
     Kept(name="reasons", type="array<string>", doc="The checks that the row failed."),
-    Kept(name="row_json", type="string", doc="The row as JSON, every value whole."),
+    Kept(name="row_json", type="string", doc="The row as JSON, every value whole; null where it does not parse."),
     Kept(name="put_aside_at", type="timestamp", doc="When."),
+    Kept(name="line", type="bigint", doc="Of a row that does not parse: its line in the file."),
+    Kept(name="text", type="string", doc="Its text, as far as it is kept; masked where any column is."),
+    Kept(name="why", type="string", doc="What is wrong with it."),
 )
 
 
-def put_aside(spark: SparkSession, job: Job, read: Read, order: Sequence[str], failed: Failed) -> None:
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What the audit saw: the batch as its branch holds it, and the tables at the base; `read` gives the rows of some
+    of its file versions, by their ids, so that a task has rows of one data file alone.
+    """
+
+    plan: Plan
+    batch: Batch
+    base: Base
+    read: Read
+
+
+def put_aside(
+    spark: SparkSession,
+    job: Job,
+    view: View,
+    order: Sequence[str],
+    failed: Failed,
+    unparsed: DataFrame | None,
+) -> None:
     """Append the failing rows to the quarantine table on the branch, then leave the files without them.
 
-    `order` are the good files as they landed. A second run of a job that has come so far is refused.
+    `order` are the good files as they landed, `unparsed` the rows that do not parse. A second run of a job that has
+    come so far is refused.
     """
     _make(spark, job)
-    aside, table = quarantine_of(job.plan.table), table_name(LAKE, job.plan.table)
-    rows, columns = marked(job.plan, read, order, failed), read(failed).columns
-    leaving = _aside(job, rows, [name for name in columns if name != FILE_COLUMN])
-    leaving.writeTo(table_name(LAKE, aside)).append()
-    kept = rows.where(F.size(_REASONS) == 0).select(*map(quoted, columns))
-    kept.writeTo(table).overwrite(F.col(FILE_COLUMN).isin(*failed))
+    table, of_rows = table_name(LAKE, job.plan.table), _of_rows(job.plan, failed)
+    leaving = [] if unparsed is None else [_lines_aside(job, unparsed)]
+    if of_rows:
+        rows, columns = marked(view, order, of_rows), view.read(of_rows).columns
+        leaving.append(_rows_aside(job, rows, [name for name in columns if name != FILE_COLUMN]))
+    reduce(DataFrame.union, leaving).writeTo(table_name(LAKE, quarantine_of(job.plan.table))).append()
+    if of_rows:
+        kept = rows.where(F.size(_REASONS) == 0).select(*map(quoted, columns))
+        kept.writeTo(table).overwrite(F.col(FILE_COLUMN).isin(*of_rows))
 
 
-def failing_rows(plan: Plan, read: Read, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
+def failing_rows(view: View, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
     """How many rows of a file fail any of these checks, given the good files before it."""
-    rows = marked(plan, read, [*earlier, file], {file: checks})
+    rows = marked(view, [*earlier, file], {file: checks})
     return rows.where(F.size(_REASONS) > 0).count()
 
 
-def marked(plan: Plan, read: Read, order: Sequence[str], failed: Failed) -> DataFrame:
+def marked(view: View, order: Sequence[str], failed: Failed) -> DataFrame:
     """The rows of the files that failed, each with the names of the checks that it fails and that its file failed.
 
-    Of rows with the same key the first stays: in the file that landed first, and there in the first data file. Rows are
-    never shuffled, so that whoever writes them writes each file version apart.
+    Of rows with the same key the first stays: in the file that landed first, and there in the first data file, unless
+    the table has it already. Rows are never shuffled, so that whoever writes them writes each file version apart.
     """
-    rows, reasons = _placed(read(failed)), []
-    for number, check in enumerate(check for check in plan.checks if any(check.id in ids for ids in failed.values())):
-        metric, files = plan.metric(check.metric), [file for file, ids in failed.items() if check.id in ids]
-        if metric.kind is MetricKind.DUPLICATES:
-            mark = f"_lakegate_repeats_{number}"
-            places = _repeating(read, order, files, metric).withColumn(mark, F.lit(True))  # noqa: FBT003 - a value
+    rows, reasons = _placed(view.read(failed)), []
+    checks = [check for check in view.plan.checks if any(check.id in ids for ids in failed.values())]
+    for number, check in enumerate(checks):
+        metric, files = view.plan.metric(check.metric), [file for file, ids in failed.items() if check.id in ids]
+        if find := _PLACES.get(metric.kind):
+            mark = f"_lakegate_mark_{number}"
+            places = find(view, metric, order, files).withColumn(mark, F.lit(True))  # noqa: FBT003 - a value
             rows = rows.join(F.broadcast(places), on=[_DATA_FILE, _POSITION], how="left")
             fails = F.col(mark).isNotNull()
         else:
@@ -83,17 +114,42 @@ def marked(plan: Plan, read: Read, order: Sequence[str], failed: Failed) -> Data
     return rows.withColumn(_REASONS, F.array_compact(F.array(*reasons)))
 
 
+def _of_rows(plan: Plan, failed: Failed) -> dict[str, list[str]]:
+    """What failed, without the checks of rows that never got to the table."""
+    unparsed = unparsed_checks(plan)
+    of_rows = {file: [check for check in ids if check not in unparsed] for file, ids in failed.items()}
+    return {file: ids for file, ids in of_rows.items() if ids}
+
+
 def _placed(rows: DataFrame) -> DataFrame:
     return rows.select("*", _DATA_FILE, _POSITION)
 
 
-def _repeating(read: Read, order: Sequence[str], files: Sequence[str], metric: Metric) -> DataFrame:
-    """Where the rows of these files are that repeat an earlier one."""
+def _repeating(view: View, metric: Metric, order: Sequence[str], files: Sequence[str]) -> DataFrame:
+    """Where the rows of these files are that repeat an earlier one, of the batch or of the table."""
     before = order[: max(map(order.index, files)) + 1]
     landed = _of_file({file: at for at, file in enumerate(before)})
     first = Window.partitionBy(*map(quoted, metric.columns)).orderBy(landed, _DATA_FILE, _POSITION)
-    numbered = with_key(_placed(read(before)), metric.columns).withColumn(_REASONS, F.row_number().over(first))
-    return numbered.where((F.col(_REASONS) > 1) & F.col(FILE_COLUMN).isin(files)).select(_DATA_FILE, _POSITION)
+    rows = with_key(_placed(view.batch.read(before)), metric.columns)
+    numbered = rows.withColumn(_REASONS, F.row_number().over(first))
+    places = numbered.where((F.col(_REASONS) > 1) & F.col(FILE_COLUMN).isin(files)).select(_DATA_FILE, _POSITION)
+    taken = keys.taken(view.plan, metric, view.batch, view.base, files)
+    if taken is None:
+        return places
+    mine = with_key(_placed(view.batch.read(files)), metric.columns)
+    there = mine.join(taken, on=list(metric.columns), how="left_semi").select(_DATA_FILE, _POSITION)
+    return places.union(there).distinct()
+
+
+def _orphaned(view: View, metric: Metric, order: Sequence[str], files: Sequence[str]) -> DataFrame:
+    """Where the rows of these files are that refer to nothing."""
+    batch = replace(view.batch, read=lambda ids: _placed(view.batch.read(ids)))
+    found = keys.orphans(view.plan, metric, batch, view.base, files, order, _DATA_FILE, _POSITION)
+    return found.select(_DATA_FILE, _POSITION)
+
+
+_PLACES = {MetricKind.DUPLICATES: _repeating, MetricKind.ORPHANS: _orphaned}
+"""How the rows are found that fail by a key: not by themselves."""
 
 
 def _make(spark: SparkSession, job: Job) -> None:
@@ -103,24 +159,41 @@ def _make(spark: SparkSession, job: Job) -> None:
     if there is None:
         for statement in making(table, _COLUMNS, FIXED):
             spark.sql(statement)
-    elif not iceberg.same_rows(base, there):
+        return
+    if not iceberg.same_rows(base, there):
         raise JobError(
             f"batch {job.batch}: branch {job.branch} already holds rows in {table}, of an earlier run of this job. "
             f"Run: lakegate retry {job.batch}"
         )
+    known = iceberg.fields(spark, there)
+    if new := [column for column in _COLUMNS if column.name not in known]:  # an earlier release made it
+        spark.sql(adding(table, new))
 
 
-def _aside(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:
+def _rows_aside(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:
+    row = F.to_json(F.struct(*map(quoted, columns)), _WHOLE)
+    return _aside(job, rows.where(F.size(_REASONS) > 0), {"reasons": F.col(_REASONS), "row_json": row})
+
+
+def _lines_aside(job: Job, rows: DataFrame) -> DataFrame:
+    known = unparsed_checks(job.plan)
+    names = [F.lit(check.name) for check in job.plan.checks if check.id in known]
+    said = {"line": F.col(LINE), "text": F.col(TEXT), "why": F.col(WHY)}
+    return _aside(job, rows, {"reasons": F.array(*names), **said})
+
+
+def _aside(job: Job, rows: DataFrame, said: Mapping[str, Column]) -> DataFrame:
     values = {
         FILE_COLUMN: F.col(FILE_COLUMN),
         "key": _of_file({file.id: file.key for file in job.files}),
         "batch": F.lit(job.batch),
         "attempt": F.lit(job.attempt),
-        "reasons": F.col(_REASONS),
-        "row_json": F.to_json(F.struct(*map(quoted, columns)), _WHOLE),
         "put_aside_at": F.current_timestamp(),
+        **said,
     }
-    return rows.where(F.size(_REASONS) > 0).select(*(values[column.name].alias(column.name) for column in _COLUMNS))
+    return rows.select(
+        *(values.get(column.name, F.lit(None).cast(column.type)).alias(column.name) for column in _COLUMNS)
+    )
 
 
 def _of_file(values: Mapping[str, int | str]) -> Column:

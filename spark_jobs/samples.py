@@ -182,7 +182,7 @@ def _repeating(wanted: Wanted, search: Search) -> DataFrame:
 
 def _orphaned(wanted: Wanted, search: Search) -> DataFrame:
     """Keys of each file that refer to nothing, and their rows there."""
-    rows = orphans(wanted.metric, search.batch, search.base, list(wanted.failing))
+    rows = orphans(search.plan, wanted.metric, search.batch, search.base, list(wanted.failing), good(search.results))
     return rows.groupBy(FILE_COLUMN, *map(quoted, wanted.metric.columns)).agg(F.count("*").alias("rows"))
 
 

@@ -81,6 +81,11 @@ def making(table: str, columns: Iterable[Column], said: Mapping[str, str], parti
     ]
 
 
+def adding(table: str, columns: Iterable[Column]) -> str:
+    """The statement that adds columns to a table."""
+    return f"ALTER TABLE {table_name(LAKE, table)} ADD COLUMNS ({', '.join(map(_column, columns))})"
+
+
 def evolve(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
     """The statements that add what is new and widen what is wider. Raises Unfit where anything else differs."""
     if differences := unfit(plan, there):

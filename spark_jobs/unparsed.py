@@ -1,4 +1,4 @@
-"""The rows that an append left out because they do not parse: counted and shown, from the staged files themselves.
+"""The rows that an append left out because they do not parse: counted, shown and given out, from the staged files.
 
 Only files of which fewer rows arrived than they have lines are read again.
 """
@@ -6,9 +6,10 @@ Only files of which fewer rows arrived than they have lines are read again.
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import FileKind
@@ -23,6 +24,8 @@ from spark_jobs.text import AT, BLOCK, TEXT, Parsed, lines, parse
 
 _SAMPLE_ROWS = 100
 _SAMPLE_TEXT = 200
+LINE, WHY = "line", "why"
+KEPT = 10_000  # characters of a row that is put aside
 
 
 def parsed(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> list[Parsed]:
@@ -68,15 +71,39 @@ def with_samples(
     }
 
 
+def left_out(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> DataFrame:
+    """The rows of these files that do not parse: file, line (or row, where fields may hold line ends), text and why.
+
+    A task has rows of one file alone.
+    """
+    return reduce(DataFrame.union, (_left_out(spark, plan, look) for look in looks))
+
+
+def _left_out(spark: SparkSession, plan: Plan, look: Look) -> DataFrame:
+    [part] = parsed(spark, plan, [look])
+    rows = part.unparsed()
+    blocks = {row[0] for row in rows.select(BLOCK).distinct().collect()}
+    before = {0: 0} if plan.files.multiline else _lines_before(spark, plan, look, blocks)
+    pairs = [F.lit(part).cast("bigint") for pair in before.items() for part in pair]
+    line = (F.create_map(*pairs)[F.col(BLOCK).cast("bigint")] + F.col(AT) + 1).alias(LINE)
+    return rows.select(FILE_COLUMN, line, _text(plan, KEPT), WHY)
+
+
+def _text(plan: Plan, most: int) -> Column:
+    """The row's text, no longer than that; masked where any column is: it may be any column's, or none's."""
+    text = F.lit(MASK) if raw(plan.columns, "") == MASK else F.substring(TEXT, 1, most)
+    return text.alias(TEXT)
+
+
 def _sample(spark: SparkSession, plan: Plan, look: Look, most: int = _SAMPLE_ROWS) -> tuple[dict[str, Any], ...]:
     """The first rows that do not parse: where, why, and the text."""
     [part] = parsed(spark, plan, [look])
-    text = F.substring(TEXT, 1, _SAMPLE_TEXT).alias(TEXT) if raw(plan.columns, "") != MASK else F.lit(MASK).alias(TEXT)
-    rows = part.unparsed().orderBy(BLOCK, AT).limit(most).select(BLOCK, AT, "why", text).collect()
+    chosen = part.unparsed().orderBy(BLOCK, AT).limit(most)
+    rows = chosen.select(BLOCK, AT, WHY, _text(plan, _SAMPLE_TEXT)).collect()
     if plan.files.multiline:
-        return tuple({"row": row[AT] + 1, "why": row["why"], "text": row[TEXT]} for row in rows)
+        return tuple({"row": row[AT] + 1, "why": row[WHY], "text": row[TEXT]} for row in rows)
     before = _lines_before(spark, plan, look, {row[BLOCK] for row in rows})
-    return tuple({"line": before[row[BLOCK]] + row[AT] + 1, "why": row["why"], "text": row[TEXT]} for row in rows)
+    return tuple({"line": before[row[BLOCK]] + row[AT] + 1, "why": row[WHY], "text": row[TEXT]} for row in rows)
 
 
 def _lines_before(spark: SparkSession, plan: Plan, look: Look, blocks: set[int]) -> dict[int, int]:

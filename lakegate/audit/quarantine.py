@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from lakegate.audit.plan import Budget, Severity
+from lakegate.audit.plan import Budget, Plan, Severity
 from lakegate.audit.report import CheckResult, Source, Verdict
 
 NAMESPACE = "_quarantine"
@@ -27,15 +27,24 @@ def leaving(checks: Sequence[CheckResult]) -> list[str]:
     return [] if failed else [check.check for check in checks if check.verdict is Verdict.QUARANTINE]
 
 
-def within(budget: Budget | None, failing: int, rows: int) -> CheckResult:
-    """The check that so many failing rows of a file's may go. Without a budget none may, and never all of them."""
+def unforgiving(plan: Plan) -> Plan:
+    """The plan by which what is left is judged: no more rows may go."""
+    strict = {Severity.QUARANTINE: Severity.ERROR}
+    return replace(plan, checks=tuple(replace(it, severity=strict.get(it.severity, it.severity)) for it in plan.checks))
+
+
+def within(budget: Budget | None, failing: int, rows: int, *, at_least: bool = False) -> CheckResult:
+    """The check that so many failing rows of a file's may go. Without a budget none may, and never all of them.
+
+    `at_least`: there may be more of them, that were not counted because so many are too many already.
+    """
     budget = budget or Budget(rows=0)
     allowed = budget.rows if budget.percent is None else budget.percent * rows / _PERCENT
     verdict = Verdict.PASS if failing <= (allowed or 0) and failing < rows else Verdict.FAIL
     said = f"{budget.rows:,}" if budget.percent is None else f"{budget.percent:g}%"
     return CheckResult(
         check=BUDGET,
-        name="rows for quarantine",
+        name="rows for quarantine" + (", counted as far as the budget goes" if at_least else ""),
         columns=(),
         severity=Severity.ERROR,
         verdict=verdict,
@@ -48,10 +57,8 @@ def within(budget: Budget | None, failing: int, rows: int) -> CheckResult:
 
 
 def afterwards(before: Results, after: Results) -> dict[str, tuple[CheckResult, ...]]:
-    """Every check once failing rows have left: as it was of what they failed, and else as it is of what is left.
-
-    A check that should have no failing row any more, and has, fails its file. Files that `after` does not have were
-    rejected before, and nothing of theirs was moved.
+    """Every check once failing rows have left: as it was of what they failed, and else as it is of what is left, by
+    the unforgiving plan. Files that `after` does not have were rejected before, and nothing of theirs was moved.
     """
     return {file: _afterwards(checks, after[file]) if file in after else checks for file, checks in before.items()}
 
@@ -62,9 +69,5 @@ def _afterwards(before: Sequence[CheckResult], after: Sequence[CheckResult]) -> 
 
 
 def _settled(before: CheckResult, now: CheckResult) -> CheckResult:
-    if before.check == BUDGET:
-        return before
-    if now.verdict is Verdict.QUARANTINE:
-        return replace(now, verdict=Verdict.FAIL)
     left = before.verdict is Verdict.QUARANTINE and now.verdict is Verdict.PASS
-    return before if left else now
+    return before if left or before.check == BUDGET else replace(now, severity=before.severity)

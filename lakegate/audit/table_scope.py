@@ -9,12 +9,18 @@ from lakegate.audit.verdicts import Measured
 
 @dataclass(frozen=True, kw_only=True)
 class Orphans:
-    """How many rows of each file version (by id) refer to nothing; files without such rows are absent."""
+    """How many rows of each file version (by id) refer to nothing; files without such rows are absent.
+
+    Where a table refers to itself, `elsewhere` are rows that refer to nothing but rows of other files of the batch: by
+    file, how many refer to rows in exactly these.
+    """
 
     rows: Mapping[str, int] = field(default_factory=dict)
+    elsewhere: Mapping[str, Mapping[frozenset[str], int]] = field(default_factory=dict)
 
-    def __call__(self, file: str, _earlier: Sequence[str]) -> Measured:
-        return Measured(value=self.rows.get(file, 0), source=Source.QUERY)
+    def __call__(self, file: str, earlier: Sequence[str]) -> Measured:
+        lost = sum(rows for files, rows in self.elsewhere.get(file, {}).items() if files.isdisjoint(earlier))
+        return Measured(value=self.rows.get(file, 0) + lost, source=Source.QUERY)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -112,14 +112,36 @@ def _with_quarantine(
 ) -> tuple[CheckResult, ...]:
     """The checks, with that of the budget where rows are to go to quarantine."""
     waiting = _waiting(plan, checks)
-    asked = leaving(waiting)
-    if not asked:
+    ids = leaving(waiting)
+    if not ids:
         return checks
-    failing = sum(check.failing_rows for check in checks if check.check in asked)
-    if distinct and len(asked) > 1:
-        failing = distinct(file.file, earlier, asked)
-    budget = within(plan.budget, failing, file.rows)
+    asked = {check.check: check.failing_rows for check in checks if check.check in ids}
+    budget = _budget(plan, file, asked, earlier, distinct)
     return (*(waiting if budget.verdict is Verdict.PASS else checks), budget)
+
+
+def _budget(
+    plan: Plan, file: Measurements, asked: Mapping[str, int], earlier: Sequence[str], distinct: Distinct | None
+) -> CheckResult:
+    """The check of the budget, where so many rows fail each of these checks (by id).
+
+    Rows that do not parse are none of the table's, so they come on top of the others and of the file's.
+    """
+    unparsed = unparsed_checks(plan) & asked.keys()
+    left_out = sum(asked[check] for check in unparsed)
+    failing = {check: rows for check, rows in asked.items() if check not in unparsed}
+    rows = file.rows + left_out
+    # At least as many rows fail several checks as fail one of them: where those are too many, nobody counts further.
+    least = within(plan.budget, left_out + max(failing.values(), default=0), rows, at_least=len(failing) > 1)
+    if len(failing) < 2 or least.verdict is Verdict.FAIL:  # noqa: PLR2004 - of one check, it is all of them
+        return least
+    counted = distinct(file.file, earlier, list(failing)) if distinct else sum(failing.values())
+    return within(plan.budget, left_out + counted, rows)
+
+
+def unparsed_checks(plan: Plan) -> set[str]:
+    """The checks, by id, that rows parse."""
+    return {check.id for check in plan.checks if plan.metric(check.metric).kind is MetricKind.UNPARSED}
 
 
 def _waiting(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:

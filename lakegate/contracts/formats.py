@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
+from lakegate.audit.plan import Severity
 from lakegate.contracts import words
 from lakegate.contracts.checks import Checked, checked
 from lakegate.contracts.document import Item
@@ -32,11 +33,15 @@ _CLOCK = set("HhmsSaXx")
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """How the files are written as far as the server says it; columns may spell their dates in other ways."""
+    """How the files are written as far as the server says it; columns may spell their dates in other ways.
+
+    `severity` is that of the check that every row parses.
+    """
 
     form: FileFormat
     date: str = ""
     timestamp: str = ""
+    severity: Severity = Severity.ERROR
     line: int = 0
 
 
@@ -94,6 +99,12 @@ def _compression(value: Any, _: FileKind) -> dict[str, Any]:
     return {"compression": value}
 
 
+def _severity(value: Any, _: FileKind) -> dict[str, Any]:
+    if value not in (Severity.ERROR, Severity.QUARANTINE):
+        raise ValueError("is neither error nor quarantine: a row that does not parse cannot be published")
+    return {"severity": Severity(value)}
+
+
 def _pattern(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
     return lambda value, _: {field: pattern(value, field)}
 
@@ -109,6 +120,7 @@ SETTINGS: Mapping[str, Setting] = {
     "compression": Setting(kinds=_TEXT, read=_compression),
     "dateFormat": Setting(kinds=_TEXT, read=_pattern("date")),
     "timestampFormat": Setting(kinds=_TEXT, read=_pattern("timestamp")),
+    "severity": Setting(kinds=_TEXT, read=_severity),
 }
 
 
@@ -143,7 +155,7 @@ def written(server: Item) -> Written | None:
     kind, chosen = FileKind(said.value), dict[str, Any]()
     for name, item in _said(server):
         chosen |= _value(name, item, kind)
-    spelled = {name: chosen.pop(name) for name in ("date", "timestamp") if name in chosen}
+    spelled = {name: chosen.pop(name) for name in ("date", "timestamp", "severity") if name in chosen}
     if "quote" in chosen and "escape" not in chosen:
         chosen["escape"] = chosen["quote"]  # a quote within quotes is doubled
     form = FileFormat(kind=kind, **chosen)
@@ -208,4 +220,6 @@ def _column_pattern(files: Written, field: Field, item: Item) -> str:
 
 def parse_checks(files: Written) -> list[Checked]:
     """Text has the check that every row parses: one that does not cannot become a row."""
-    return [checked("rows that do not parse", unparsed(), files.line)] if files.form.kind.is_text else []
+    if not files.form.kind.is_text:
+        return []
+    return [checked("rows that do not parse", unparsed(), files.line, severity=files.severity)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from lakegate.audit.plan import Budget, Check, Metric, MetricKind, Scope, Severity
+from lakegate.audit.plan import Budget, Check, Metric, Severity
 from lakegate.audit.verdicts import holds
 from lakegate.contracts.checks import Checked
 from lakegate.contracts.document import Item
@@ -11,7 +11,6 @@ from lakegate.errors import Fault
 
 SETTING = "quarantineBudget"
 _HUNDRED = 100
-_BY_ROW = (MetricKind.NULLS, MetricKind.FAILING, MetricKind.DUPLICATES)
 _ICEBERGS = ("_file", "_pos")  # what Iceberg calls a row's place, by which rows are put aside
 
 
@@ -33,10 +32,8 @@ def budget_of(table: Item, checks: Sequence[Checked], columns: Mapping[str, Item
 
 
 def _unable(check: Check, metric: Metric) -> str:
-    if metric.kind not in _BY_ROW or check.drift:
-        return "only checks that count failing rows of the file itself can"
-    if metric.scope is Scope.TABLE:
-        return "of what is in the table already it can't be told yet which rows fail"
+    if not metric.kind.counts_rows or check.drift:
+        return "only checks that count failing rows can"
     return "" if holds(check, 0) else "it would not hold without failing rows either"
 
 

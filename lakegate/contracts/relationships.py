@@ -1,4 +1,5 @@
 """ODCS's `relationships`: foreign keys to tables of the lake, named `namespace.table.column`, checked by their rows.
+The table itself is one of them.
 
 A reference that the standard allows and that names no such column is refused: nothing would check it.
 """
@@ -45,7 +46,7 @@ def _relationships(owner: Item) -> list[Item]:
 
 
 def _check(item: Item, fields: Sequence[Field], of: Referring) -> Checked | None:
-    target = _target(item, of)
+    target = _target(item, fields, of)
     if target is None or not fields:
         return None
     if len(fields) != len(target.columns):
@@ -70,7 +71,7 @@ def _from(item: Item, of: Referring) -> list[Field]:
 
 def _own(said: Item, name: str, of: Referring) -> Field | None:
     table, _, label = name.rpartition(".")
-    labels = {field.label: field for field in of.fields}
+    labels = {**{field.name: field for field in of.fields}, **{field.label: field for field in of.fields}}
     if table not in of.names:
         said.fault(f"'from' is a column of this table, such as {of.table}.{label}, not {name!r}")
     elif label not in labels:
@@ -80,10 +81,12 @@ def _own(said: Item, name: str, of: Referring) -> Field | None:
     return None
 
 
-def _target(item: Item, of: Referring) -> Reference | None:
+def _target(item: Item, fields: Sequence[Field], of: Referring) -> Reference | None:
     said = item.get("to")
     if said is None:
         return None
+    if all(str(name).rpartition(".")[0] in of.names for name in _listed(said)):
+        return _own_target(said, fields, of)
     found = [_TARGET.fullmatch(str(name)) for name in _listed(said)]
     named = [match for match in found if match]
     if len(named) < len(found):
@@ -93,12 +96,30 @@ def _target(item: Item, of: Referring) -> Reference | None:
     columns = tuple(match["column"] for match in named)
     if len(tables) > 1:
         said.fault(f"a key refers to one table, and these are {' and '.join(sorted(tables))}")
-    elif of.table in tables:
-        said.fault("a table that refers to itself is not enforced yet")
     elif len(set(columns)) < len(columns):
         said.fault("a column is in the key twice")
     else:
         return Reference(table=tables.pop(), columns=columns)
+    return None
+
+
+def _own_target(said: Item, fields: Sequence[Field], of: Referring) -> Reference | None:
+    """Columns of this table that others of it refer to: each of a type that can be equal."""
+    found = [_own(said, str(name), of) for name in _listed(said)]
+    theirs = [field for field in found if field]
+    if len(theirs) < len(found):
+        return None
+    for mine, other in zip(fields, theirs, strict=False):  # how many there are is looked at by whoever asked
+        if mine.type.kind != other.type.kind or (mine.type.has_nan and mine.type.name != other.type.name):
+            said.fault(f"{mine.label} is {mine.type.name} and {other.label} is {other.type.name}: never equal")
+            return None
+    columns = tuple(field.name for field in theirs)
+    if columns == tuple(field.name for field in fields):
+        said.fault("a key that refers to itself always holds")
+    elif len(set(columns)) < len(columns):
+        said.fault("a column is in the key twice")
+    else:
+        return Reference(table=of.table, columns=columns)
     return None
 
 

@@ -204,8 +204,9 @@ QUALITY: Place = (
 
 RELATIONSHIP: Place = _enforced(
     **{"from": "of the table: `table.column` of this table, or a list of several for a key of several columns"},
-    to="`namespace.table.column` of another table in the lake, or a list of as many as there are columns in the key",
-    type="`foreignKey`: every row must find its key among the other table's rows on main; a null in it makes it no key",
+    to="`namespace.table.column` of a table in the lake, or a list of as many as there are columns in the key",
+    type="`foreignKey`: every row must find its key among the other table's rows on main (of this table, also among "
+    "the rows of its own file and of good ones before it); a null in it makes it no key",
 ) | _describes("id", "customProperties")
 
 SLA: Place = (
@@ -256,6 +257,8 @@ SERVER_SETTINGS: Place = _enforced(
     compression="of text: `none`, `gzip`, `bzip2`; by the ending of the file's name if not said",
     dateFormat="of text: how dates are spelled where the column does not say it, such as `dd/MM/yyyy`",
     timestampFormat="of text: the same for timestamps, such as `yyyy-MM-dd'T'HH:mm:ssXXX`",
+    severity="of text: what becomes of rows that do not parse: `error` (if not said) rejects the file, `quarantine` "
+    "puts them aside",
 )
 EVERY_SETTING = (*COLUMN_SETTINGS, *QUALITY_SETTINGS, *TABLE_SETTINGS, *SERVER_SETTINGS)
 

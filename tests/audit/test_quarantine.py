@@ -5,20 +5,25 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.plan import Budget, Operator, Severity
-from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of
+from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Severity
+from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Source, Verdict
 from lakegate.audit.verdicts import Measured, Measurements, good, judge, verdict
 from tests.support.plans import ROWS, failing, none_of, nulls, plan
 
 NULL, LOW = nulls("id"), failing("x", "x < 0")
+UNPARSED = Metric(id="unparsed", kind=MetricKind.UNPARSED)
 
 
 def judged(
-    *files: tuple[int, int], budget: Budget | None, low: Severity = Severity.QUARANTINE, both: int = 0
+    *files: tuple[int, int],
+    budget: Budget | None,
+    null: Severity = Severity.QUARANTINE,
+    low: Severity = Severity.QUARANTINE,
+    both: int = 0,
 ) -> dict[str, tuple[CheckResult, ...]]:
-    """Files of 100 rows with so many nulls (which quarantine) and low values; `both` are rows with both."""
-    checks = (none_of(NULL, Severity.QUARANTINE), none_of(LOW, low))
+    """Files of 100 rows with so many nulls and low values; `both` are rows with both."""
+    checks = (none_of(NULL, null), none_of(LOW, low))
     by = replace(plan("nyc.flights", {"id": "int", "x": "int"}, (NULL, LOW)), checks=checks, budget=budget)
     measured = [
         Measurements(
@@ -86,6 +91,39 @@ def test_rows_that_fail_two_checks_count_once() -> None:
     assert budget.value == 5
 
 
+def test_rows_of_which_more_than_the_budget_fail_one_check_are_not_counted_further() -> None:
+    by = replace(plan("nyc.flights", {"id": "int", "x": "int"}, (NULL, LOW)), budget=Budget(rows=5))
+    by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), none_of(LOW, Severity.QUARANTINE)))
+    metrics = {metric.id: Measured(value=rows, source=Source.QUERY) for metric, rows in ((NULL, 6), (LOW, 2))}
+    [checks] = judge(by, [Measurements(file="f", rows=100, metrics=metrics)], {}, distinct=lambda *_: 8).values()
+    assert said(checks) == (
+        "rows for quarantine, counted as far as the budget goes: 6 of 100 rows, expected at most 5, and not all"
+    )
+
+
+@pytest.mark.parametrize(("unparsed", "expected"), [(3, Verdict.QUARANTINE), (4, Verdict.FAIL)])
+def test_rows_that_do_not_parse_come_on_top_of_the_others(unparsed: int, expected: Verdict) -> None:
+    by = replace(plan("nyc.flights", {"id": "int"}, (NULL, UNPARSED)), budget=Budget(rows=5))
+    by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), none_of(UNPARSED, Severity.QUARANTINE)))
+    metrics = {
+        NULL.id: Measured(value=2, source=Source.STATISTICS),
+        UNPARSED.id: Measured(value=unparsed, source=Source.FILE, rows=100),
+    }
+    measured = Measurements(file="f", rows=100 - unparsed, metrics=metrics)
+    [checks] = judge(by, [measured], {}, distinct=lambda *_: 2).values()
+    assert verdict(checks) is expected
+    [budget] = [check for check in checks if check.check == BUDGET]
+    assert (budget.value, budget.rows) == (2 + unparsed, 100)
+
+
+def test_a_file_none_of_whose_rows_parses_is_rejected() -> None:
+    by = replace(plan("nyc.flights", {"id": "int"}, (UNPARSED,)), budget=Budget(percent=100))
+    by = replace(by, checks=(none_of(UNPARSED, Severity.QUARANTINE),))
+    metrics = {UNPARSED.id: Measured(value=3, source=Source.FILE, rows=3)}
+    [checks] = judge(by, [Measurements(file="f", rows=0, metrics=metrics)], {}).values()
+    assert verdict(checks) is Verdict.FAIL
+
+
 def test_a_file_of_failing_rows_alone_is_rejected() -> None:
     [checks] = judged((100, 0), budget=Budget(percent=100)).values()
     assert verdict(checks) is Verdict.FAIL
@@ -117,7 +155,7 @@ def test_a_number_about_all_rows_waits_for_those_that_are_left() -> None:
 
 def test_afterwards_a_check_tells_of_the_rows_that_left_and_the_others_of_what_is_left() -> None:
     before = judged((5, 2), budget=Budget(rows=5), low=Severity.WARNING)
-    after = judged((0, 1), budget=Budget(rows=5), low=Severity.WARNING)
+    after = judged((0, 1), budget=Budget(rows=5), null=Severity.ERROR, low=Severity.WARNING)
     [checks] = afterwards(before, after).values()
     assert [(check.verdict, check.failing_rows) for check in checks] == [
         (Verdict.QUARANTINE, 5),
@@ -127,9 +165,17 @@ def test_afterwards_a_check_tells_of_the_rows_that_left_and_the_others_of_what_i
 
 
 def test_a_check_that_does_not_hold_of_what_is_left_fails_the_file() -> None:
-    before, after = (judged((left, 0), budget=Budget(rows=5)) for left in (5, 1))
+    before = judged((5, 0), budget=Budget(rows=5))
+    after = judged((1, 0), budget=Budget(rows=5), null=Severity.ERROR)
     [checks] = afterwards(before, after).values()
     assert verdict(checks) is Verdict.FAIL
+    assert checks[0].severity is Severity.QUARANTINE
+
+
+def test_what_is_left_is_judged_by_a_plan_that_puts_nothing_aside() -> None:
+    checks = [none_of(NULL, severity) for severity in Severity]
+    by = unforgiving(replace(plan("nyc.flights", {"id": "int"}, (NULL,)), checks=tuple(checks)))
+    assert [check.severity for check in by.checks] == [Severity.ERROR, Severity.ERROR, Severity.WARNING]
 
 
 def test_a_file_that_was_rejected_before_stays_as_it_was() -> None:

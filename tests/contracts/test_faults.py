@@ -181,7 +181,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "quarantine of what counts no rows": (
         "        mustBeGreaterThan: 0",
         "        mustBeGreaterThan: 0\n        severity: quarantine\n" + BUDGET,
-        [("metric: rowCount", "cannot quarantine: only checks that count failing rows of the file itself can")],
+        [("metric: rowCount", "cannot quarantine: only checks that count failing rows can")],
     ),
     "quarantine that mends nothing": (
         OPERATOR + "            severity: warning",
@@ -515,10 +515,20 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "        logicalType: string\n        relationships: [{to: schema/states/properties/name}]\n",
         [("relationships", "write namespace.table.column")],
     ),
-    "foreign key to its own table": (
+    "foreign key to its own table of a type that is never equal": (
         "        logicalType: string\n",
         "        logicalType: string\n        relationships: [{to: shop.orders.id}]\n",
-        [("relationships", "a table that refers to itself is not enforced yet")],
+        [("relationships", "state is string and id is bigint: never equal")],
+    ),
+    "foreign key to a column that its own table has not": (
+        "        logicalType: string\n",
+        "        logicalType: string\n        relationships: [{to: shop.orders.sate}]\n",
+        [("relationships", "the table has no column 'sate' (did you mean 'state'?)")],
+    ),
+    "foreign key that refers to itself": (
+        "        logicalType: string\n",
+        "        logicalType: string\n        relationships: [{to: orders.state}]\n",
+        [("relationships", "a key that refers to itself always holds")],
     ),
     "foreign key of one column to two": (
         "        logicalType: string\n",

@@ -144,6 +144,33 @@ def test_compound_keys_of_awkward_columns_refer_as_a_whole(spark: SparkSession) 
     assert sorted(row["_k"] for row in judged["f1"][0].sample) == [1, 2]
 
 
+def test_rows_refer_to_rows_of_their_own_table_as_reading_the_files_in_turn_would_say(spark: SparkSession) -> None:
+    """Main has 1 and 2; a file's own rows count wherever they stand, even the row itself, and so do cycles."""
+    key = orphans(["boss"], "nyc.t", ["id"])
+    by = plan("nyc.t", {"id": "bigint", "boss": "int", "x": "int"}, [key, nulls("x")])
+    table = Table(spark=spark, plan=by).on_main({"f0": [(1, None, 0, None), (2, 1, 0, None)]})
+    drawn: dict[str, Rows] = {
+        "f1": [(3, 1, 0, None), (4, 5, 0, None), (5, 4, 0, None), (6, 6, 0, None)],  # main, a cycle, itself
+        "f2": [(7, 3, 0, None), (8, 20, 0, None), (8, 20, 0, None)],  # an earlier file's; one of a later file
+        "f3": [(9, 7, 0, None), (10, 10, None, None)],  # a rejected file's; and rejected itself
+        "f4": [(20, 10, 0, None), (21, 3, 0, None), (None, 20, 0, None)],
+        "f5": [(22, 6, 0, None), (23, None, 0, None)],
+    }
+    table.hold(drawn)
+    judged = table.judged()
+    assert {file: checks[0].value for file, checks in judged.items()} == {"f1": 0, "f2": 2, "f3": 1, "f4": 1, "f5": 0}
+    shown = {file: [row["id"] for row in checks[0].sample] for file, checks in judged.items() if checks[0].sample}
+    assert shown == {"f2": [8, 8], "f3": [9], "f4": [20]}
+
+
+def test_the_first_file_of_a_table_may_refer_to_itself_by_a_compound_key(spark: SparkSession) -> None:
+    columns = {"a b": "int", "id": "int", "up.a": "int", "up`id": "int"}
+    key = orphans(["up.a", "up`id"], "nyc.t", ["a b", "id"])
+    rows: Rows = [(1, 1, None, 1, None), (1, 2, 1, 1, None), (2, 1, 2, 2, None)]
+    table = Table(spark=spark, plan=plan("nyc.t", columns, [key])).hold({"f1": rows})
+    assert said(table) == {"f1": [1]}
+
+
 def test_where_there_is_no_such_table_or_none_of_its_rows_every_key_is_an_orphan(spark: SparkSession) -> None:
     make(spark, "nyc.empty", {"id": "int"}, [])
     make(spark, "nyc.far", {"id": "int"}, [(1000,)])

@@ -11,15 +11,16 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import Job
-from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Severity
+from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import Report, Verdict
 from spark_jobs.errors import JobError
 from spark_jobs.session import open_catalog
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique
-from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, plan
+from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, orphans, plan
 
 pytestmark = [pytest.mark.spark, pytest.mark.nessie]
 Run = Callable[[Job], Report]
@@ -130,3 +131,70 @@ def test_failing_rows_leave_the_files_that_may_give_them_up(
     with pytest.raises(JobError, match=f"lakegate retry {job.batch}"):
         run(job)
     assert report.audited == lake.head(job.branch)
+
+
+KEY, BOSS = duplicates("id", scope=Scope.TABLE), "boss"
+UNPARSED = Metric(id="unparsed", kind=MetricKind.UNPARSED)
+
+
+def staff() -> Plan:
+    """Keys that are taken, bosses that are not there and rows that do not parse go to quarantine."""
+    table = f"{unique('nyc')}.staff"
+    metrics = (KEY, orphans([BOSS], table, ["id"]), UNPARSED)
+    by = plan(table, {"id": "bigint", BOSS: "bigint", "x": "int"}, metrics)
+    checks = tuple(none_of(metric, Severity.QUARANTINE) for metric in metrics)
+    return replace(by, checks=checks, budget=Budget(rows=4), files=FileFormat(kind=FileKind.CSV))
+
+
+def lines(*said: str) -> bytes:
+    return "\n".join(("id,boss,x", *said, "")).encode()
+
+
+def test_rows_that_tables_refuse_and_rows_that_do_not_parse_leave_their_file(
+    run: Run, lake: Lake, rows_on: Callable[[Job, str], Sequence[Any]]
+) -> None:
+    by = staff()
+    assert by.depends_on == (by.table,)
+    before = run(job_for(lake, by, lines("1,,0", "2,1,0")))
+    branch = unique("wap-flights")
+    files = {
+        IDS[1]: lines("3,1,0", "1,,0", "4,99,0", "x,1,0", "", "5,3,0", "1,98,0"),
+        IDS[2]: lines("6,4,0", "7,3,0"),  # 4 is put aside, so that what is left of this file does not hold
+        IDS[3]: lines("8,6,0"),  # which is why 6 is not published
+        IDS[4]: lines("9,1,0", "y,1,0", "1,1,0", "2,1,0", "10,97,0", "11,96,0"),
+        IDS[5]: lines("12,1,0", "13,2"),
+        IDS[6]: lines("z,1,0"),
+    }
+    job = stage(lake, by, branch, lake.branch(branch, before.audited), files).job
+    report = run(job)
+    found = {file.id: (file.verdict, file.rows, file.quarantined_rows) for file in report.files}
+    assert found == {
+        IDS[1]: (Verdict.QUARANTINE, 2, 4),
+        IDS[2]: (Verdict.FAIL, 2, 0),
+        IDS[3]: (Verdict.FAIL, 1, 0),
+        IDS[4]: (Verdict.FAIL, 5, 0),
+        IDS[5]: (Verdict.QUARANTINE, 1, 1),
+        IDS[6]: (Verdict.FAIL, 0, 0),
+    }
+    assert report.files[0].warnings == (
+        "in quarantine: 4 of 6 rows",
+        "duplicates-id: 2 of 5 rows, expected none",
+        "orphans-boss: 2 of 5 rows, expected none",
+        "unparsed: 1 of 6 rows, expected none",
+    )
+    assert report.files[3].reasons[0] == "rows for quarantine: 5 of 6 rows, expected at most 4, and not all"
+    kept = {row["id"] for row in rows_on(job, by.table) if row["_lakegate_file"] in (IDS[1], IDS[5])}
+    assert kept == {3, 5, 12}
+    aside = {
+        (row["reasons"][0], *row["reasons"][1:]): (row["row_json"] and json.loads(row["row_json"])["id"], row["line"])
+        for row in rows_on(job, quarantine_of(by.table))
+        if row["_lakegate_file"] == IDS[1]
+    }
+    assert aside == {
+        ("duplicates-id",): (1, None),
+        ("orphans-boss",): (4, None),
+        ("duplicates-id", "orphans-boss"): (1, None),
+        ("unparsed",): (None, 5),
+    }
+    [unparsed] = [row for row in rows_on(job, quarantine_of(by.table)) if row["_lakegate_file"] == IDS[5]]
+    assert (unparsed["line"], unparsed["text"], unparsed["why"]) == (3, "13,2", "it has not 3 fields")

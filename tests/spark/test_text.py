@@ -302,6 +302,23 @@ def test_each_row_is_parsed_once(spark: SparkSession, tmp_path: Path) -> None:
         assert rows._jdf.queryExecution().executedPlan().toString().count(call) == 1
 
 
+def test_rows_that_are_put_aside_have_their_line_their_text_and_what_is_wrong(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The text as far as it is kept, and none of it where a column is masked: it may be that column's."""
+    by = written(JSON, {"id": "int", "say": "string"})
+    long = '{"id": "x", "say": "' + "a" * unparsed.KEPT + '"}'
+    body = b'{"id": 1}\n\n}{\n' + long.encode() + b'\n{"id": 2}\n'
+    for is_masked, texts in ((False, ["}{", long[: unparsed.KEPT]]), (True, ["•••", "•••"])):
+        columns = tuple(replace(column, masked=is_masked) for column in by.columns)
+        masked = replace(by, columns=columns)
+        look = looked(spark, tmp_path, masked, f1=body)["f1"]
+        rows = [tuple(row) for row in unparsed.left_out(spark, masked, [look]).collect()]
+        assert [row[:2] for row in rows] == [("f1", 3), ("f1", 4)]
+        assert [row[2] for row in rows] == texts
+        assert [row[3] for row in rows] == ["it is no JSON object", 'column "id" is no int']
+
+
 def test_text_that_becomes_unreadable_is_found_by_reading_through(spark: SparkSession, tmp_path: Path) -> None:
     by = written(replace(CSV, compression="gzip"), {"id": "int"})
     look = looked(spark, tmp_path, by, f1=gzip.compress(b"id\n1\n"))["f1"]
