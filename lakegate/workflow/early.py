@@ -4,12 +4,13 @@ Where two tables' files arrive together, the one that refers waits for the other
 trying have an end, so that a reference to nothing is rejected as such.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Plan
+from lakegate.audit.quarantine import BUDGET
 from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.audit.wire import from_json
 from lakegate.landing.attempts import Attempt
@@ -33,28 +34,61 @@ class Early:
 
 def early(service: Service, attempt: Attempt, report: Report | None, files: Iterable[FileVersion]) -> Early:
     """Those of the files that failed which may only be early."""
-    body = service.store.read(job_name(attempt))
-    if report is None or body is None or attempt.number >= ATTEMPTS:
+    missed = _missed(service, attempt, report, files)
+    if report is None or not missed:
         return Early()
-    plan, reports = from_json(Job, body).plan, {entry.id: entry for entry in report.files}
-    missed = {file: tables for file in files if (tables := missing(plan, reports.get(file.id)))}
-    open_files = _open(service, attempt, list(missed))
-    tables = frozenset[str]().union(*(missed[file] for file in open_files))
-    if not tables:
-        return Early()
-    if service.clock.now() - report.finished_at < PATIENCE and _under_way(service, tables):
-        return Early(files=tuple(open_files), now=False)
+    tables = _all(missed)
+    if _waits(service, attempt, report, tables):
+        return Early(files=tuple(missed), now=False)
     moved = service.catalog.moved(report.base, service.catalog.head(MAIN) or "", tables)
-    return Early(files=tuple(file for file in open_files if missed[file] & moved))
+    return Early(files=tuple(file for file in missed if missed[file] & moved))
+
+
+def premature(
+    service: Service, attempt: Attempt, report: Report | None, files: Iterable[FileVersion]
+) -> tuple[FileVersion, ...]:
+    """Those of the good files whose rows were put aside and may only be early: not to be published yet."""
+    aside = {entry.id for entry in report.files if entry.quarantined} if report else set()
+    missed = _missed(service, attempt, report, [file for file in files if file.id in aside]) if aside else {}
+    return tuple(missed) if report and missed and _waits(service, attempt, report, _all(missed)) else ()
 
 
 def missing(plan: Plan, report: FileReport | None) -> frozenset[str]:
-    """The tables that lack rows which the file refers to, if that is all that is wrong with it."""
+    """The tables that lack rows which the file refers to, if that is all that is wrong with it: in what is left of it,
+    in what is put aside or in what would be, were it within the budget.
+    """
     if report is None or report.faults:
         return frozenset()
     referring = {metric.id: metric.refers_to.table for metric in plan.metrics if metric.refers_to}
-    failed = {check.metric for check in report.checks if check.verdict is Verdict.FAIL}
-    return frozenset(referring[metric] for metric in failed) if failed <= referring.keys() else frozenset()
+    wrong = {verdict: _metrics(report, verdict) for verdict in (Verdict.FAIL, Verdict.QUARANTINE)}
+    if wrong[Verdict.FAIL] - referring.keys():
+        return frozenset()
+    return frozenset(referring[metric] for metrics in wrong.values() for metric in metrics & referring.keys())
+
+
+def _metrics(report: FileReport, verdict: Verdict) -> set[str]:
+    return {check.metric for check in report.checks if check.verdict is verdict and check.check != BUDGET}
+
+
+def _missed(
+    service: Service, attempt: Attempt, report: Report | None, files: Iterable[FileVersion]
+) -> dict[FileVersion, frozenset[str]]:
+    """The open ones of these files that may only be early, with the tables that lack rows; none in a last attempt."""
+    body = service.store.read(job_name(attempt))
+    if report is None or body is None or attempt.number >= ATTEMPTS:
+        return {}
+    plan, reports = from_json(Job, body).plan, {entry.id: entry for entry in report.files}
+    missed = {file: tables for file in files if (tables := missing(plan, reports.get(file.id)))}
+    return {file: missed[file] for file in _open(service, attempt, list(missed))}
+
+
+def _all(missed: Mapping[FileVersion, frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*missed.values())
+
+
+def _waits(service: Service, attempt: Attempt, report: Report, tables: frozenset[str]) -> bool:
+    """Whether files of these tables are under way, and there is patience left."""
+    return service.clock.now() - report.finished_at < PATIENCE and _under_way(service, attempt, tables)
 
 
 def _open(service: Service, attempt: Attempt, files: Sequence[FileVersion]) -> list[FileVersion]:
@@ -62,8 +96,8 @@ def _open(service: Service, attempt: Attempt, files: Sequence[FileVersion]) -> l
     return [file for file in files if is_open(receipts, file, attempt)]
 
 
-def _under_way(service: Service, tables: frozenset[str]) -> bool:
-    """Whether an attempt at one of these tables has files that are not decided."""
+def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> bool:
+    """Whether another attempt at one of these tables has files that are not decided."""
     attempts = (Attempt.parse(branch.name) for branch in service.catalog.branches())
-    others = [attempt for attempt in attempts if attempt and not attempt.nonce and attempt.table in tables]
+    others = [it for it in attempts if it and not it.nonce and it.table in tables and it.branch != own.branch]
     return any(_open(service, other, claims_on(service, other)) for other in others)

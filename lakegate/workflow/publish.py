@@ -11,7 +11,7 @@ from functools import cached_property
 import structlog
 
 from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import FileReport, Report
+from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -75,6 +75,7 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
         if not wanted:
             return
         _prove_unmoved(service, audited, main)
+        _prove_together(audited, wanted)
         _guard_contract(service, audited)
         try:
             _merge(service, audited, wanted, main, rebase=turn > 0)
@@ -119,6 +120,15 @@ def _prove_unmoved(service: Service, audited: Audited, main: str) -> None:
     moved = service.catalog.moved(audited.report.base, main, depends_on) if depends_on else ()
     if moved:
         raise NeedsNewAttempt(f"{', '.join(sorted(moved))} on main changed since {audited.attempt.branch} was audited")
+
+
+def _prove_together(audited: Audited, files: Iterable[FileVersion]) -> None:
+    """Verdicts that depend on the attempt's own table are true of all its good files together: one may refer to rows of
+    another.
+    """
+    good = {entry.id for entry in audited.report.files if entry.verdict is not Verdict.FAIL}
+    if audited.attempt.table in audited.report.depends_on and good - {file.id for file in files}:
+        raise NeedsNewAttempt(f"not all good files of {audited.attempt.branch} can be published together any more")
 
 
 def _still_open(service: Service, attempt: Attempt, files: list[FileVersion], main: str) -> list[FileVersion]:

@@ -18,7 +18,7 @@ from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import open_attempt
 from lakegate.workflow.claims import claims_on, is_open, open_claims, published_instead
 from lakegate.workflow.decide import Finding, decide, identical, superseding
-from lakegate.workflow.early import early
+from lakegate.workflow.early import early, premature
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish, take_off
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
@@ -44,9 +44,11 @@ def settle(service: Service, attempt: Attempt) -> None:
     outcome = judge(service, attempt, claims) if claims else None
     if outcome is None:
         return
-    _publish_good(service, attempt, claims, outcome)
+    waiting = premature(service, attempt, outcome.report, outcome.good)
+    good = tuple(file for file in outcome.good if file not in waiting)
+    _publish_good(service, attempt, claims, replace(outcome, good=good))
     again = early(service, attempt, outcome.report, [finding.file for finding in outcome.bad])
-    if not again.now:
+    if waiting or not again.now:
         return  # the sweep, or whoever else settles, takes it up
     if again.files:
         open_attempt(service, attempt.next(), again.files)

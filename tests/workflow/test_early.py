@@ -8,8 +8,9 @@ from lakegate.landing.attempts import Attempt
 from lakegate.workflow.early import ATTEMPTS, PATIENCE
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.settle import settle
+from lakegate.workflow.shelf import push
 from lakegate.workflow.status import status
-from tests.workflow.world import PLANES, TABLE, World
+from tests.workflow.world import CONTRACT, PLANES, TABLE, World
 
 PLANE = "nyc/planes/p"
 
@@ -71,6 +72,51 @@ def test_good_files_do_not_wait_with_one_that_is_early(world: World) -> None:
     assert set(world.rejected()) == {"3"}
     assert world.publications_by_name() == {"1": 1, "2": 1, PLANE: 1}
     assert world.branches() == [flights.branch]
+
+
+def test_a_file_whose_rows_would_be_put_aside_waits_and_none_of_them_is(world: World) -> None:
+    world.drop("1", rows=2, needs=PLANE, aside=1, deliver=False)
+    world.drop("2", rows=5, deliver=False)
+    world.drop_together("1", "2")
+    world.drop(PLANE, rows=3, absolute=True)
+    world.run(settle_after=False)
+    [flights] = [attempt for attempt in world.attempts() if attempt.table == TABLE]
+    settle(world.service, flights)
+    settle(world.service, flights)
+    assert (world.rows_on_main(), world.quarantined_on(), world.messages()) == ({"2": 5}, {}, [])
+    world.run()
+    assert reconcile(world.service) == []
+    world.run()
+    assert (world.rows_on_main(), world.quarantined_on(), world.messages()) == ({"2": 5, "1": 2}, {}, [])
+    assert (world.publications_by_name(), world.branches()) == ({"1": 1, "2": 1, PLANE: 1}, [])
+
+
+def test_where_nothing_is_under_way_rows_without_what_they_refer_to_are_put_aside_at_once(world: World) -> None:
+    world.drop("1", rows=2, needs=PLANE, aside=1)
+    world.run()
+    assert (world.rows_on_main(), world.quarantined_on(), world.job_runs()) == ({"1": 2}, {"1": 1}, 1)
+
+
+def test_a_wait_to_put_rows_aside_has_an_end(world: World) -> None:
+    world.drop(PLANE, rows=3, absolute=True)
+    [stuck] = world.runner.running()
+    world.drop("1", rows=2, needs=PLANE, aside=1)
+    [run] = [run for run in world.runner.running() if run != stuck]
+    world.runner.finish(run.id)
+    assert reconcile(world.service) == []
+    assert world.rows_on_main() == {}
+    world.clock.advance(PATIENCE.total_seconds() + 1)
+    assert reconcile(world.service) == []
+    assert (world.rows_on_main(), world.quarantined_on()) == ({"1": 2}, {"1": 1})
+
+
+def test_an_attempt_does_not_wait_for_itself_where_a_table_refers_to_itself() -> None:
+    world = World()
+    own = CONTRACT.rstrip() + "\n        relationships: [{to: nyc.flights.a}]\n"
+    push(world.store, [("flights.yaml", own.encode())])
+    world.drop("1", rows=2, needs="nobody")
+    world.run()
+    assert set(world.rejected()) == {"1"}
 
 
 def test_a_wait_for_what_never_ends_has_an_end(world: World) -> None:

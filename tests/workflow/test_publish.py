@@ -189,6 +189,18 @@ def test_a_bad_file_is_left_behind_where_verdicts_depend_on_the_table(world: Wor
     assert list(world.rejected()) == ["2.parquet"]
 
 
+def test_good_files_that_may_refer_to_each_other_are_published_together_or_anew(world: World) -> None:
+    world.depends_on = (TABLE,)
+    both = audited(world, "1.parquet", "2.parquet")
+    world.reject_behind_the_back(both.attempt, both.claims[:1])
+    with pytest.raises(NeedsNewAttempt, match="together"):
+        publish(world.service, both, both.claims[1:])
+    settle(world.service, both.attempt)
+    assert world.rows_on_main() == {"0.parquet": 1}
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "2.parquet": 2}
+
+
 def test_publish_refuses_a_branch_that_moved_after_the_audit(world: World) -> None:
     one = audited(world, "1.parquet")
     world.spark_append(one.attempt.branch, "late.parquet", rows=7)

@@ -71,7 +71,7 @@ DRIFT = """
 @dataclass(frozen=True, kw_only=True)
 class Story:
     """What the job will find of a file: `rows` to publish, and `aside` so many for quarantine; it `needs` the rows of a
-    file of planes.
+    file of planes, all of it or those that are put aside.
     """
 
     rows: int
@@ -283,7 +283,7 @@ class World:
         if readable:
             paths = {f"{job.branch}/{file.id}": self.stories[file.id].rows for file in readable}
             self.lake.spark_append(job.branch, job.plan.table, self._identity(), paths)
-        aside = {f"{job.branch}/aside/{file.id}": self.stories[file.id].aside for file in readable}
+        aside = {f"{job.branch}/aside/{file.id}": self._aside(job, self.stories[file.id]) for file in readable}
         if any(aside.values()):
             moved = {path: rows for path, rows in aside.items() if rows}
             self.lake.spark_append(job.branch, QUARANTINE, self._identity(), moved)
@@ -311,11 +311,12 @@ class World:
         story = self.stories[file.id]
         if story.unreadable:
             return FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL, faults=(story.unreadable,))
-        severity = Severity.ERROR if story.bad else Severity.QUARANTINE if story.aside else Severity.WARNING
-        said = story.bad or story.warn or ("odd" if story.aside else "")
+        put_aside = self._aside(job, story)
+        severity = Severity.ERROR if story.bad else Severity.QUARANTINE if put_aside else Severity.WARNING
+        said = story.bad or story.warn or ("odd" if put_aside and not story.needs else "")
         metric = ""
-        if not said and story.needs and story.needs not in self._rows(job.base, PLANES):
-            severity, said = Severity.ERROR, "orphans: none"
+        if not said and self._needs(job, story):
+            severity, said = Severity.QUARANTINE if story.aside else Severity.ERROR, "orphans: none"
             [metric] = [it.id for it in job.plan.metrics if it.refers_to]
         verdict = _SAYS[severity] if said else Verdict.PASS
         name, _, counts = said.partition(": ")
@@ -333,7 +334,7 @@ class World:
             metric=metric,
         )
         data = DataFile(path=f"{job.branch}/{file.id}", rows=story.rows)
-        aside = DataFile(path=f"{job.branch}/aside/{file.id}", rows=story.aside)
+        aside = DataFile(path=f"{job.branch}/aside/{file.id}", rows=put_aside)
         return FileReport(
             id=file.id,
             key=file.key,
@@ -341,9 +342,16 @@ class World:
             rows=story.rows,
             checks=(check,) if said else (),
             data_files=(data,),
-            quarantined=(aside,) if story.aside else (),
+            quarantined=(aside,) if put_aside else (),
             evolves=(story.evolves,) if story.evolves else (),
         )
+
+    def _needs(self, job: Job, story: Story) -> bool:
+        """Whether what the file needs is not there."""
+        return bool(story.needs) and story.needs not in self._rows(job.base, PLANES)
+
+    def _aside(self, job: Job, story: Story) -> int:
+        return story.aside if self._needs(job, story) or not story.needs else 0
 
     def _identity(self) -> TableIdentity:
         self.tables_made += 1  # a table that a job creates has a UUID of its own; one that exists keeps its
