@@ -249,9 +249,10 @@ def _reading(found: Type, table: Type) -> Type:
 
 
 def _changes(before: Struct, after: Struct) -> list[str]:
-    """What the one has and the other has not, or has narrower: `"zip" string`."""
+    """What the one has and the other has not, or has narrower: `"zip" string`, `"n" bigint, was int`."""
     known = dict(leaves(before))
-    return [f"{quoted(label)} {leaf}" for label, leaf in leaves(after) if known.get(label) != leaf]
+    changed = [(label, leaf) for label, leaf in leaves(after) if known.get(label) != leaf]
+    return [f"{quoted(label)} {leaf}" + (f", was {known[label]}" if label in known else "") for label, leaf in changed]
 
 
 def _columns(plan: Plan, table: Struct) -> tuple[Column, ...]:

@@ -81,8 +81,8 @@ class FileReport:
     has no checks.
 
     `rows` are those of its data files, and `quarantined` its data files in the quarantine table.
-    `evolves` is what the file asked of the table (`"zip" string`, a column or a type that the contract has not),
-    `discards` are its columns that were not read.
+    `evolves` is what the file asked of the table (`"zip" string`, `"n" bigint, was int`: a column or a type that the
+    contract has not), `discards` are its columns that were not read.
     """
 
     id: str
@@ -111,12 +111,31 @@ class FileReport:
     def warnings(self) -> tuple[str, ...]:
         """What else is to be said of it."""
         if self.verdict is not Verdict.QUARANTINE:
-            return self._reasons(Verdict.WARN)
+            return (*self._reasons(Verdict.WARN), *self.changes)
         aside = f"in quarantine: {self.quarantined_rows:,} of {self.rows + self.quarantined_rows:,} rows"
-        return (aside, *self._reasons(Verdict.QUARANTINE), *self._reasons(Verdict.WARN))
+        return (aside, *self._reasons(Verdict.QUARANTINE), *self._reasons(Verdict.WARN), *self.changes)
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What the table gets by it, one line each."""
+        where = "on its branch, " if self.verdict is Verdict.FAIL else ""
+        return tuple(where + _changed(change) for change in self.evolves)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What the table does not get of it, one line each."""
+        return tuple(f'column "{name}" of the file is not read' for name in self.discards)
 
     def _reasons(self, verdict: Verdict) -> tuple[str, ...]:
         return tuple(check.reason for check in self.checks if check.verdict is verdict)
+
+
+def _changed(change: str) -> str:
+    """`"zip" string`, `"n" bigint, was int` as a person says it."""
+    name, _, kind = change.rpartition('" ')
+    wider, _, before = kind.partition(", was ")
+    gained = f'the table gains column {name}" ({kind})'
+    return f'column {name}" of the table widens from {before} to {wider}' if before else gained
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -216,7 +216,8 @@ def _told(file: FileVersion, entry: Entry | None, report: FileReport | None) -> 
 
 def _told_warnings(file: FileVersion, report: FileReport) -> ToldFile:
     aside = report.quarantined_rows
-    return ToldFile(key=file.key, reasons=report.warnings, rows=report.rows + aside, failing_rows=aside)
+    reasons = (*report.warnings, *report.unread)
+    return ToldFile(key=file.key, reasons=reasons, rows=report.rows + aside, failing_rows=aside)
 
 
 def delete_settled(service: Service, attempt: Attempt) -> None:

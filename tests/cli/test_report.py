@@ -248,6 +248,30 @@ def test_masked_values_are_nowhere_and_nulls_are_nulls(desk: Desk) -> None:
         assert "state" in told.stdout
 
 
+# Columns that the contract does not have.
+
+
+def test_what_the_table_gains_and_what_is_not_read_is_told(desk: Desk) -> None:
+    reported(desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD})
+    [attempt] = desk.world.attempts()
+    report = read_report(desk.world.store, attempt)
+    assert report is not None
+    good, bad = report.files
+    evolves = ('"zip" string', '"n" bigint, was int', '"<b>" int')
+    files = (replace(good, evolves=evolves), replace(bad, evolves=evolves[:1], discards=("note",)))
+    desk.world.store.write(report_name(attempt), to_json(replace(report, files=files)).encode())
+    told, text = desk.run("show", BATCH).stdout, desk.run("show", BATCH, "--html", "-").stdout
+    for words in (
+        '    the table gains column "zip" (string)',
+        'column "n" of the table widens from int to bigint',
+        'on its branch, the table gains column "zip" (string)',
+        'column "note" of the file is not read',
+    ):
+        assert words in told
+        assert words.strip().replace('"', "&#34;") in text
+    assert "&lt;b&gt;" in text
+
+
 # As a page.
 
 

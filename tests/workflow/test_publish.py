@@ -331,6 +331,16 @@ def test_a_rejected_file_does_not_change_the_table_by_another_files_publishing(w
     assert (world.job_runs(), world.branches()) == (3, [two.branch])
 
 
+def test_people_hear_that_a_file_made_the_table_grow(world: World) -> None:
+    world.drop("1.parquet", rows=5, evolves='"zip" string')
+    world.run()
+    [message] = world.messages()
+    assert message.kind is Kind.WARNED
+    assert [file.reasons for file in message.files] == [('the table gains column "zip" (string)',)]
+    [line] = [line for line in status(world.service).published if world.key("1.parquet") in line.files]
+    assert line.reasons == ('the table gains column "zip" (string)',)
+
+
 def test_what_a_good_file_asked_of_the_table_too_is_published_with_it(world: World) -> None:
     for name, bad in (("2.parquet", "broken"), ("3.parquet", "")):
         world.drop(name, rows=5, bad=bad, evolves='"zip" string', deliver=False)
