@@ -113,8 +113,9 @@ def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[s
 def rows_commands(batch: str, tries: Iterable[Try]) -> list[str]:
     """The commands that list all rows which fail the first check of the last attempt."""
     last = [attempt for attempt in tries if attempt.report and attempt.kept][-1:]
-    failed = [check for attempt in last if attempt.report for file in files_of(attempt.report) for check in file.checks]
-    worst = sorted((check for check in failed if has_rows(check)), key=lambda check: VERDICTS.index(check.verdict))
+    files = [file for attempt in last if attempt.report for file in files_of(attempt.report)]
+    failed = [check for file in files for check in file.checks if has_rows(file, check)]
+    worst = sorted(failed, key=lambda check: VERDICTS.index(check.verdict))
     return [rows_command(batch, check) for check in worst[:1]]
 
 
@@ -122,9 +123,15 @@ def rows_command(batch: str, check: CheckResult) -> str:
     return f"lakegate show {batch} --rows {check.check}"
 
 
-def has_rows(check: CheckResult) -> bool:
-    """Whether the table has rows to list that fail it; those that do not parse never get there."""
-    return bool(check.failing_rows and check.metric) and not is_of(check, MetricKind.UNPARSED)
+def has_rows(file: FileReport, check: CheckResult) -> bool:
+    """Whether a table has rows of the file to list that fail the check; those that do not parse, quarantine alone."""
+    in_table = not is_of(check, MetricKind.UNPARSED) or is_aside(file, check)
+    return bool(check.failing_rows and check.metric) and in_table
+
+
+def is_aside(file: FileReport, check: CheckResult) -> bool:
+    """Whether the file's rows that fail the check are in quarantine."""
+    return bool(file.quarantined) and check.verdict is Verdict.QUARANTINE
 
 
 def is_of(check: CheckResult, kind: MetricKind) -> bool:

@@ -3,7 +3,7 @@
 DuckDB is shut off from files and networks: it sees the tables that the statement names and nothing else.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -112,15 +112,18 @@ class Result:
     rows: list[tuple[Any, ...]]
 
 
-def run(lake: Lake, statement: Statement, ref: str, files: Sequence[str] = ()) -> Result:
-    """The statement's answer on the tables of one commit; on the rows of these file versions alone, where any are
-    named.
+_EVERY: Mapping[str, Sequence[str]] = {}
+
+
+def run(lake: Lake, statement: Statement, ref: str, files: Mapping[str, Sequence[str]] = _EVERY) -> Result:
+    """The statement's answer on the tables of one commit; of a table that `files` name, on the rows of those file
+    versions alone.
     """
     with duckdb.connect() as engine:
         for macro in MACROS:
             engine.execute(macro)
         for name in statement.tables:
-            _offer(engine, name, _load(lake, statement, ref, name, files))
+            _offer(engine, name, _load(lake, statement, ref, name, files.get(name, ())))
         for setting in ("enable_external_access = false", "python_enable_replacements = false", "TimeZone = 'UTC'"):
             engine.execute(f"SET {setting}")
         engine.execute("SET lock_configuration = true")

@@ -18,13 +18,14 @@ from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
 from lakegate.audit.wire import from_json
-from lakegate.cli.batch import BatchView, Try, has_rows, is_of, look
+from lakegate.cli.batch import BatchView, Try, has_rows, is_aside, is_of, look
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.query import SHOWN, Result, Statement, plain, run
 from lakegate.cli.terminal import busy, console, count, grid, say, say_json
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN
 from lakegate.synthetic.judge import quoted, translated
 from lakegate.workflow.claims import job_name
@@ -49,8 +50,8 @@ def show_rows(installation: Installation, batch: str, check: str, *, as_json: bo
         tried, failing = _asked(view, check)
         plan = _plan(installation.service, view, tried)
         statement = statement_for(plan, failing)
-        ref = _ref(tried, failing)
-        files = _read(plan.metric(failing.check.metric), failing)
+        ref = _ref(view, tried, failing)
+        files = _read(plan, failing)
         answer = _masked(run(installation.lake, Statement.parse(statement), ref, files), failing)
     if as_json:
         say_json([dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows])
@@ -97,7 +98,7 @@ def _failing(report: Report) -> dict[str, Failing]:
     found: dict[str, list[tuple[CheckResult, FileReport]]] = {}
     for file in report.files:
         for check in file.checks:
-            if has_rows(check):
+            if has_rows(file, check):
                 found.setdefault(check.check, []).append((check, file))
     return {
         name: Failing(
@@ -118,21 +119,30 @@ def _plan(service: Service, view: BatchView, tried: Try) -> Plan:
     return from_json(Job, body).plan
 
 
-def _ref(tried: Try, failing: Failing) -> str:
-    """Where the rows are: on the kept branch as it was audited, or on main, if the files were published."""
+def _ref(view: BatchView, tried: Try, failing: Failing) -> str:
+    """Where the rows are: on the kept branch as it was audited, or on main as the files were published: what came after
+    them there is none of their fault.
+    """
     if tried.kept:
         return f"{tried.branch}@{failing.report.audited}"
-    if all(file.verdict is not Verdict.FAIL for file in failing.files):
-        return MAIN
+    decided = [it for it in view.decisions if it.note.decision is Decision.PUBLISHED]
+    published = [it.commit for it in decided if it.note.attempt == tried.attempt]
+    if published and all(file.verdict is not Verdict.FAIL for file in failing.files):
+        return f"{MAIN}@{published[0]}"
     raise Misconfigured(f"the branch {tried.branch} is deleted, and the rows of its rejected files with it")
 
 
-def _read(metric: Metric, failing: Failing) -> tuple[str, ...]:
-    """The files whose rows the statement looks at; none are named where it looks at whole tables."""
-    if metric.scope is Scope.TABLE:
-        return ()
+def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:
+    """The files whose rows the statement looks at, by table; a table of which it looks at all rows is not there."""
+    metric = plan.metric(failing.check.metric)
+    mine = tuple(file.id for file in failing.files)
     good = [file.id for file in failing.report.files if file.verdict is not Verdict.FAIL]
-    return tuple(dict.fromkeys([*(file.id for file in failing.files), *good]))
+    read = {quarantine_of(plan.table): mine}
+    if metric.refers_to is None and metric.scope is Scope.TABLE:
+        return read
+    if metric.refers_to is None or metric.refers_to.table != plan.table:
+        read[plan.table] = mine if metric.refers_to else tuple(dict.fromkeys([*mine, *good]))
+    return read
 
 
 def statement_for(plan: Plan, failing: Failing) -> str:
@@ -147,17 +157,19 @@ def statement_for(plan: Plan, failing: Failing) -> str:
 
 def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, columns: Sequence[str]) -> str:
     mine, key = f"{FILE_COLUMN} = {_text(file.id)}", f"{_text(file.key)} AS {quoted(KEY)}"
-    if file.quarantined and _verdict(failing.check, file) is Verdict.QUARANTINE:
+    if is_aside(file, _own(failing.check, file)):
         types = {column.name: column.type for column in plan.columns}
         aside = ", ".join(f"{_put_aside(name, types[name])} AS {quoted(name)}" for name in columns)
+        aside = "line, why, text" if metric.kind is MetricKind.UNPARSED else aside
         failed = f"list_contains(reasons, {_text(failing.check.name)})"
         return f"SELECT {key}, {aside} FROM {_named(quarantine_of(plan.table))} WHERE {mine} AND {failed}"
     wrong = _wrong(metric, plan, failing.report, file)
     return f"SELECT {key}, {', '.join(map(quoted, columns))} FROM {_named(plan.table)} WHERE {mine} AND {wrong}"
 
 
-def _verdict(check: CheckResult, file: FileReport) -> Verdict:
-    return next(mine.verdict for mine in file.checks if mine.check == check.check)
+def _own(check: CheckResult, file: FileReport) -> CheckResult:
+    """What the file itself has of a check."""
+    return next(mine for mine in file.checks if mine.check == check.check)
 
 
 def _put_aside(name: str, kind: str) -> str:
@@ -185,6 +197,7 @@ def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
         case MetricKind.ORPHANS if metric.refers_to:
             others = metric.refers_to.columns
             there = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in others)
+            there += f" AND {_among(metric, report, file)}" if metric.refers_to.table == plan.table else ""
             known = f"SELECT {', '.join(map(quoted, others))} FROM {_named(metric.refers_to.table)} WHERE {there}"
             return f"{whole} AND ({keys}) NOT IN ({known})"
     raise Misconfigured(f"rows that fail a check of kind {metric.kind} can't be listed; the report has some of them")

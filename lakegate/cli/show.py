@@ -119,7 +119,7 @@ def _file(view: BatchView, report: Report, file: FileReport, *, every_check: boo
     checks = checks_of(file, every_check=every_check)
     yield from _checks(checks)
     for check in checks:
-        yield from _rows(view, report, check)
+        yield from _rows(view, report, file, check)
 
 
 def _checks(checks: list[CheckResult]) -> Iterator[RenderableType]:
@@ -132,12 +132,12 @@ def _checks(checks: list[CheckResult]) -> Iterator[RenderableType]:
     yield indented(made, 4)
 
 
-def _rows(view: BatchView, report: Report, check: CheckResult) -> Iterator[RenderableType]:
+def _rows(view: BatchView, report: Report, file: FileReport, check: CheckResult) -> Iterator[RenderableType]:
     """Some of the rows that fail a check, and how to see all."""
-    if not check.sample and not has_rows(check):
+    if not check.sample and not has_rows(file, check):
         return
     some = check.sample[:SAMPLE]
     yield Text(clean(f"    {check.name}"), style="bold")
-    yield f"      {shown(check, len(some))}" + (f": {rows_command(view.batch, check)}" if has_rows(check) else "")
+    yield f"      {shown(check, len(some))}" + (f": {rows_command(view.batch, check)}" if has_rows(file, check) else "")
     if some:
         yield indented(terminal.sample(some, columns_of(report, check), console().width - 6), 6)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.mask import MASK, masked
-from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.audit.plan import Metric, MetricKind
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
 from lakegate.audit.verdicts import verdict
 from lakegate.audit.wire import to_json
@@ -32,8 +32,16 @@ from tests.cli.desk import Desk
 BATCH = "20130131T0405-1a2b3c4d"
 
 
-def reported(desk: Desk, contract: str, files: Mapping[str, pa.Table], faults: Mapping[str, str] | None = None) -> str:
-    """The batch of these files (key → rows), and of those that could not be read (key → why), on a branch."""
+def reported(
+    desk: Desk,
+    contract: str,
+    files: Mapping[str, pa.Table],
+    faults: Mapping[str, str] | None = None,
+    others: Mapping[str, pa.Table] | None = None,
+) -> str:
+    """The batch of these files (key → rows), and of those that could not be read (key → why), on a branch where the
+    tables that they refer to are `others`.
+    """
     plan = load(contract, "contract.yaml").plan
     attempt = Attempt(table=plan.table, batch=BATCH, number=1)
     catalog, store = desk.world.service.catalog, desk.world.store
@@ -43,7 +51,8 @@ def reported(desk: Desk, contract: str, files: Mapping[str, pa.Table], faults: M
     claims = [Receipt(bucket="landing", key=key).decided(Entry.of(file, Decision.PUBLISHED, attempt))
               for key, file in landed.items()]  # fmt: skip
     head = catalog.commit_receipts(attempt.branch, base, claims)
-    judge = Judge(plan, {})
+    judge = Judge(plan, others or {})
+    desk.rows.held |= {(attempt.branch, name): table for name, table in (others or {}).items()}
     good = [_file(judge, landed[key].id, key, rows) for key, rows in files.items()]
     bad = [FileReport(id=landed[key].id, key=key, verdict=Verdict.FAIL, faults=(why,))
            for key, why in (faults or {}).items()]  # fmt: skip
@@ -72,28 +81,28 @@ def _landed(key: str) -> FileVersion:
 
 
 def _file(judge: Judge, file: str, key: str, rows: pa.Table) -> FileReport:
-    checks = tuple(_sampled(judge.plan, check, rows) for check in judge.results(rows))
+    checks = tuple(_sampled(judge, check, rows) for check in judge.results(rows))
     data = (DataFile(path=f"s3://lake/{file}.parquet", rows=rows.num_rows),)
     return FileReport(id=file, key=key, verdict=verdict(checks), rows=rows.num_rows, checks=checks, data_files=data)
 
 
-def _sampled(plan: Plan, check: CheckResult, rows: pa.Table) -> CheckResult:
+def _sampled(judge: Judge, check: CheckResult, rows: pa.Table) -> CheckResult:
     if not check.failing_rows:
         return check
-    found = failing_rows(plan, plan.metric(check.metric), rows)
-    hidden = masked(plan.columns)
+    found = failing_rows(judge, judge.plan.metric(check.metric), rows)
+    hidden = masked(judge.plan.columns)
     shown = [{name: MASK if name in hidden and value is not None else _json(value) for name, value in row.items()}
              for row in found]  # fmt: skip
     return replace(check, sample=tuple(shown[:100]))
 
 
-def failing_rows(plan: Plan, metric: Metric, rows: pa.Table) -> list[dict[str, Any]]:
+def failing_rows(judge: Judge, metric: Metric, rows: pa.Table) -> list[dict[str, Any]]:
     """The rows that fail a metric, by a way of their own where they repeat a key."""
     if metric.kind is MetricKind.DUPLICATES:
         keys = [tuple(row[name] for name in metric.columns) for row in rows.to_pylist()]
         return [row for row, key in zip(rows.to_pylist(), keys, strict=True)
                 if None not in key and keys.count(key) > 1]  # fmt: skip
-    marks = Judge(plan, {}).marked(rows, [metric])
+    marks = judge.marked(rows, [metric])
     return [row for row, (mark,) in zip(rows.to_pylist(), marks, strict=True) if mark]
 
 

@@ -23,6 +23,8 @@ from lakegate.cli.batch import look
 from lakegate.cli.page import page
 from lakegate.cli.rows import Failing, statement_for
 from lakegate.contracts import load
+from lakegate.landing.receipts import Decision
+from lakegate.ports import Note
 from lakegate.workflow.reports import read_report, report_name
 from tests.cli.desk import Desk
 from tests.cli.reported import BATCH, reported
@@ -212,6 +214,127 @@ def test_rows_in_quarantine_are_listed_too(desk: Desk) -> None:
     desk.rows.held[attempt.branch, "_quarantine.shop_orders"] = put_aside(held.filter(is_wrong), "amount required")
     desk.rows.held[attempt.branch, "shop.orders"] = held.filter(pc.invert(is_wrong))
     assert [row["id"] for row in desk.json("show", BATCH, "--rows", "amount required")] == [3, 5]
+
+
+STATES = pa.table({"name": ["open", "paid", None]})
+REFERRING = SHOP.replace(
+    "        enum: [{value: open}, {value: paid}]\n", "        relationships: [{to: shop.states.name}]\n"
+)
+IN_TABLE = SHOP.replace(
+    "    properties:\n",
+    "    customProperties: [{property: scope, vendor: lakegate, value: table}]\n    properties:\n",
+    1,
+)
+
+
+def counted(desk: Desk, check: str, failing: dict[str, int], **changes: object) -> None:
+    """The stored report, with so many rows of each file (by key) failing a check."""
+    [attempt] = desk.world.attempts()
+    report = read_report(desk.world.store, attempt)
+    assert report is not None
+    files = []
+    for file in report.files:
+        rows = failing.get(file.key, 0)
+        verdict = Verdict.FAIL if rows else Verdict.PASS
+        checks = [replace(it, failing_rows=rows, verdict=verdict) if it.name == check else it for it in file.checks]
+        of_file = {"checks": tuple(checks), "verdict": verdict} | (changes if rows else {})
+        files.append(replace(file, **of_file))  # type: ignore[arg-type]
+    desk.world.store.write(report_name(attempt), to_json(replace(report, files=tuple(files))).encode())
+
+
+def test_rows_that_refer_to_nothing_are_listed(desk: Desk) -> None:
+    reported(desk, REFERRING, {"1": GOOD, "2": BAD}, others={"shop.states": STATES})
+    name = "state refers to shop.states.name"
+    rows = desk.json("show", BATCH, "--rows", name)
+    assert [(row["file"], row["id"], row["state"]) for row in rows] == [("2", 4, "lost"), ("2", 5, "<b>&</b>")]
+    assert "differs" not in desk.run("show", BATCH, "--rows", name).stdout
+
+
+def test_rows_that_refer_to_nothing_in_their_own_table_are_listed(desk: Desk) -> None:
+    """The first file's are parents; the bad second one's are not, nor are those of a file that came later."""
+    staff = SHOP.replace("        required: true\n", "        relationships: [{to: orders.id}]\n").replace(
+        "      - name: amount\n        logicalType: number\n",
+        "      - name: amount\n        physicalType: bigint\n",
+    ).replace("        logicalTypeOptions: {exclusiveMinimum: 0, maximum: 1000.5}\n", "")  # fmt: skip
+    one, two, three, four = (
+        orders(*rows).set_column(1, "amount", pa.array([boss for _, boss, _ in rows], pa.int64()))
+        for rows in (
+            [(1, None, "open"), (2, 2, "open")],
+            [(3, 9, "open"), (4, 3, "open")],
+            [(5, 2, "open"), (6, 7, "open"), (8, 4, "open")],
+            [(7, 90, "open"), (10, 11, "open"), (11, 1, "open")],
+        )
+    )
+    there = one.slice(0, 0).append_column("_lakegate_file", pa.array([], pa.string()))
+    reported(desk, staff, {"1": one, "2": two, "3": three, "4": four}, others={"shop.orders": there})
+    [attempt] = desk.world.attempts()
+    held = desk.rows.held[attempt.branch, "shop.orders"]
+    on_main = orders((90, None, "open")).set_column(1, "amount", pa.array([None], pa.int64()))
+    on_main = on_main.append_column("_lakegate_file", pa.array(["earlier"]))
+    desk.rows.held[attempt.branch, "shop.orders"] = pa.concat_tables([held, on_main])
+    counted(desk, "amount refers to shop.orders.id", {"2": 1, "3": 2})
+    rows = desk.json("show", BATCH, "--rows", "amount refers to shop.orders.id")
+    assert [(row["file"], row["id"]) for row in rows] == [("2", 3), ("3", 6), ("3", 8)]
+
+
+def test_rows_with_a_key_that_the_table_has_are_listed(desk: Desk) -> None:
+    again = orders((1, 1.0, "open"), (8, 1.0, "open"), (90, 1.0, "open"))
+    reported(desk, IN_TABLE, {"1": GOOD, "2": again, "3": orders((8, 1.0, "open"))})
+    [attempt] = desk.world.attempts()
+    before = orders((90, 1.0, "open"), (91, 1.0, "open")).append_column("_lakegate_file", pa.array(["earlier"] * 2))
+    held = desk.rows.held[attempt.branch, "shop.orders"]
+    desk.rows.held[attempt.branch, "shop.orders"] = pa.concat_tables([before, held])
+    name = "primary key id unique in the table"
+    counted(desk, name, {"2": 2})
+    rows = desk.json("show", BATCH, "--rows", name)
+    assert [(row["file"], row["id"]) for row in rows] == [("2", 1), ("2", 90)]
+
+
+def test_rows_of_a_file_that_was_published_are_listed_as_main_was_then(desk: Desk) -> None:
+    reported(desk, IN_TABLE, {"1": GOOD, "2": orders((1, 1.0, "open"))})
+    name = "primary key id unique in the table"
+    [attempt] = desk.world.attempts()
+    counted(desk, name, {"2": 1})
+    report = read_report(desk.world.store, attempt)
+    assert report is not None
+    files = tuple(replace(file, verdict=Verdict.WARN) for file in report.files)
+    desk.world.store.write(report_name(attempt), to_json(replace(report, files=files)).encode())
+    note = Note(decision=Decision.PUBLISHED, table=attempt.table, batch=BATCH, attempt=1, files=())
+    catalog, held = desk.world.service.catalog, desk.rows.held[attempt.branch, attempt.table]
+    catalog.merge(attempt.branch, report.audited, note)
+    catalog.delete_branch(attempt.branch)
+    desk.rows.held["main", attempt.table] = held
+    [commit] = [decided.commit for decided in catalog.decisions(10)]
+    told = desk.run("show", BATCH, "--rows", name).stdout
+    assert told.rstrip().endswith(f"--ref main@{commit}")
+
+
+def test_rows_that_do_not_parse_are_listed_once_they_are_in_quarantine(desk: Desk) -> None:
+    text = SHOP.replace("    format: parquet\n", "    format: csv\n")
+    reported(desk, text, {"1": GOOD, "2": BAD})
+    data = (DataFile(path="s3://lake/q.parquet", rows=1),)
+    [attempt] = desk.world.attempts()
+    report = read_report(desk.world.store, attempt)
+    assert report is not None
+    good, bad = report.files
+    checks = tuple(
+        replace(it, verdict=Verdict.QUARANTINE, failing_rows=1) if it.name == "rows that do not parse" else it
+        for it in bad.checks
+    )
+    aside = replace(bad, verdict=Verdict.QUARANTINE, checks=checks, quarantined=data)
+    desk.world.store.write(report_name(attempt), to_json(replace(report, files=(good, aside))).encode())
+    desk.rows.held[attempt.branch, "_quarantine.shop_orders"] = pa.table(
+        {
+            "_lakegate_file": [bad.id, bad.id],
+            "reasons": [["rows that do not parse"], ["amount required"]],
+            "line": [7, None],
+            "why": ["it has not 4 fields", None],
+            "text": ["1;x", None],
+        }
+    )
+    rows = desk.json("show", BATCH, "--rows", "rows that do not parse")
+    assert rows == [{"file": "2", "line": 7, "why": "it has not 4 fields", "text": "1;x"}]
+    assert "--rows unparsed-" in desk.run("show", BATCH).stdout
 
 
 def test_rows_that_never_got_to_the_table_are_shown_from_the_report_alone(desk: Desk) -> None:
