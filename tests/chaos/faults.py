@@ -64,7 +64,7 @@ def by_name(faults: Faults, table: str) -> Mapping[str, Callable[[], None]]:
 
 
 def _kill(find: Callable[[], list[psutil.Process]]) -> None:
-    """All that are found, of which there must be one; it must be seen to be gone."""
+    """All that are found, of which there must be one; they must be seen to be dead."""
     deadline = time.monotonic() + SECONDS
     while not (found := find()):
         assert time.monotonic() < deadline, "there was nothing to kill"
@@ -72,8 +72,16 @@ def _kill(find: Callable[[], list[psutil.Process]]) -> None:
     for process in found:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
-    _, alive = psutil.wait_procs(found, timeout=SECONDS)
-    assert not alive
+    while any(map(_runs, found)):
+        assert time.monotonic() < deadline, "what was killed still runs"
+        time.sleep(0.02)
+
+
+def _runs(process: psutil.Process) -> bool:
+    """One that is dead may be there until its parent asks for it."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _drivers(table: str) -> list[psutil.Process]:

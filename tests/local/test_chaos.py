@@ -1,0 +1,50 @@
+"""What `make chaos` does at length: servers and functions die on a file's way, and the file is published once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dotenv import dotenv_values
+from lakegate_local.cloud import Cloud
+
+from examples.bad_files import parquet
+from tests.chaos.faults import Faults
+from tests.chaos.points import points, service_of
+from tests.local.installation import Installation
+from tests.local.things import Things, rows
+
+pytestmark = pytest.mark.local
+PAUSE = 10.0  # seconds that LocalStack does not answer
+
+
+@pytest.fixture
+def profile(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any]:
+    """What the command line would read, in this process's environment while the test runs."""
+    found = {name: value or "" for name, value in dotenv_values(Path(installation.settings.profile)).items()}
+    for name, value in found.items():
+        monkeypatch.setenv(name, value)
+    return found
+
+
+def test_a_file_is_published_once_whatever_dies_on_its_way(
+    installation: Installation, things: Things, profile: Mapping[str, Any]
+) -> None:
+    faults = Faults(cloud=Cloud(settings=installation.settings), pause=PAUSE)
+    here = points(service_of(installation.outputs, profile), things.table)
+    key = f"{things.prefix}/1.parquet"
+    installation.put(key, parquet(rows(0, 10)))
+    here.until("branch made")
+    faults.kill_function("handlers.ingest")
+    here.until("job started")
+    faults.stop_localstack()
+    here.until("report written")
+    faults.kill_function("handlers.settle")
+    faults.kill_nessie()
+    installation.wait(key)
+    assert installation.query(f"SELECT count(*) AS n, count(DISTINCT id) AS ids FROM {things.table}") == [
+        {"n": 10, "ids": 10}
+    ]
+    assert not [entry for entry in installation.json("status")["in_flight"] if key in entry["files"]]
