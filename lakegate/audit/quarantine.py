@@ -39,9 +39,11 @@ def within(budget: Budget | None, failing: int, rows: int, *, at_least: bool = F
     `at_least`: there may be more of them, that were not counted because so many are too many already.
     """
     budget = budget or Budget(rows=0)
-    allowed = budget.rows if budget.percent is None else budget.percent * rows / _PERCENT
-    verdict = Verdict.PASS if failing <= (allowed or 0) and failing < rows else Verdict.FAIL
-    said = f"{budget.rows:,}" if budget.percent is None else f"{budget.percent:g}%"
+    # The share, and not the number that it allows, is what rounds to the percentage that somebody wrote.
+    share = failing if budget.percent is None else _PERCENT * failing / max(rows, 1)
+    allowed = budget.rows or 0 if budget.percent is None else budget.percent
+    verdict = Verdict.PASS if share <= allowed and failing < rows else Verdict.FAIL
+    said = f"{budget.rows:,}" if budget.percent is None else f"{budget.percent:.15g}%"
     return CheckResult(
         check=BUDGET,
         name="rows for quarantine" + (", counted as far as the budget goes" if at_least else ""),

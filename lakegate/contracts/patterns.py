@@ -111,7 +111,7 @@ def _written(kind: Any, value: Any) -> str:
     return _WRITERS[kind](value)
 
 
-def _literal(code: int) -> str:
+def literal(code: int) -> str:
     """A character as itself; those that a reader of SQL or of patterns could take for something else in brackets."""
     letter = chr(code)
     if letter == "\\":
@@ -202,7 +202,7 @@ def _at(where: Any) -> str:
 
 
 _WRITERS: Mapping[Any, Callable[[Any], str]] = {
-    op.LITERAL: _literal,
+    op.LITERAL: literal,
     op.NOT_LITERAL: lambda code: f"[^{_in_class(code)}]",
     op.ANY: lambda _: f"[^{_LINE_BREAKS}]",
     op.IN: _lone_class,

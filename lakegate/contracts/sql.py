@@ -44,11 +44,11 @@ class Scalar:
 
 def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, ...]]:
     """A condition on a row, with the columns in it. ValueError says what is not allowed."""
-    tree, reader = _parsed(text), Reader(columns=columns_of(fields))
-    reader.want(tree, Kind.TRUTH, "a rule about a row")
+    holder, reader = exp.Paren(this=_parsed(text)), Reader(columns=columns_of(fields))  # the root, too, may be replaced
+    reader.want(holder.this, Kind.TRUTH, "a rule about a row")
     if not reader.seen:
         raise NotAllowed("names no column, so it is the same for every row")
-    return tree, tuple(reader.seen)
+    return holder.this, tuple(reader.seen)
 
 
 def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Field | None = None) -> Scalar:

@@ -15,6 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from lakegate.audit.plan import ROWS_VIEW
+from lakegate.contracts.like import once_through
 from lakegate.contracts.metrics import Field
 from lakegate.contracts.types import TYPES, physical
 from lakegate.contracts.words import meant
@@ -376,17 +377,19 @@ class Reader:
         return Kind.TRUTH
 
     def like(self, node: exp.Expr) -> Kind:
-        return self._like(node, "\\")
+        return self._like(node, node, "\\")
 
     def escape(self, node: exp.Expr) -> Kind:
         only(node, "this", "expression")
         letter = node.expression
         if not isinstance(node.this, exp.Like) or not letter.is_string or len(letter.name) != 1:
             raise NotAllowed("ESCAPE takes one letter, after a LIKE")
-        return self._like(node.this, letter.name)
+        return self._like(node, node.this, letter.name)
 
-    def _like(self, node: exp.Expr, escape: str) -> Kind:
-        """A pattern that Spark would stumble over when it meets the first row is refused here."""
+    def _like(self, whole: exp.Expr, node: exp.Expr, escape: str) -> Kind:
+        """A pattern that Spark would stumble over when it meets the first row is refused here, and one that it would
+        be long busy with is written in another way.
+        """
         only(node, "this", "expression", "negate")
         self.want(node.this, Kind.TEXT, "LIKE")
         pattern = node.expression
@@ -395,6 +398,9 @@ class Reader:
         each = re.escape(escape)
         if not re.fullmatch(rf"(?:[^{each}]|{each}[%_{each}])*", pattern.name, re.DOTALL):
             raise NotAllowed(f"LIKE {_shown(pattern)}: after {escape} comes %, _ or {escape}")
+        if faster := once_through(pattern.name, escape):
+            matches: exp.Expr = exp.RegexpLike(this=node.this.copy(), expression=exp.Literal.string(faster))
+            whole.replace(exp.Paren(this=exp.Not(this=matches)) if node.args.get("negate") else matches)
         return Kind.TRUTH
 
     def sum_of(self, node: exp.Expr) -> Kind:

@@ -20,6 +20,7 @@ import sqlglot
 from sqlglot import exp
 
 from lakegate.audit.plan import Plan
+from lakegate.synthetic.judge import backtracking
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 _END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text in its own way
@@ -39,7 +40,7 @@ class Hints:
     def read(self, sql: str) -> None:
         for node in sqlglot.parse_one(sql, read="spark").walk():
             if isinstance(node, exp.RegexpLike) and isinstance(node.expression, exp.Literal):
-                self.patterns.add(node.expression.name)
+                self.patterns.add(backtracking(node.expression.name))
             elif isinstance(node, exp.CurrentTimestamp | exp.CurrentDate):
                 self.now = datetime.now(UTC).replace(microsecond=0)
             elif isinstance(node, exp.Literal):

@@ -116,7 +116,14 @@ def translated(expression: str) -> str:
     tree = sqlglot.parse_one(expression, read="spark")
     for node in list(tree.find_all(exp.Quantile)):  # Spark's lies between two values, as DuckDB's continuous one does
         node.replace(exp.Anonymous(this="quantile_cont", expressions=[node.this, node.args["quantile"]]))
+    for pattern in [node.expression for node in tree.find_all(exp.RegexpLike)]:
+        pattern.replace(exp.Literal.string(backtracking(pattern.name)))
     return tree.sql(dialect="duckdb")
+
+
+def backtracking(pattern: str) -> str:
+    """The same pattern for engines that know no group which is not tried again."""
+    return pattern.replace("(?>", "(?:")
 
 
 def quoted(column: str) -> str:

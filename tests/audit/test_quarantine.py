@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Severity
-from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
+from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving, within
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Source, Verdict
 from lakegate.audit.verdicts import Measured, Measurements, good, judge, verdict
 from tests.support.plans import ROWS, failing, none_of, nulls, plan
@@ -82,6 +82,12 @@ def test_a_rejected_file_names_the_checks_that_were_past_the_budget() -> None:
 def test_percent_of_the_budget_is_of_the_files_rows() -> None:
     [checks] = judged((6, 0), budget=Budget(percent=6)).values()
     assert verdict(checks) is Verdict.QUARANTINE
+
+
+def test_a_percentage_takes_in_the_number_of_rows_that_it_is() -> None:
+    """32.3 * 1000 / 100 is a little below 323."""
+    assert within(Budget(percent=32.3), 323, 1000).verdict is Verdict.PASS
+    assert within(Budget(percent=32.3), 324, 1000).verdict is Verdict.FAIL
 
 
 def test_rows_that_fail_two_checks_count_once() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.contracts.like import once_through
 from lakegate.contracts.metrics import Field
 from lakegate.contracts.sql import DEEPEST, LONGEST, Form, predicate, scalar
 from lakegate.contracts.syntax import NotAllowed
@@ -34,9 +37,30 @@ def rewritten(text: str) -> str:
     return predicate(text, FIELDS)[0].sql(dialect="spark")
 
 
+def like(pattern: str, text: str) -> bool:
+    """What LIKE means, said as slowly as can be."""
+    if not pattern:
+        return not text
+    if pattern[0] == "%":
+        return any(like(pattern[1:], text[at:]) for at in range(len(text) + 1))
+    return bool(text) and pattern[0] in ("_", text[0]) and like(pattern[1:], text[1:])
+
+
+@given(st.text("ab%%_[\n", max_size=9), st.text("ab[\n", max_size=9))
+def test_a_like_that_is_gone_through_once_means_the_same(pattern: str, text: str) -> None:
+    found = once_through(pattern, "\\")
+    if found is not None:
+        assert bool(re.search(found.replace(r"\z", r"\Z"), text)) == like(pattern, text)
+
+
 @pytest.mark.parametrize(
     ("text", "written"),
     [
+        ("s like 'a%b'", "`s` LIKE 'a%b'"),
+        ("s like '%a_b%'", "`s` LIKE '%a_b%'"),
+        ("s like '%a%%'", "`s` LIKE '%a%%'"),
+        ("s like '%a%b%'", r"`s` RLIKE '(?s)\\A(?>.*?a)(?>.*?b)'"),
+        ("ok and s not like '%a%%_!%' escape '!'", r"`ok` AND (NOT `s` RLIKE '(?s)\\A(?>.*?a).*.%\\z')"),
         ("a >= b or a is null", "`a` >= `b` OR `a` IS NULL"),
         ("A >= `B`", "`a` >= `b`"),
         ("day >= '2013-01-01'", "`day` >= CAST('2013-01-01' AS DATE)"),

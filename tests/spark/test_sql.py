@@ -74,6 +74,7 @@ PREDICATES = (
     "a in (1, 2.5) or s not in ('x', 'it\\'s 100%')",
     "not ok or ok is true and ok is not false",
     "s like 'it\\'s 100\\\\%' or t like 'a\\\\\\\\b' or s like 'A!%' escape '!' or s not like '%b_'",
+    "s like '%t%s%' or (s not like '_%b%_') is true or t like '%\\\\\\\\%b%' or s like '%s%!%' escape '!'",
     "length(s) + locate('b', s) + instr(s, 'b') > a or s || t = concat(s, t, 'x')",
     "lower(s) = upper(s) or trim(t) = ltrim(t) or rtrim(t) = trim(both 'p' from t)",
     "startswith(s, 'A') or endswith(s, t) or contains(s, t) or replace(s, 'A', 'b') = replace(s, 'x')",
