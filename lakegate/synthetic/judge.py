@@ -21,21 +21,25 @@ from lakegate.audit.verdicts import Measured, Measurements, judge
 from lakegate.errors import Misconfigured
 
 _FILE = "made up"
+_GIVEN = "given"  # the plan's own table
 _SETTINGS = ("SET TimeZone = 'UTC'", "SET threads = 1", "SET enable_external_access = false")
 MACROS = ("CREATE MACRO unix_micros(moment) AS epoch_us(moment)",)
 """What translated expressions call that DuckDB has not."""
 
 
 class Judge:
-    """Judges arrow tables by a plan; `references` are the tables that its foreign keys refer to, by name."""
+    """Judges arrow tables by a plan; `references` are the tables that its foreign keys refer to, by name: where that is
+    the plan's own, the rows that it has besides those that are judged.
+    """
 
     def __init__(self, plan: Plan, references: Mapping[str, pa.Table]) -> None:
         self.plan = plan
         self._connection = duckdb.connect()
         for statement in (*MACROS, *_SETTINGS):
             self._connection.execute(statement)
+        self._given = references.get(plan.table)
         for name, table in references.items():
-            self._connection.register(name, table)
+            self._connection.register(name if name != plan.table else _GIVEN, table)
 
     def results(self, rows: pa.Table) -> tuple[CheckResult, ...]:
         """Every check of the plan, as the audit of a file with these rows alone would say."""
@@ -66,6 +70,7 @@ class Judge:
     def _all(self, query: str, rows: pa.Table) -> list[tuple[Any, ...]]:
         self._connection.register("made_up", rows)
         try:
+            self._offer_parents(rows)
             return self._connection.execute(query).fetchall()
         except duckdb.Error as error:
             raise Misconfigured(
@@ -73,6 +78,18 @@ class Judge:
             ) from error
         finally:
             self._connection.unregister("made_up")
+
+    def _offer_parents(self, rows: pa.Table) -> None:
+        """Where the table refers to itself: the judged rows, and those that it has besides."""
+        own = [it.refers_to for it in self.plan.metrics if it.refers_to and it.refers_to.table == self.plan.table]
+        columns = dict.fromkeys(name for reference in own for name in reference.columns)
+        if columns and columns.keys() <= set(rows.column_names):
+            parents = [
+                f"SELECT {', '.join(map(quoted, columns))} FROM {table}"
+                for table in ("made_up", *([quoted(_GIVEN)] if self._given is not None else []))
+            ]
+            view = f"CREATE OR REPLACE TEMP VIEW {quoted(self.plan.table)} AS {' UNION ALL '.join(parents)}"
+            self._connection.execute(view)
 
 
 def _number(metric: Metric) -> str:

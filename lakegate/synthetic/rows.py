@@ -52,7 +52,7 @@ class Maker:
 
     def __post_init__(self) -> None:
         for reference in (metric.refers_to for metric in self.plan.metrics if metric.refers_to):
-            if reference.table not in self.references:
+            if reference.table not in (*self.references, self.plan.table):
                 raise Misconfigured(
                     f"table {self.plan.table} refers to {reference.table}: give some of its rows with "
                     f"--reference {reference.table}=FILE.parquet"
@@ -88,7 +88,7 @@ class Maker:
         wanted = 3 * many + _POOL if is_unique else _POOL
         made_up = candidates(column.type, hints(self.plan, column.name), self.random, wanted)
         values = [v for v in (*self._referred(column.name), *made_up) if writable(v, self.plan.files)]
-        metrics = [metric for metric in self.plan.metrics if _of_single_values(metric, column.name)]
+        metrics = [it for it in self.plan.metrics if _of_single_values(it, column.name) and not self._is_own(it)]
         marked = self.judge.marked(table_of(self.plan, {column.name: values}), metrics)
         alone: dict[str, list[Any]] = {metric.id: [] for metric in metrics}
         good = []
@@ -104,7 +104,7 @@ class Maker:
         """The values that other tables have for the column to refer to."""
         found: dict[Any, None] = {}
         for metric in self.plan.metrics:
-            if metric.refers_to and name in metric.columns:
+            if metric.refers_to and metric.refers_to.table in self.references and name in metric.columns:
                 other = metric.refers_to.columns[metric.columns.index(name)]
                 found |= dict.fromkeys(self.references[metric.refers_to.table][other].to_pylist())
         return [value for value in found if value is not None]
@@ -136,8 +136,9 @@ class Maker:
                 self._redraw(rows, name, again)
 
     def _repaired(self, rows: Rows) -> Rows:
-        """Draw again what a rule over several columns forbids, a compound foreign key among them."""
-        rules = [metric for metric in self.plan.metrics if metric.kind in _RULES and len(metric.columns) > 1]
+        """Draw again what a rule over several columns forbids, or a foreign key that is more than a value."""
+        several = [it for it in self.plan.metrics if it.kind in _RULES and (len(it.columns) > 1 or self._is_own(it))]
+        rules = sorted(several, key=self._is_own)  # the rows that others refer to come first
         for _ in range(TRIES if rules else 0):
             marked = self.judge.marked(table_of(self.plan, rows), rules)
             broken = [
@@ -157,9 +158,10 @@ class Maker:
             for name in metric.columns:
                 self._redraw(rows, name, [at])
             return
-        parents = self.references[metric.refers_to.table].select(list(metric.refers_to.columns)).to_pylist()
-        for name, value in zip(metric.columns, self.random.choice(parents).values(), strict=True):
-            rows[name][at] = value
+        there = rows if self._is_own(metric) else self.references[metric.refers_to.table].to_pydict()
+        parent = self.random.randrange(len(there[metric.refers_to.columns[0]]))
+        for name, other in zip(metric.columns, metric.refers_to.columns, strict=True):
+            rows[name][at] = there[other][parent]
 
     def _redraw(self, rows: Rows, name: str, where: Iterable[int]) -> None:
         """Other values in these rows; where the column must be unique, ones that it does not hold."""
@@ -174,6 +176,9 @@ class Maker:
         for at in where:
             if free:
                 rows[name][at] = free.pop(self.random.randrange(len(free)))
+
+    def _is_own(self, metric: Metric) -> bool:
+        return metric.refers_to is not None and metric.refers_to.table == self.plan.table
 
     def _is_unique(self, name: str) -> bool:
         return any(metric.kind is MetricKind.DUPLICATES and metric.columns == (name,) for metric in self.plan.metrics)
@@ -219,7 +224,7 @@ class Maker:
         where = self.random.sample(range(total), many)
         if metric.kind is MetricKind.DUPLICATES:
             return self._with_repeated(changed, metric, where)
-        if len(metric.columns) == 1:
+        if len(metric.columns) == 1 and not self._is_own(metric):
             name = metric.columns[0]
             bad = self.pools[name].bad.get(metric.id, ())
             for at in where if bad else ():

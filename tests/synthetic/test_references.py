@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -43,6 +45,21 @@ def test_good_rows_refer_to_rows_that_are_given(columns: tuple[str, ...]) -> Non
 def test_failing_rows_have_one_that_refers_to_none(columns: tuple[str, ...]) -> None:
     plan = plan_of(columns)
     assert orphans(Maker(plan=plan, seed=3, references={"made.parents": PARENTS}).failing(50, plan.checks[0]), columns)
+
+
+@pytest.mark.parametrize("given", [{}, {"made.children": pa.table({"id": [-7], "more": ["x"]})}], ids=["new", "there"])
+def test_rows_may_refer_to_rows_of_their_own_table(given: dict[str, pa.Table]) -> None:
+    own = Reference(table="made.children", columns=("id",))
+    metric = Metric(id="o", kind=MetricKind.ORPHANS, columns=("a",), scope=Scope.TABLE, refers_to=own)
+    columns = (Column(name="id", type="int"), *plan_of(("a",)).columns)
+    plan = replace(plan_of(("a",)), columns=columns, metrics=(metric,))
+    maker = Maker(plan=plan, seed=3, references=given)
+    good, bad = maker.good(50), maker.failing(50, plan.checks[0])
+    for rows, expected in ((good, False), (bad, True)):
+        ids = {*rows["id"].to_pylist(), *(given["made.children"]["id"].to_pylist() if given else [])} - {None}
+        bosses = [boss for boss in rows["a"].to_pylist() if boss is not None]
+        assert any(boss not in ids for boss in bosses) is expected
+        assert bosses
 
 
 def test_without_the_other_table_s_rows_nothing_is_made_up() -> None:
