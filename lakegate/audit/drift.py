@@ -1,7 +1,7 @@
 """How far a metric has drifted from what it was in the files published last. It is given numbers, not reports."""
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean, stdev
+from statistics import mean, stdev
 
 from lakegate.audit.plan import Check, Comparison, Drift
 
@@ -22,11 +22,11 @@ def drifted(drift: Drift, value: float, values: Sequence[float]) -> float | None
     """The comparison's number, or None where there is none: no rate of nothing, no deviation among equals."""
     if not values:
         return None
-    mean = fmean(values)
-    difference = value - mean
+    average = mean(values)  # exact: the mean of equals is each of them, to the last bit
+    difference = value - average
     if drift.comparison is Comparison.DIFFERENCE:
         return difference
-    scale = abs(mean) / _PERCENT if drift.comparison is Comparison.RATE else stdev(values)
+    scale = abs(average) / _PERCENT if drift.comparison is Comparison.RATE else stdev(values)
     if scale == 0:
         return 0.0 if difference == 0 else None
     return difference / scale

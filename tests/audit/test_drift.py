@@ -68,6 +68,12 @@ def test_among_equals_only_the_same_again_passes() -> None:
     assert judged(6, (5, 5), Comparison.Z_SCORE).verdict is Verdict.FAIL
 
 
+def test_equals_that_no_bits_can_hold_exactly_are_equals_too() -> None:
+    for same in (0.1, 0.7, 12.34):
+        assert judged(same, (same,) * 3, Comparison.Z_SCORE).verdict is Verdict.PASS
+        assert judged(same, (same,) * 3).value == 0
+
+
 def test_there_is_no_rate_of_nothing() -> None:
     assert judged(1, (0, 0)).verdict is Verdict.FAIL
     assert judged(0, (0, 0)).verdict is Verdict.PASS
