@@ -137,9 +137,9 @@ KINDS = (
         gx="expect_column_values_to_be_in_set", dqdl="ColumnValues",
     ),
     _bound("minimum", "hasMin", "invalid_count: valid min"),
-    _bound("exclusiveMinimum", "satisfies", "failed rows"),
+    _bound("exclusiveMinimum", "hasMin", "failed rows"),
     _bound("maximum", "hasMax", "invalid_count: valid max"),
-    _bound("exclusiveMaximum", "satisfies", "failed rows"),
+    _bound("exclusiveMaximum", "hasMax", "failed rows"),
     _option("multipleOf", "5", "satisfies", "failed rows", _SQL, "CustomSql"),
     _option(
         "minLength", "1", "hasMinLength", "invalid_count: valid min length",
@@ -174,31 +174,35 @@ KINDS = (
         soda="row_count", gx="expect_table_row_count_to_be_between", dqdl="RowCount",
     ),
     Kind(
-        word="query", place=TABLE, deequ=NONE, soda="user-defined metric", gx=_SQL, dqdl="CustomSql",
+        word="query", place=TABLE, deequ="customSql", soda="user-defined check", gx=_SQL, dqdl="CustomSql",
         example='quality: [{type: sql, query: "SELECT AVG(a) FROM {object} WHERE c > 0", mustBeGreaterThan: 5}]',
     ),
     Kind(
-        word="query", place=TABLE, deequ=NONE, soda="user-defined metric", gx=_SQL, dqdl="CustomSql",
+        word="query", place=TABLE, deequ="customSql", soda="user-defined check", gx=_SQL, dqdl="CustomSql",
         example='quality: [{type: sql, query: "SELECT COUNT(*) FROM (SELECT DISTINCT a, b FROM {object}) AS d", '
         "mustBeGreaterThan: 5}]",
     ),
     Kind(
-        word="relationships", place=COLUMN, example="relationships: [{to: shop.customers.id}]", deequ=NONE,
+        word="relationships", place=COLUMN, example="relationships: [{to: shop.customers.id}]",
+        deequ="ReferentialIntegrity.subsetCheck",
         soda="values in … must exist in …", gx=NONE, dqdl="ReferentialIntegrity",
     ),
     _statistic("minimum", "hasMin", "min", "expect_column_min_to_be_between", "ColumnValues"),
     _statistic("maximum", "hasMax", "max", "expect_column_max_to_be_between", "ColumnValues"),
     _statistic("mean", "hasMean", "avg", "expect_column_mean_to_be_between", "Mean"),
-    _statistic("median", "hasApproxQuantile", "percentile", "expect_column_median_to_be_between", NONE),
+    _statistic("median", "hasExactQuantile", "percentile", "expect_column_median_to_be_between", NONE),
     _statistic(
-        "quantile", "hasApproxQuantile", "percentile", "expect_column_quantile_values_to_be_between", NONE, "0.95"
+        "quantile", "hasExactQuantile", "percentile", "expect_column_quantile_values_to_be_between", NONE, "0.95"
     ),
     _statistic(
         "standardDeviation", "hasStandardDeviation", "stddev_samp", "expect_column_stdev_to_be_between",
         "StandardDeviation",
     ),
     _statistic("sum", "hasSum", "sum", "expect_column_sum_to_be_between", "Sum"),
-    _statistic("share", "hasHistogramValues", NONE, NONE, "ColumnValues", "[1, 2]"),
+    _statistic(
+        "share", "hasHistogramValues", "invalid_percent: valid values", "expect_column_values_to_be_in_set: mostly",
+        "ColumnValues", "[1, 2]",
+    ),
     Kind(
         word="drift", place=TABLE, example=_ours("drift", "{of: rowCount}", "mustBeBetween: [-50, 100]"),
         deequ="addAnomalyCheck", soda="change for row_count", gx=NONE, dqdl="DetectAnomalies",
