@@ -71,6 +71,9 @@ def _from(item: Item, of: Referring) -> list[Field]:
 
 def _own(said: Item, name: str, of: Referring) -> Field | None:
     table, _, label = name.rpartition(".")
+    for own in of.names:  # a column's name may have dots in it
+        if name.startswith(f"{own}."):
+            table, label = own, name.removeprefix(f"{own}.")
     labels = {**{field.name: field for field in of.fields}, **{field.label: field for field in of.fields}}
     if table not in of.names:
         said.fault(f"'from' is a column of this table, such as {of.table}.{label}, not {name!r}")

@@ -446,6 +446,17 @@ def test_the_whole_table_counts_and_keys_refer_where_a_contract_says_so() -> Non
     assert from_json(Plan, to_json(plan)) == plan
 
 
+def test_a_key_that_refers_may_have_dots_in_its_columns_names() -> None:
+    keys = """
+    relationships: [{from: [orders.unit.price, shop.orders.state], to: [shop.units.price, shop.units.state]}]
+    properties:
+      - {name: unit.price, logicalType: integer}
+"""
+    plan = load(GOOD.replace("    properties:\n", keys.lstrip("\n")), "orders.yaml").plan
+
+    assert [metric.columns for metric in plan.metrics if metric.refers_to] == [("unit.price", "state")]
+
+
 def test_scope_batch_is_what_nobody_need_say() -> None:
     said = "    customProperties: [{property: scope, vendor: lakegate, value: batch}]\n    properties:\n"
     plan = load(GOOD.replace("    properties:\n", said), "orders.yaml").plan
