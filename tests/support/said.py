@@ -14,14 +14,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from random import Random
 from typing import Any
 
-from hypothesis import strategies as st
-
-Draw = Callable[[st.SearchStrategy[Any]], Any]
 Words = dict[str, Any]
 
-NAMES = ["select", "a.b", "a b", "`", "x' OR 1=1 --", 'a"b', "é", "order", " ", "a.`b`.c", "year", "null", "{x}", "$1"]
+NAMES = [
+    "select",
+    "a.b",
+    "a b",
+    "`",
+    "x' OR 1=1 --",
+    'a"b',
+    "é",
+    "order",
+    " ",
+    "a.`b`.c",
+    "year",
+    "null",
+    "{x}",
+    "$1",
+    "ß",
+    "from",
+    "\\",
+    "c.d",
+]
 NAN, INF = float("nan"), float("inf")
 BIG = Decimal("9999999999999999999999999999.9999999999")
 SMALL = BIG.copy_negate()  # minus would round it
@@ -50,8 +67,12 @@ POOLS: dict[str, list[Any]] = {
     "timestamp_ntz": CLOCKS,
     "binary": [b"", b"\x00", b"\xff\xfe", b"a"],
 }
+EVERY = tuple(POOLS)
+COMPARABLE = tuple(kind for kind in POOLS if kind != "binary")
+ORDERED = tuple(kind for kind in COMPARABLE if kind not in ("string", "boolean"))
 NUMBERS = ("int", "bigint", "float", "double", "decimal(5,2)")
 FLOATS = ("float", "double")
+MOMENTS = ("date", "timestamp", "timestamp_ntz")
 DUCK = {"string": "VARCHAR", "timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP", "binary": "BLOB"}
 LOGICAL = {
     "int": "integer",
@@ -102,9 +123,18 @@ class Each:
 
 @dataclass(frozen=True)
 class Repeats:
-    """How many rows repeat the values of an earlier row, of this file or of a good one before it."""
+    """How many rows repeat the values of an earlier row, of this file or of a good one before it, or of the table."""
 
     columns: Sequence[Column]
+    in_table: bool = False
+
+
+@dataclass(frozen=True)
+class Orphans:
+    """How many rows have values that no row of the other table has in its columns."""
+
+    columns: Sequence[Column]
+    theirs: Sequence[Column]
 
 
 @dataclass(frozen=True)
@@ -114,24 +144,68 @@ class Different:
     column: Column
 
 
-Meaning = Where | Number | Each | Repeats | Different
+@dataclass(frozen=True)
+class TableRows:
+    """How many rows the table has once the file is in it."""
+
+
+@dataclass(frozen=True)
+class Age:
+    """How long ago the newest value of a column was, in units of so many seconds."""
+
+    column: Column
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Off:
+    """How far a number is off what it was in the files before, of which the last `files` are looked at."""
+
+    of: Where | Number | Different
+    how: str
+    files: int
+    at_least: int
+
+
+Meaning = Where | Number | Each | Repeats | Orphans | Different | TableRows | Age | Off
+BY_ROW = (Where, Each, Repeats, Orphans)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """A check: words for one place of a contract, and their meaning. `name` is what reports call it by its words."""
+    """A check: words for one place of a contract, and their meaning. `name` is what reports call it by its words.
+
+    `settings` are lakegate's own words there, and `relationship` and `promise` stand in the lists of that name.
+    """
 
     column: Column | None
     name: str
     meaning: Meaning
     own: Words = field(default_factory=dict)
     options: Words = field(default_factory=dict)
+    settings: Words = field(default_factory=dict)
     quality: Words = field(default_factory=dict)
+    relationship: Words = field(default_factory=dict)
+    promise: Words = field(default_factory=dict)
     counts: bool = True
     operator: str = "mustBe"
     threshold: Sequence[float] = (0,)
     unit: str = "rows"
     severity: str = "error"
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether it counts rows that fail, rather than being a number about all of them."""
+        return self.counts and isinstance(self.meaning, BY_ROW)
+
+    @property
+    def may_quarantine(self) -> bool:
+        """Whether it can put failing rows aside: those of the file itself, and so that it holds without them."""
+        of_tables = isinstance(self.meaning, Orphans) or (isinstance(self.meaning, Repeats) and self.meaning.in_table)
+        return self.counts_rows and not of_tables and OPERATORS[self.operator](0, *self.threshold)
+
+    def of_severity(self, severity: str) -> Said:
+        return replace(self, severity=severity, quality=self.quality and {**self.quality, "severity": severity})
 
 
 def literal(column: Column, value: Any) -> str:
@@ -147,10 +221,10 @@ def spelled(value: Any) -> Any:
     return value if not isinstance(value, Decimal) else int(value) if value == int(value) else float(value)
 
 
-def sayable(column: Column, *, low: int = 1, high: int = 3) -> st.SearchStrategy[list[Any]]:
-    """Different values of a column that YAML can say and lakegate has a word for."""
+def sayable(dice: Random, column: Column, *, high: int = 3) -> list[Any]:
+    """Different values of a column that YAML can say and lakegate has a word for: one at least."""
     pool = [value for value in POOLS[column.type] if sayable_in_yaml(value)]
-    return st.lists(st.sampled_from(pool), min_size=low, max_size=min(high, len(pool)), unique=True)
+    return dice.sample(pool, dice.randint(1, min(high, len(pool))))
 
 
 def sayable_in_yaml(value: Any) -> bool:
@@ -162,33 +236,74 @@ def sayable_in_yaml(value: Any) -> bool:
 # ------------------------------------------------------------------ a column's own words: no row may fail
 
 
-def required(_draw: Draw, column: Column) -> Said:
+def required(_dice: Random, column: Column) -> Said:
     meaning = Where(f"{column.duck} IS NULL")
     return Said(column=column, name=f"{column.name} required", own={"required": True}, meaning=meaning)
 
 
-def unique(_draw: Draw, column: Column) -> Said:
-    return Said(column=column, name=f"{column.name} unique", own={"unique": True}, meaning=Repeats([column]))
+def unique(dice: Random, column: Column) -> Said:
+    in_table = dice.random() < 0.5
+    return Said(
+        column=column,
+        name=f"{column.name} unique{' in the table' * in_table}",
+        own={"unique": True},
+        settings={"scope": "table"} if in_table else {},
+        meaning=Repeats([column], in_table),
+    )
 
 
-def enum(draw: Draw, column: Column) -> Said:
-    values = draw(sayable(column))
+def primary_key(dice: Random, columns: Sequence[Column]) -> list[Said]:
+    """The key, whose columns may have positions, and the check of each column that it is there."""
+    in_table, placed = dice.random() < 0.5, dice.random() < 0.5
+    key = Said(
+        column=None,
+        name="",  # lakegate names the columns in the key's order, which no row depends on
+        settings={"scope": "table"} if in_table else {},
+        meaning=Repeats(columns, in_table),
+    )
+    return [key, *(_key_column(column, at if placed else 0) for at, column in enumerate(columns, start=1))]
+
+
+def _key_column(column: Column, position: int) -> Said:
+    return Said(
+        column=column,
+        name=f"{column.name} required (primary key)",
+        own={"primaryKey": True, **({"primaryKeyPosition": position} if position else {})},
+        meaning=Where(f"{column.duck} IS NULL"),
+    )
+
+
+def foreign_key(columns: Sequence[Column], theirs: Sequence[Column], table: str) -> Said:
+    """Of a column by its own words, of several by the table's."""
+    targets = [f"{table}.{column.name}" for column in theirs]
+    name = f"{', '.join(column.name for column in columns)} refers to {table}.{', '.join(it.name for it in theirs)}"
+    words: Words = {"from": [f"t.{column.name}" for column in columns], "to": targets}
+    return Said(
+        column=None if len(columns) > 1 else columns[0],
+        name=name,
+        relationship=words if len(columns) > 1 else {"to": targets[0]},
+        meaning=Orphans(columns, theirs),
+    )
+
+
+def enum(dice: Random, column: Column) -> Said:
+    values = sayable(dice, column)
     shown = ", ".join(str(spelled(value)) for value in values)
     meaning = Where(f"{column.duck} NOT IN ({', '.join(literal(column, value) for value in values)})")
     words = {"enum": [{"value": spelled(value)} for value in values]}
     return Said(column=column, name=f"{column.name} one of {shown}", own=words, meaning=meaning)
 
 
-def bound(draw: Draw, column: Column) -> Said:
+def bound(dice: Random, column: Column) -> Said:
     words = {
         "minimum": ("≥", "<"),
         "maximum": ("≤", ">"),
         "exclusiveMinimum": (">", "<="),
         "exclusiveMaximum": ("<", ">="),
     }
-    word = draw(st.sampled_from(sorted(words)))
+    word = dice.choice(sorted(words))
     sign, wrong = words[word]
-    (limit,) = draw(sayable(column, high=1))
+    (limit,) = sayable(dice, column, high=1)
     nan = f" OR isnan({column.duck})" if column.type in FLOATS else ""
     meaning = Where(f"{column.duck} {wrong} {literal(column, limit)}{nan}")
     return Said(
@@ -196,8 +311,8 @@ def bound(draw: Draw, column: Column) -> Said:
     )
 
 
-def multiple(draw: Draw, column: Column) -> Said:
-    of = draw(st.sampled_from([1, 2, 7, 10]))
+def multiple(dice: Random, column: Column) -> Said:
+    of = dice.choice([1, 2, 7, 10])
     name = f"{column.name} a multiple of {of}"
     if column.type not in FLOATS:
         return Said(column=column, name=name, options={"multipleOf": of}, meaning=Where(f"{column.duck} % {of} <> 0"))
@@ -208,9 +323,9 @@ def multiple(draw: Draw, column: Column) -> Said:
     return Said(column=column, name=name, options={"multipleOf": of}, meaning=Each(column, wrong))
 
 
-def length(draw: Draw, column: Column) -> Said:
-    number = draw(st.sampled_from([0, 1, 2, 4, 60]))
-    if draw(st.booleans()):
+def length(dice: Random, column: Column) -> Said:
+    number = dice.choice([0, 1, 2, 4, 60])
+    if dice.random() < 0.5:
         meaning, word, says = Each(column, lambda text: len(text) < number), "minLength", "more"
     else:
         meaning, word, says = Each(column, lambda text: len(text) > number), "maxLength", "fewer"
@@ -237,8 +352,8 @@ def unlike(column: Column, pattern: str) -> str:
     return f"NOT regexp_matches({column.duck}, '{PATTERNS[pattern]}')"
 
 
-def pattern(draw: Draw, column: Column) -> Said:
-    chosen = draw(st.sampled_from(sorted(PATTERNS)))
+def pattern(dice: Random, column: Column) -> Said:
+    chosen = dice.choice(sorted(PATTERNS))
     name = f"{column.name} like {chosen}"
     return Said(column=column, name=name, options={"pattern": chosen}, meaning=Where(unlike(column, chosen)))
 
@@ -278,8 +393,8 @@ FORMATS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def form(draw: Draw, column: Column) -> Said:
-    chosen = draw(st.sampled_from(sorted(FORMATS)))
+def form(dice: Random, column: Column) -> Said:
+    chosen = dice.choice(sorted(FORMATS))
     meaning = Each(column, lambda text: not FORMATS[chosen](text))
     return Said(
         column=column, name=f"{column.name} of the format {chosen}", options={"format": chosen}, meaning=meaning
@@ -298,32 +413,31 @@ OPERATORS: dict[str, Callable[..., bool]] = {
     "mustBeBetween": lambda value, low, high: low <= value <= high,
     "mustNotBeBetween": lambda value, low, high: value < low or value > high,
 }
-COUNTS = st.sampled_from([0, 1, 2, 3, 5, 8])
-PERCENTS = st.sampled_from([0, 10, 25, 33.5, 50, 100])
-ANY = st.sampled_from([-1e6 - 0.1, -3.3, 0.123, 2.71, 55.5, 1e6 + 0.1])
+COUNTS = [0, 1, 2, 3, 5, 8]
+PERCENTS = [0, 10, 25, 33.5, 50, 100]
+ANY = [-1e6 - 0.1, -3.3, 0.123, 2.71, 55.5, 1e6 + 0.1]
 
 
-def compared(draw: Draw, thresholds: st.SearchStrategy[float], operator: str = "") -> tuple[str, list[float]]:
-    chosen = operator or draw(st.sampled_from(sorted(OPERATORS)))
-    size = 2 if chosen.endswith("Between") else 1
-    return chosen, sorted(draw(st.lists(thresholds, min_size=size, max_size=size)))
+def compared(dice: Random, thresholds: Sequence[float]) -> tuple[str, list[float]]:
+    operator = dice.choice(sorted(OPERATORS))
+    return operator, sorted(dice.choices(thresholds, k=2 if operator.endswith("Between") else 1))
 
 
-def counted(draw: Draw, column: Column | None, meaning: Meaning, words: Words, *, percent: bool = True) -> Said:
+def counted(dice: Random, column: Column | None, meaning: Meaning, words: Words, *, percent: bool = True) -> Said:
     """An entry that counts rows, with an operator, a unit and a severity."""
-    unit = draw(st.sampled_from(["rows", "percent"])) if percent else "rows"
-    operator, threshold = compared(draw, COUNTS if unit == "rows" else PERCENTS)
-    return _entry(draw, column, meaning, words, operator, threshold, unit)
+    unit = dice.choice(["rows", "percent"]) if percent else "rows"
+    operator, threshold = compared(dice, COUNTS if unit == "rows" else PERCENTS)
+    return _entry(dice, column, meaning, words, operator, threshold, unit)
 
 
-def measured(draw: Draw, column: Column | None, meaning: Meaning, words: Words, *, unit: str = "") -> Said:
+def measured(dice: Random, column: Column | None, meaning: Meaning, words: Words, *, unit: str = "") -> Said:
     """An entry that compares a number."""
-    operator, threshold = compared(draw, PERCENTS if unit else ANY)
-    return _entry(draw, column, meaning, words, operator, threshold, unit, counts=False)
+    operator, threshold = compared(dice, PERCENTS if unit else ANY)
+    return _entry(dice, column, meaning, words, operator, threshold, unit, counts=False)
 
 
 def _entry(
-    draw: Draw,
+    dice: Random,
     column: Column | None,
     meaning: Meaning,
     words: Words,
@@ -334,7 +448,7 @@ def _entry(
     counts: bool = True,
 ) -> Said:
     said = {operator: threshold if len(threshold) > 1 else threshold[0]}
-    severity = draw(st.sampled_from(["error", "warning"]))
+    severity = dice.choice(["error", "warning"])
     custom = words.get("type") == "custom"
     inside = {**words, "implementation": {**words["implementation"], **said}} if custom else {**words, **said}
     quality = {**inside, "severity": severity, **({"unit": unit} if unit == "percent" else {})}
@@ -355,114 +469,189 @@ def ours(**implementation: Any) -> Words:
     return {"type": "custom", "engine": "lakegate", "implementation": implementation}
 
 
-def null_values(draw: Draw, column: Column) -> Said:
-    return counted(draw, column, Where(f"{column.duck} IS NULL"), {"metric": "nullValues"})
+def null_values(dice: Random, column: Column) -> Said:
+    return counted(dice, column, Where(f"{column.duck} IS NULL"), {"metric": "nullValues"})
 
 
-def missing_values(draw: Draw, column: Column) -> Said:
-    values, null = draw(sayable(column)), draw(st.booleans())
+def missing_values(dice: Random, column: Column) -> Said:
+    values, null = sayable(dice, column), dice.random() < 0.5
     listed = ", ".join(literal(column, value) for value in values)
     meaning = Where(f"{column.duck} IN ({listed})" + (f" OR {column.duck} IS NULL" if null else ""))
     said = [spelled(value) for value in values] + [None] * null
-    return counted(draw, column, meaning, {"metric": "missingValues", "arguments": {"missingValues": said}})
+    return counted(dice, column, meaning, {"metric": "missingValues", "arguments": {"missingValues": said}})
 
 
-def invalid_values(draw: Draw, column: Column) -> Said:
-    values = draw(sayable(column))
+def invalid_values(dice: Random, column: Column) -> Said:
+    values = sayable(dice, column)
     wrong = f"{column.duck} NOT IN ({', '.join(literal(column, value) for value in values)})"
     arguments: Words = {"validValues": [spelled(value) for value in values]}
-    if column.type == "string" and draw(st.booleans()):
-        arguments["pattern"] = draw(st.sampled_from(sorted(PATTERNS)))
+    if column.type == "string" and dice.random() < 0.5:
+        arguments["pattern"] = dice.choice(sorted(PATTERNS))
         wrong = f"({wrong}) OR {unlike(column, arguments['pattern'])}"
-    return counted(draw, column, Where(wrong), {"metric": "invalidValues", "arguments": arguments})
+    return counted(dice, column, Where(wrong), {"metric": "invalidValues", "arguments": arguments})
 
 
-def duplicate_values(draw: Draw, column: Column) -> Said:
-    return counted(draw, column, Repeats([column]), {"metric": "duplicateValues"})
+def duplicate_values(dice: Random, column: Column) -> Said:
+    in_table = dice.random() < 0.3
+    return counted(dice, column, Repeats([column], in_table), {"metric": "duplicateValues", **scope(in_table)})
 
 
-def not_in_future(draw: Draw, column: Column) -> Said:
-    return counted(draw, column, Where(f"{column.duck} > TIMESTAMPTZ '2100-01-01'"), ours(notInFuture=True))
+def scope(in_table: bool) -> Words:  # noqa: FBT001
+    return {"customProperties": [setting("scope", "table")]} if in_table else {}
 
 
-def least_or_greatest(draw: Draw, column: Column) -> Said:
-    word, function = draw(st.sampled_from([("minimum", "min"), ("maximum", "max")]))
-    return measured(draw, column, Number(without_nan(column, f"{function}({column.duck})")), ours(**{word: True}))
+def setting(name: str, value: Any) -> Words:
+    return {"property": name, "vendor": "lakegate", "value": value}
+
+
+def not_in_future(dice: Random, column: Column) -> Said:
+    return counted(dice, column, Where(f"{column.duck} > TIMESTAMPTZ '2100-01-01'"), ours(notInFuture=True))
+
+
+def least_or_greatest(dice: Random, column: Column) -> Said:
+    word, function = dice.choice([("minimum", "min"), ("maximum", "max")])
+    return measured(dice, column, Number(without_nan(column, f"{function}({column.duck})")), ours(**{word: True}))
 
 
 def without_nan(column: Column, number: str) -> str:
     return f"CASE WHEN NOT bool_or(isnan({column.duck})) THEN {number} END" if column.type in FLOATS else number
 
 
-def mean_or_sum(draw: Draw, column: Column) -> Said:
+def mean_or_sum(dice: Random, column: Column) -> Said:
     """Whole numbers are added up exactly, but for the mean of 64-bit ones, which depends on their order."""
     words = {"sum": "sum", "mean": "avg", "standardDeviation": "stddev_samp"}
-    word = "sum" if column.type == "bigint" else draw(st.sampled_from(sorted(words)))
+    word = "sum" if column.type == "bigint" else dice.choice(sorted(words))
     number = f"{words[word]}({column.duck}{'' if column.type == 'bigint' else '::DOUBLE'})"
     if column.type in FLOATS:
         finite = f"CASE WHEN isfinite({column.duck}) THEN {column.duck}::DOUBLE END"
         number = f"CASE WHEN bool_and(isfinite({column.duck})) THEN {words[word]}({finite}) END"
     if word == "mean" and column.type.startswith("decimal"):
         number = f"round({number}, 6)"  # four places more than the column has
-    return measured(draw, column, Number(number), ours(**{word: True}))
+    return measured(dice, column, Number(number), ours(**{word: True}))
 
 
-def quantile(draw: Draw, column: Column) -> Said:
-    at = draw(st.sampled_from([0, 0.25, 0.5, 0.95, 1]))
-    words = ours(median=True) if at == 0.5 and draw(st.booleans()) else ours(quantile=at)
-    return measured(draw, column, Number(without_nan(column, f"quantile_cont({column.duck}::DOUBLE, {at})")), words)
+def quantile(dice: Random, column: Column) -> Said:
+    at = dice.choice([0, 0.25, 0.5, 0.95, 1])
+    words = ours(median=True) if at == 0.5 and dice.random() < 0.5 else ours(quantile=at)
+    return measured(dice, column, Number(without_nan(column, f"quantile_cont({column.duck}::DOUBLE, {at})")), words)
 
 
-def distinct_values(draw: Draw, column: Column) -> Said:
-    return measured(draw, column, Different(column), ours(distinctValues=True), unit="rows")
+def distinct_values(dice: Random, column: Column) -> Said:
+    return measured(dice, column, Different(column), ours(distinctValues=True), unit="rows")
 
 
-def share(draw: Draw, column: Column) -> Said:
-    values = draw(sayable(column))
+def share(dice: Random, column: Column) -> Said:
+    values = sayable(dice, column)
     held = f"{column.duck} IN ({', '.join(literal(column, value) for value in values)})"
     meaning = Number(f"100.0 * count(*) FILTER (WHERE {held}) / count(*)")
-    return measured(draw, column, meaning, ours(share=[spelled(value) for value in values]), unit="percent")
+    return measured(dice, column, meaning, ours(share=[spelled(value) for value in values]), unit="percent")
 
 
-def query(draw: Draw, column: Column) -> Said:
-    contract, duck = draw(
-        st.sampled_from(
-            [
-                ("SELECT COUNT(*) FROM {object} WHERE {property} > 1", "count(*) FILTER (WHERE {x} > 1)"),
-                ("SELECT COUNT({property}) FROM {object}", "count({x})"),
-                (
-                    "SELECT MAX({property}) FROM {object} WHERE {property} < 1000",
-                    "max({x}) FILTER (WHERE {x} < 1000)",
-                ),
-                (
-                    "SELECT COUNT(*) FILTER (WHERE {property} IS NULL) FROM {object}",
-                    "count(*) FILTER (WHERE {x} IS NULL)",
-                ),
-            ]
-        )
+def query(dice: Random, column: Column) -> Said:
+    contract, duck = dice.choice(
+        [
+            ("SELECT COUNT(*) FROM {object} WHERE {property} > 1", "count(*) FILTER (WHERE {x} > 1)"),
+            ("SELECT COUNT({property}) FROM {object}", "count({x})"),
+            (
+                "SELECT MAX({property}) FROM {object} WHERE {property} < 1000",
+                "max({x}) FILTER (WHERE {x} < 1000)",
+            ),
+            (
+                "SELECT COUNT(*) FILTER (WHERE {property} IS NULL) FROM {object}",
+                "count(*) FILTER (WHERE {x} IS NULL)",
+            ),
+        ]
     )
-    return measured(draw, column, Number(duck.format(x=column.duck)), {"type": "sql", "query": contract})
+    return measured(dice, column, Number(duck.format(x=column.duck)), {"type": "sql", "query": contract})
+
+
+# ------------------------------------------------------------------ entries of quality: compared with files before
+
+HOW = ("rate", "difference", "zScore")
+OFF = [-101.7, -33.3, -1.23, 0, 0.77, 12.34, 51.9, 230.1]  # no number that rounding could bring about
+DRIFTING = {  # exact numbers, because what is left of two that are nearly the same is all rounding
+    "nullValues": EVERY,
+    "distinctValues": EVERY,
+    "minimum": NUMBERS,
+    "maximum": NUMBERS,
+    "sum": ("int", "decimal(5,2)"),
+    "mean": ("int", "decimal(5,2)"),
+    "median": ("int",),
+}
+
+
+def drift(dice: Random, column: Column) -> Said:
+    word = dice.choice([word for word, kinds in DRIFTING.items() if column.type in kinds])
+    return _drift(dice, column, word, _drifting(column, word))
+
+
+def rows_drift(dice: Random, _columns: Sequence[Column]) -> Said:
+    return _drift(dice, None, "rowCount", Where("TRUE"))
+
+
+def _drifting(column: Column, word: str) -> Where | Number | Different:
+    match word:
+        case "nullValues":
+            return Where(f"{column.duck} IS NULL")
+        case "distinctValues":
+            return Different(column)
+        case "minimum" | "maximum":
+            return Number(without_nan(column, f"{word[:3]}({column.duck})"))
+        case "median":
+            return Number(f"quantile_cont({column.duck}::DOUBLE, 0.5)")
+        case "sum":
+            return Number(f"sum({column.duck})")
+    return Number(f"round(avg({column.duck}::DOUBLE), 6)" if column.type != "int" else f"avg({column.duck})")
+
+
+def _drift(dice: Random, column: Column | None, of: str, meaning: Where | Number | Different) -> Said:
+    files, how = dice.choice([2, 3, 30]), dice.choice(HOW)
+    at_least = dice.randint(2, min(files, 4))
+    operator, threshold = compared(dice, OFF)
+    words = ours(drift={"of": of, "files": files, "atLeast": at_least, "as": how})
+    return _entry(dice, column, Off(meaning, how, files, at_least), words, operator, threshold, "", counts=False)
+
+
+# ------------------------------------------------------------------ of the contract
+
+
+def latency(dice: Random, column: Column) -> Said:
+    """Ages that no value has, and will not have for decades."""
+    word, (unit, seconds) = dice.choice(["latency", "freshness"]), dice.choice([("d", 86_400), ("h", 3_600)])
+    limit = dice.choice([0, 10_000, 30_000]) * 86_400 // seconds
+    return Said(
+        column=column,
+        name=f"{word} of {column.name} in {unit}",
+        promise={"property": word, "element": column.name, "value": limit, "unit": unit},
+        meaning=Age(column, seconds),
+        operator="mustBeLessOrEqualTo",
+        threshold=(limit,),
+        counts=False,
+        unit="",
+    )
 
 
 # ------------------------------------------------------------------ of the table
 
 
-def row_count(draw: Draw, _columns: Sequence[Column]) -> Said:
+def row_count(dice: Random, _columns: Sequence[Column]) -> Said:
     """Their number is compared, and none of them fails."""
-    said = counted(draw, None, Where("TRUE"), {"metric": "rowCount"}, percent=False)
+    in_table = dice.random() < 0.3
+    meaning = TableRows() if in_table else Where("TRUE")
+    said = counted(dice, None, meaning, {"metric": "rowCount", **scope(in_table)}, percent=False)
     return replace(said, counts=False)
 
 
-def duplicate_rows(draw: Draw, columns: Sequence[Column]) -> Said:
-    chosen = list(columns[:2])
-    words = {"metric": "duplicateValues", "arguments": {"properties": [column.name for column in chosen]}}
-    return counted(draw, None, Repeats(chosen), words)
+def duplicate_rows(dice: Random, columns: Sequence[Column]) -> Said:
+    in_table = dice.random() < 0.3
+    words = {"metric": "duplicateValues", "arguments": {"properties": [column.name for column in columns]}}
+    return counted(dice, None, Repeats(columns, in_table), {**words, **scope(in_table)})
 
 
-def at_least_one_of(draw: Draw, columns: Sequence[Column]) -> Said:
-    chosen = columns[: draw(st.integers(2, len(columns)))]
+def at_least_one_of(dice: Random, columns: Sequence[Column]) -> Said:
+    chosen = columns[: dice.randint(2, len(columns))]
     meaning = Where(" AND ".join(f"{column.duck} IS NULL" for column in chosen))
-    return counted(draw, None, meaning, ours(atLeastOneOf=[column.name for column in chosen]))
+    return counted(dice, None, meaning, ours(atLeastOneOf=[column.name for column in chosen]))
 
 
 RULES = {  # by type, in a contract's words and in DuckDB's: false of a failing row
@@ -481,20 +670,17 @@ RULES = {  # by type, in a contract's words and in DuckDB's: false of a failing 
 }
 
 
-def row(draw: Draw, columns: Sequence[Column]) -> Said:
+def row(dice: Random, columns: Sequence[Column]) -> Said:
     able = [column for column in columns if column.type in RULES]
     if not able:
-        return at_least_one_of(draw, columns)
-    column = draw(st.sampled_from(able))
-    rule = draw(st.sampled_from(RULES[column.type]))
+        return at_least_one_of(dice, columns)
+    column = dice.choice(able)
+    rule = dice.choice(RULES[column.type])
     named = "`" + column.name.replace("`", "``") + "`"
-    return counted(draw, None, Where(f"NOT ({rule.format(x=column.duck)})"), ours(row=rule.format(x=named)))
+    return counted(dice, None, Where(f"NOT ({rule.format(x=column.duck)})"), ours(row=rule.format(x=named)))
 
 
-EVERY = tuple(POOLS)
-COMPARABLE = tuple(kind for kind in POOLS if kind != "binary")
-ORDERED = tuple(kind for kind in COMPARABLE if kind not in ("string", "boolean"))
-OWN: list[tuple[Callable[[Draw, Column], Said], Sequence[str]]] = [
+OWN: list[tuple[Callable[[Random, Column], Said], Sequence[str]]] = [
     (required, EVERY),
     (enum, COMPARABLE),
     (bound, ORDERED),
@@ -504,17 +690,18 @@ OWN: list[tuple[Callable[[Draw, Column], Said], Sequence[str]]] = [
     (form, ("string",)),
     (unique, EVERY),
 ]
-QUALITY: list[tuple[Callable[[Draw, Column], Said], Sequence[str]]] = [
+QUALITY: list[tuple[Callable[[Random, Column], Said], Sequence[str]]] = [
     (null_values, EVERY),
     (missing_values, COMPARABLE),
     (invalid_values, COMPARABLE),
     (duplicate_values, EVERY),
-    (not_in_future, ("date", "timestamp", "timestamp_ntz")),
+    (not_in_future, MOMENTS),
     (least_or_greatest, NUMBERS),
     (mean_or_sum, NUMBERS),
     (quantile, NUMBERS),
     (distinct_values, EVERY),
     (share, COMPARABLE),
     (query, NUMBERS),
+    (drift, EVERY),
 ]
-TABLE: list[Callable[[Draw, Sequence[Column]], Said]] = [row_count, duplicate_rows, at_least_one_of, row]
+TABLE: list[Callable[[Random, Sequence[Column]], Said]] = [row_count, rows_drift, at_least_one_of, row]
