@@ -242,7 +242,7 @@ def generate(
     contract: Annotated[Path, typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", dir_okay=False, writable=True)],
     *,
-    rows: Annotated[int, typer.Option(metavar="N", min=1, help="How many rows.")] = 1000,
+    rows: Annotated[int, typer.Option(metavar="N", min=0, help="How many rows.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed makes the same rows.")] = 1,
     fault: Annotated[
         str | None, typer.Option(metavar="CHECK", help="The name of the one check that the file is to fail.")
@@ -251,12 +251,16 @@ def generate(
         list[str] | None,
         typer.Option(metavar="TABLE=FILE", help="Rows of a table that foreign keys refer to, as parquet."),
     ] = None,
+    past: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CHECK=1,2,…", help="What the files before had, of a check of drift, oldest first."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make up a file for a contract: a good one, or one that fails exactly the named check. Needs no installation."""
     from lakegate.cli.generate import generate as run
 
-    raise typer.Exit(run(contract, out, rows, seed, fault, reference or [], as_json=as_json))
+    raise typer.Exit(run(contract, out, rows, seed, fault, reference or [], past or [], as_json=as_json))
 
 
 @app.command()

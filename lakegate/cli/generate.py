@@ -17,22 +17,48 @@ from lakegate.synthetic.rows import Maker
 
 
 def generate(
-    contract: Path, out: Path, rows: int, seed: int, fault: str | None, references: Sequence[str], *, as_json: bool
+    contract: Path,
+    out: Path,
+    rows: int,
+    seed: int,
+    fault: str | None,
+    references: Sequence[str],
+    past: Sequence[str],
+    *,
+    as_json: bool,
 ) -> Exit:
     """Write one file that passes the contract, or fails exactly the check named by `fault`."""
     plan = load(contract.read_bytes(), str(contract)).plan
     check = _named(plan, fault) if fault is not None else None
+    if check and not rows:
+        raise Misconfigured("a file without rows is rejected before its checks: leave out --fault, or --rows 0")
+    before = dict(_past(plan, said) for said in past)
     with busy("making up rows"):
-        maker = Maker(plan=plan, seed=seed, references=dict(map(_reference, references)))
+        maker = Maker(plan=plan, seed=seed, references=dict(map(_reference, references)), past=before)
         broken = check is not None and plan.metric(check.metric).kind is MetricKind.UNPARSED
-        made = maker.failing(rows, check) if check and not broken else maker.good(rows)
+        made = _made(maker, rows, None if broken else check)
         write(made, plan, out, broken=broken)
     if as_json:
         say_json({"file": str(out), "table": plan.table, "rows": made.num_rows, "fails": check.name if check else None})
     else:
-        verdict = f"fails {check.name!r} and nothing else" if check else "passes"
+        verdict = f"fails {check.name!r} and nothing else" if check else "passes" if rows else "is rejected for that"
         say(f"{out}: {count(made.num_rows, 'row')} for {plan.table}, which {verdict}")
     return Exit.DONE
+
+
+def _made(maker: Maker, rows: int, check: Check | None) -> pa.Table:
+    if not rows:
+        return maker.empty()
+    return maker.failing(rows, check) if check else maker.good(rows)
+
+
+def _past(plan: Plan, said: str) -> tuple[str, tuple[float, ...]]:
+    """`CHECK=NUMBER,NUMBER,…` as the check's metric and what the files before had of it, oldest first."""
+    name, _, numbers = said.rpartition("=")
+    try:
+        return _named(plan, name).metric, tuple(float(number) for number in numbers.split(","))
+    except ValueError as error:
+        raise Misconfigured(f"--past {said!r} is not CHECK=NUMBER,NUMBER,…: {error}") from error
 
 
 def _reference(said: str) -> tuple[str, pa.Table]:

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakegate.audit.plan import Plan
+from lakegate.audit.types import Array, Atom, Map, Struct, Type, parse
 from lakegate.errors import Misconfigured
 
 _TYPES = {
@@ -26,13 +27,20 @@ _TYPES = {
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
 
-def arrow_type(kind: str) -> pa.DataType:
+def arrow_type(kind: str | Type) -> pa.DataType:
     """The arrow type of a Spark SQL type."""
-    if found := _DECIMAL.fullmatch(kind):
-        return pa.decimal128(int(found[1]), int(found[2]))
-    if kind not in _TYPES:
-        raise Misconfigured(f"rows with a column of type {kind} cannot be made up")
-    return _TYPES[kind]
+    match parse(kind) if isinstance(kind, str) else kind:
+        case Array(element):
+            return pa.list_(arrow_type(element))
+        case Map(key, value):
+            return pa.map_(arrow_type(key), arrow_type(value))
+        case Struct(fields):
+            return pa.struct([pa.field(name, arrow_type(each)) for name, each in fields.items()])
+        case Atom(name) if found := _DECIMAL.fullmatch(name):
+            return pa.decimal128(int(found[1]), int(found[2]))
+        case Atom(name) if name in _TYPES:
+            return _TYPES[name]
+    raise Misconfigured(f"rows with a column of type {kind} cannot be made up")
 
 
 def table_of(plan: Plan, rows: Mapping[str, list[Any]]) -> pa.Table:

@@ -6,7 +6,7 @@ Which of them are good is for the judge to say.
 import re
 import string
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -20,10 +20,13 @@ import sqlglot
 from sqlglot import exp
 
 from lakegate.audit.plan import Plan
+from lakegate.audit.types import Array, Map, Struct, Type, parse
 from lakegate.synthetic.judge import backtracking
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 _END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text in its own way
+_MOST_ITEMS = 50  # of an array
+_ATOMS, _FIRST = 60, 8  # different values in arrays, maps and objects; and those that checks speak of, half the time
 _LONGEST = 10_000  # a text made for a length: no check needs more to be failed
 _RANGES = {"int": 2**31, "bigint": 2**63, "tinyint": 2**7, "smallint": 2**15}
 
@@ -67,12 +70,42 @@ def hints(plan: Plan, column: str) -> Hints:
 
 def candidates(kind: str, found: Hints, random: Random, many: int) -> list[Any]:
     """Distinct values of a Spark SQL type, about `many`; the ones at the edges come first, null before all."""
-    values = {None: None} | dict.fromkeys(islice(_maker(kind)(kind, found, random), 4 * many))
-    return list(values)[:many]
+    made = islice(_maker(kind)(kind, found, random), 4 * many)
+    values = {None: None} | {repr(value) if isinstance(value, list | dict) else value: value for value in made}
+    return list(values.values())[:many]
 
 
 def _maker(kind: str) -> Callable[[str, Hints, Random], Iterator[Any]]:
-    return _MAKERS.get(kind.partition("(")[0], _none)
+    return _nested if "<" in kind else _MAKERS.get(kind.partition("(")[0], _none)
+
+
+def _nested(kind: str, found: Hints, random: Random) -> Iterator[Any]:
+    """Values of a nested type: arrays and maps of the lengths that checks speak of, pieced together at random."""
+    sizes = {int(number) + more for number in found.numbers if 0 <= number <= _MOST_ITEMS for more in (-1, 0, 1)}
+    lengths = sorted({0, 1, 2, 3} | {size for size in sizes if size > 0})
+    draw = _drawer(parse(kind), found, random, lengths)
+    while True:
+        yield draw()
+
+
+def _drawer(kind: Type, found: Hints, random: Random, lengths: Sequence[int]) -> Callable[[], Any]:
+    """What draws a value. A map is a list of pairs, as arrow has it, with no key twice."""
+    match kind:
+        case Struct(fields):
+            of_fields = {name: _drawer(each, found, random, lengths) for name, each in fields.items()}
+            return lambda: {name: draw() for name, draw in of_fields.items()}
+        case Array(element):
+            item = _drawer(element, found, random, lengths)
+            return lambda: [item() for _ in range(random.choice(lengths))]
+        case Map(key, value):
+            keys, values = (_drawer(each, found, random, lengths) for each in (key, value))
+            return lambda: [
+                (name, values())
+                for name in dict.fromkeys(keys() for _ in range(random.choice(lengths)))
+                if name is not None
+            ]
+    atoms = candidates(str(kind), found, random, _ATOMS)
+    return lambda: random.choice(random.choice((atoms, atoms[:_FIRST])))
 
 
 def _none(_kind: str, _found: Hints, _random: Random) -> Iterator[Any]:

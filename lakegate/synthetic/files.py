@@ -4,7 +4,7 @@ import bz2
 import gzip
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.plan import Plan
-from lakegate.errors import Misconfigured
+from lakegate.synthetic.spelling import holds, spelled
 
 _PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress}
 
@@ -22,14 +22,12 @@ _PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": b
 def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> None:
     """Write them as the contract's files are: parquet, CSV or JSON lines, packed as the contract or `out` says.
 
-    With `broken`, the last row of a text file does not parse.
+    With `broken`, the last row of a text file (there must be one) does not parse.
     """
     if plan.files.kind is FileKind.PARQUET:
         parquet.write_table(rows, out)
         return
-    if plan.files.patterns:
-        raise Misconfigured(f"table {plan.table}: files with dates in a spelling of their own cannot be made up")
-    lines = list(_csv(rows, plan.files) if plan.files.kind is FileKind.CSV else _json(rows))
+    lines = list(_csv(rows, plan.files) if plan.files.kind is FileKind.CSV else _json(rows, plan.files))
     if broken:
         lines[-1] += plan.files.delimiter * (plan.files.kind is FileKind.CSV) + "}"
     text = "".join(f"{line}\n" for line in lines).encode(plan.files.encoding)
@@ -37,8 +35,10 @@ def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> Non
     out.write_bytes(_PACKERS[suffix](text) if suffix in _PACKERS else text)
 
 
-def writable(value: Any, form: FileFormat) -> bool:
-    """Whether a file of the format can hold the value."""
+def writable(value: Any, column: str, form: FileFormat) -> bool:
+    """Whether a file of the format can hold the column's value."""
+    if isinstance(value, date):
+        return holds(form.patterns.get(column, ""), value)
     if form.kind is FileKind.JSON and isinstance(value, float):
         return value == value and abs(value) != float("inf")  # noqa: PLR0124 - NaN is not itself
     if form.kind is FileKind.CSV and isinstance(value, str):
@@ -60,14 +60,14 @@ def _csv(rows: pa.Table, form: FileFormat) -> Iterator[str]:
     if form.header:
         yield form.delimiter.join(_quoted(name, form) for name in rows.column_names)
     for row in rows.to_pylist():
-        yield form.delimiter.join(_field(value, form) for value in row.values())
+        yield form.delimiter.join(_field(value, form.patterns.get(name, ""), form) for name, value in row.items())
 
 
-def _field(value: Any, form: FileFormat) -> str:
+def _field(value: Any, pattern: str, form: FileFormat) -> str:
     if value is None:
         return form.nulls[0] if form.nulls else ""
-    plain = _plain(value)
-    if isinstance(value, str):
+    plain = _plain(value, pattern)
+    if isinstance(plain, str) and (isinstance(value, str) or form.delimiter in plain):
         return _quoted(plain, form)
     return str(plain).lower() if isinstance(value, bool) else str(plain)
 
@@ -79,15 +79,14 @@ def _quoted(text: str, form: FileFormat) -> str:
     return f"{form.quote}{escaped.replace(form.quote, form.escape + form.quote)}{form.quote}"
 
 
-def _json(rows: pa.Table) -> Iterator[str]:
+def _json(rows: pa.Table, form: FileFormat) -> Iterator[str]:
     for row in rows.to_pylist():
-        yield json.dumps({name: _plain(value) for name, value in row.items()}, ensure_ascii=False)
+        plain = {name: _plain(value, form.patterns.get(name, "")) for name, value in row.items()}
+        yield json.dumps(plain, ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
-    """A value as text files have it: ISO 8601, decimals without an exponent."""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z") if value.tzinfo else value.isoformat()
+def _plain(value: Any, pattern: str) -> Any:
+    """A value as text files have it: dates as the contract spells them, decimals without an exponent."""
     if isinstance(value, date):
-        return value.isoformat()
+        return spelled(value, pattern)
     return format(value, "f") if isinstance(value, Decimal) else value

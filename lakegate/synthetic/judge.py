@@ -15,6 +15,7 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
+from lakegate.audit.drift import Past
 from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind, Plan, Reference
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.audit.verdicts import Measured, Measurements, judge
@@ -29,11 +30,13 @@ MACROS = ("CREATE MACRO unix_micros(moment) AS epoch_us(moment)",)
 
 class Judge:
     """Judges arrow tables by a plan; `references` are the tables that its foreign keys refer to, by name: where that is
-    the plan's own, the rows that it has besides those that are judged.
+    the plan's own, the rows that it has besides those that are judged. `past` is what the files before measured, by
+    metric id.
     """
 
-    def __init__(self, plan: Plan, references: Mapping[str, pa.Table]) -> None:
+    def __init__(self, plan: Plan, references: Mapping[str, pa.Table], past: Past | None = None) -> None:
         self.plan = plan
+        self.past = past or {}
         self._connection = duckdb.connect()
         for statement in (*MACROS, *_SETTINGS):
             self._connection.execute(statement)
@@ -46,7 +49,7 @@ class Judge:
         numbers = self._numbers(rows, self.plan.metrics)
         measured = {metric.id: Measured(value=numbers[metric.id], source=Source.QUERY) for metric in self.plan.metrics}
         measurements = Measurements(file=_FILE, rows=rows.num_rows, metrics=measured)
-        return judge(self.plan, [measurements], {})[_FILE]
+        return judge(self.plan, [measurements], {}, self.past)[_FILE]
 
     def failing(self, rows: pa.Table) -> set[str]:
         """The ids of the checks that do not pass, warnings among them."""
@@ -131,8 +134,16 @@ def _has_no_parent(columns: Sequence[str], reference: Reference) -> str:
 def translated(expression: str) -> str:
     """An expression of Spark's in DuckDB's words."""
     tree = sqlglot.parse_one(expression, read="spark")
-    for node in list(tree.find_all(exp.Quantile)):  # Spark's lies between two values, as DuckDB's continuous one does
-        node.replace(exp.Anonymous(this="quantile_cont", expressions=[node.this, node.args["quantile"]]))
+    for quantile in list(
+        tree.find_all(exp.Quantile)
+    ):  # Spark's lies between two values, as DuckDB's continuous one does
+        quantile.replace(exp.Anonymous(this="quantile_cont", expressions=[quantile.this, quantile.args["quantile"]]))
+    for some in reversed(list(tree.find_all(exp.Exists))):  # of an array's items; the innermost first
+        found = exp.Anonymous(this="list_filter", expressions=[some.this, some.expression])
+        some.replace(exp.GT(this=exp.Anonymous(this="len", expressions=[found]), expression=exp.Literal.number(0)))
+    for distinct in list(tree.find_all(exp.ArrayDistinct)):  # DuckDB's leaves nulls out, unless they are in lists
+        of_lists = f"list_transform({distinct.this.sql('duckdb')}, it -> [it])"
+        distinct.set("this", sqlglot.parse_one(of_lists, read="duckdb"))
     for pattern in [node.expression for node in tree.find_all(exp.RegexpLike)]:
         pattern.replace(exp.Literal.string(backtracking(pattern.name)))
     return tree.sql(dialect="duckdb")

@@ -10,7 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from lakegate.audit.drift import Past, before
 from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan
+from lakegate.audit.verdicts import holds
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.arrow import table_of
 from lakegate.synthetic.candidates import candidates, hints
@@ -19,8 +21,9 @@ from lakegate.synthetic.judge import Judge
 
 TRIES = 60
 _POOL = 500
+_FIRST = 10  # of a pool: what checks speak of, and what lies beside that
 _RULES = (MetricKind.FAILING, MetricKind.ORPHANS)
-_NULLS = 0.1  # of a column that may have some
+_NULLS, _OFTEN = 0.1, 0.6  # of a column that may have some; and where a rule about nulls is to be broken
 
 Rows = dict[str, list[Any]]
 
@@ -41,12 +44,14 @@ class Pool:
 class Maker:
     """Makes rows for one plan, always the same for the same seed (and, where a check speaks of now, the same day).
 
-    `references` are the tables that the plan's foreign keys refer to, by name.
+    `references` are the tables that the plan's foreign keys refer to, by name; `past` is what the files before
+    measured, by metric id, oldest first, which drift is told from.
     """
 
     plan: Plan
     seed: int
     references: Mapping[str, pa.Table] = field(default_factory=dict)
+    past: Past = field(default_factory=dict)
     judge: Judge = field(init=False)
     pools: dict[str, Pool] = field(init=False)
 
@@ -57,7 +62,7 @@ class Maker:
                     f"table {self.plan.table} refers to {reference.table}: give some of its rows with "
                     f"--reference {reference.table}=FILE.parquet"
                 )
-        self.judge = Judge(self.plan, self.references)
+        self.judge = Judge(self.plan, self.references, self.past)
         self.random = Random(self.seed)  # noqa: S311 - nothing here is secret
         self.pools = {}
 
@@ -65,9 +70,18 @@ class Maker:
         """`many` rows that pass every check. Raises Misconfigured where none could be made."""
         return table_of(self.plan, self._settled(self._plain(many), want=frozenset()))
 
+    def empty(self) -> pa.Table:
+        """No rows, which no check is asked about: such a file is rejected for having none."""
+        return table_of(self.plan, {column.name: [] for column in self.plan.columns})
+
     def failing(self, many: int, check: Check) -> pa.Table:
         """About `many` rows that fail this check alone. Raises Misconfigured where none could be made."""
         metric = self.plan.metric(check.metric)
+        if check.drift and not before(check, self.past):
+            raise Misconfigured(
+                f"table {self.plan.table}: {check.name!r} compares with files published before: say what "
+                f"{check.drift.at_least} of them or more measured, oldest first, with --past '{check.name}=1,2,3'"
+            )
         if metric.kind is MetricKind.ROWS:
             return table_of(self.plan, self._of_another_size(many, check))
         rows = self._settled(self._plain(many), want=frozenset(), forgive=frozenset({check.id}))
@@ -87,7 +101,7 @@ class Maker:
     def _pool(self, column: Column, many: int, is_unique: bool) -> Pool:  # noqa: FBT001
         wanted = 3 * many + _POOL if is_unique else _POOL
         made_up = candidates(column.type, hints(self.plan, column.name), self.random, wanted)
-        values = [v for v in (*self._referred(column.name), *made_up) if writable(v, self.plan.files)]
+        values = [v for v in (*self._referred(column.name), *made_up) if writable(v, column.name, self.plan.files)]
         metrics = [it for it in self.plan.metrics if _of_single_values(it, column.name) and not self._is_own(it)]
         marked = self.judge.marked(table_of(self.plan, {column.name: values}), metrics)
         alone: dict[str, list[Any]] = {metric.id: [] for metric in metrics}
@@ -121,8 +135,8 @@ class Maker:
             return self.random.sample(values, many)
         return [self._one(pool, values) for _ in range(many)]
 
-    def _one(self, pool: Pool, values: Sequence[Any]) -> Any:
-        if not values or (pool.has_null and self.random.random() < _NULLS):
+    def _one(self, pool: Pool, values: Sequence[Any], nulls: float = _NULLS) -> Any:
+        if not values or (pool.has_null and self.random.random() < nulls):
             return None
         return self.random.choice(values)
 
@@ -163,13 +177,13 @@ class Maker:
         for name, other in zip(metric.columns, metric.refers_to.columns, strict=True):
             rows[name][at] = there[other][parent]
 
-    def _redraw(self, rows: Rows, name: str, where: Iterable[int]) -> None:
+    def _redraw(self, rows: Rows, name: str, where: Iterable[int], nulls: float = _NULLS) -> None:
         """Other values in these rows; where the column must be unique, ones that it does not hold."""
         if not self._is_unique(name):
             pool = self.pools[name]
             values = [value for value in pool.good if value is not None]
             for at in where:
-                rows[name][at] = self._one(pool, values)
+                rows[name][at] = self._one(pool, values, nulls)
             return
         held = set(rows[name])
         free = [value for value in self.pools[name].good if value is not None and value not in held]
@@ -246,7 +260,7 @@ class Maker:
         """Rows that break a rule over several columns, drawn until they do."""
         for _ in range(TRIES):
             for name in metric.columns:
-                self._redraw(rows, name, where)
+                self._redraw(rows, name, where, nulls=self.random.choice((_NULLS, _OFTEN)))
             marked = self.judge.marked(table_of(self.plan, rows), [metric])
             where = [at for at in where if not marked[at][0]]
             if not where:
@@ -263,7 +277,8 @@ class Maker:
                 continue
             low, high = sorted(self.random.choices(range(len(values)), k=2))
             part = values[low : high + 1]
-            other = self.random.choice(values)
+            spoken_of = [value for value in self.pools[name].good[:_FIRST] if value is not None]
+            other = self.random.choice(self.random.choice((values, spoken_of or values)))
             share = self.random.random() * self.random.randrange(2)
             drawn = [other if self.random.random() < share else self.random.choice(part) for _ in range(many)]
             nulls = self.random.random() * self.random.randrange(2) if self.pools[name].has_null else 0.0
@@ -272,7 +287,13 @@ class Maker:
 
     def _of_another_size(self, many: int, check: Check) -> Rows:
         """As many rows as the check does not allow, as near to those asked for as there are any."""
+        if check.id in self.judge.failing(self.empty()) and self._allows_any(check):
+            raise Misconfigured(
+                f"table {self.plan.table}: only a file without rows fails {check.name!r}, and such a file is rejected "
+                f"before its checks: make one with --rows 0"
+            )
         sizes = {int(limit) + more for limit in check.threshold for more in (-1, 0, 1)} | {1, many, 2 * many + 1}
+        sizes |= {int(rows * times) for rows in before(check, self.past)[-1:] for times in (0.1, 0.5, 2, 5, 20)}
         found: frozenset[str] = frozenset()
         for size in sorted((size for size in sizes if size > 0), key=lambda size: abs(size - many)):
             try:
@@ -280,6 +301,10 @@ class Maker:
             except Misconfigured:
                 continue
         raise Misconfigured(self._gave_up(frozenset({check.id}), found))
+
+    def _allows_any(self, check: Check) -> bool:
+        """Whether the check allows every number of rows but none at all."""
+        return not check.drift and holds(check, 1) and holds(check, float("inf"))
 
     def _check(self, name: str) -> Check:
         return next(check for check in self.plan.checks if check.id == name)
@@ -313,4 +338,6 @@ def _repeated(rows: Rows, names: Sequence[str]) -> list[int]:
 
 
 def _sortable(value: Any) -> tuple[bool, Any]:
+    if isinstance(value, list | dict):
+        return (False, repr(value))
     return (value != value, 0 if value != value else value)  # noqa: PLR0124 - NaN is not itself

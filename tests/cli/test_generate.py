@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 from pyarrow import parquet
 
 from tests.cli.desk import Desk
+from tests.support.catalogue import KINDS
 
 
 def test_a_good_file_is_written(desk: Desk, tmp_path: Path) -> None:
@@ -19,3 +21,25 @@ def test_a_fault_that_no_check_has_is_refused_with_the_names_of_all(desk: Desk, 
     assert told.exit_code == 2
     assert "nyc.planes has no check 'nothing'; it has:" in told.stderr
     assert not (tmp_path / "bad.parquet").exists()
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Path:
+    """A contract with a check."""
+    contract = tmp_path / "kinds.yaml"
+    contract.write_text(next(kind for kind in KINDS if kind.word == "required").contract, encoding="utf-8")
+    return contract
+
+
+def test_a_file_without_rows_is_no_good_one_and_fails_no_check(desk: Desk, checked: Path, tmp_path: Path) -> None:
+    told = desk.run("generate", checked, tmp_path / "none.parquet", "--rows", "0")
+    assert (told.exit_code, parquet.read_table(tmp_path / "none.parquet").num_rows) == (0, 0)
+    assert "0 rows for shop.things, which is rejected for that" in told.stdout
+    refused = desk.run("generate", checked, tmp_path / "x.parquet", "--rows", "0", "--fault", "a required")
+    assert "a file without rows is rejected before its checks" in refused.stderr
+
+
+def test_what_the_files_before_measured_is_said_in_numbers(desk: Desk, checked: Path, tmp_path: Path) -> None:
+    told = desk.run("generate", checked, tmp_path / "x.parquet", "--past", "a required=1,many")
+    assert told.exit_code == 2
+    assert "--past 'a required=1,many' is not CHECK=NUMBER,NUMBER" in told.stderr

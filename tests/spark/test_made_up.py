@@ -23,6 +23,7 @@ COLUMNS = {
     "g": "timestamp",
     "h": "timestamp_ntz",
 }
+SPELLED = {"f": "d.M.yy", "g": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "h": "MMM d, yyyy hh:mm a"}
 ROWS = 40
 
 
@@ -32,8 +33,10 @@ ROWS = 40
         FileFormat(kind=FileKind.CSV),
         FileFormat(kind=FileKind.CSV, delimiter=";", escape="\\", nulls=("NA",), encoding="windows-1252"),
         FileFormat(kind=FileKind.JSON),
+        FileFormat(kind=FileKind.CSV, patterns=SPELLED),
+        FileFormat(kind=FileKind.JSON, patterns=SPELLED),
     ],
-    ids=["csv", "csv of another spelling", "json"],
+    ids=["csv", "csv of another spelling", "json", "csv with other dates", "json with other dates"],
 )
 def test_what_was_written_is_what_is_read(spark: SparkSession, tmp_path: Path, form: FileFormat) -> None:
     by = written(form, COLUMNS)

@@ -124,3 +124,44 @@ def test_more_unique_rows_than_there_are_values_is_refused() -> None:
 def test_a_row_count_that_the_contract_forbids_is_refused() -> None:
     with pytest.raises(Misconfigured, match="no rows were found that pass 'rowCount must be between 20 and 40 rows'"):
         Maker(plan=plan_of("row count"), seed=1).good(ROWS * 2)
+
+
+DRIFTING = "{type: custom, engine: lakegate, name: %s, implementation: {drift: {of: %s, files: 3}, mustBeBetween: %s}}"
+DRIFT = f"""{HEAD}      - name: a
+        logicalType: integer
+        quality: [{DRIFTING % ("drifts", "mean", "[-20, 20]")}]
+    quality: [{DRIFTING % ("grows", "rowCount", "[-50, 100]")}]
+"""
+
+
+def test_drift_is_made_up_against_what_the_files_before_measured() -> None:
+    plan = load(DRIFT, "drift.yaml").plan
+    mean, rows = plan.checks
+    past = {mean.metric: (90.0, 100.0, 110.0), rows.metric: (30.0, 30.0, 30.0)}
+    maker = Maker(plan=plan, seed=7, past=past)
+    means = {name: averaged(made) for name, made in (("good", maker.good(ROWS)), ("bad", maker.failing(ROWS, mean)))}
+    assert 80 <= means["good"] <= 120
+    assert not 80 <= means["bad"] <= 120
+    grown = maker.failing(ROWS, rows)
+    assert not 15 <= grown.num_rows <= 60
+    assert 80 <= averaged(grown) <= 120
+
+
+def averaged(rows: pa.Table) -> float:
+    values = [value for value in rows["a"].to_pylist() if value is not None]
+    return float(sum(values) / len(values))
+
+
+def test_drift_cannot_be_failed_without_files_before() -> None:
+    plan = load(DRIFT, "drift.yaml").plan
+    with pytest.raises(Misconfigured, match=r"'drifts' compares with files published before.*--past 'drifts=1,2,3'"):
+        Maker(plan=plan, seed=7).failing(ROWS, plan.checks[0])
+
+
+def test_what_only_a_file_without_rows_fails_is_refused() -> None:
+    text = (
+        f"{HEAD}      - {{name: a, logicalType: integer}}\n    quality: [{{metric: rowCount, mustBeGreaterThan: 0}}]\n"
+    )
+    plan = load(text, "rows.yaml").plan
+    with pytest.raises(Misconfigured, match=r"only a file without rows fails .*: make one with --rows 0"):
+        Maker(plan=plan, seed=7).failing(ROWS, plan.checks[0])
