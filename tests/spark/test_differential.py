@@ -30,7 +30,6 @@ from lakegate.audit.plan import Column as PlanColumn
 from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
-from lakegate.audit.types import quoted
 from lakegate.audit.verdicts import Dependent, Measurements, good, judge
 from lakegate.audit.wire import to_json
 from lakegate.contracts import load
@@ -61,14 +60,6 @@ Results = Mapping[str, tuple[CheckResult, ...]]
 # ------------------------------------------------------------------ what lakegate says
 
 
-def written(spark: SparkSession, name: str, columns: Sequence[Column], files: Files) -> None:
-    """Append the files, each as a data file of its own: the table is partitioned by file."""
-    schema = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns) + f", {FILE_COLUMN} string"
-    rows = [(*row, file) for file, some in files.items() for row in some]
-    if rows:
-        spark.createDataFrame(rows, schema).writeTo(f"{LAKE}.{name}").append()
-
-
 @dataclass(kw_only=True)
 class Audit:
     """One table with all of its contracts' plans: appended once, measured once for all of them."""
@@ -85,19 +76,16 @@ class Audit:
         self.before = iceberg.load(self.spark, LAKE, self.name)
         self.base = Base(spark=self.spark, catalog=LAKE, tables={self.name: self.before, PARENTS: self.parents})
         there = held.Table(spark=self.spark, plan=self.every, before=self.before)
-        written(self.spark, self.name, self.drawn.columns, self.drawn.files)
+        held.write(self.spark, self.name, self.every.columns, self.drawn.files)
         self.batch = replace(there.batch, files={file: there.files.get(file, []) for file in self.drawn.files})
         self.measured = measure_all(self.every, self.batch, self.base)
 
     def _every(self, plans: Sequence[Plan], name: str) -> Plan:
-        """A plan with the metrics of all of these, over all columns."""
-        columns = tuple(PlanColumn(name=column.name, type=column.type) for column in self.drawn.columns)
-        known = {metric.id: metric for plan in plans for metric in plan.metrics}
-        return replace(plans[0], table=name, columns=columns, metrics=tuple(known.values()), checks=(), key=())
+        return held.together(plans, name, _columns(self.drawn.columns))
 
     def _written(self, name: str, files: Files) -> held.Table:
-        prepare(self.spark, replace(self.every, table=name, partitions=(quoted(FILE_COLUMN),)), None)
-        written(self.spark, name, self.drawn.columns, files)
+        prepare(self.spark, replace(self.every, table=name), None)
+        held.write(self.spark, name, self.every.columns, files)
         return held.Table(spark=self.spark, plan=replace(self.every, table=name))
 
     # What was published before, as reports tell it.
@@ -185,6 +173,10 @@ class Audit:
         return judge(plan, mine, of_others, self.history(plan))
 
 
+def _columns(columns: Sequence[Column]) -> list[PlanColumn]:
+    return [PlanColumn(name=column.name, type=column.type) for column in columns]
+
+
 def _renamed(dependent: Dependent, at: int, file: str, earlier: Sequence[str]) -> Any:
     return dependent(f"{at} {file}", [f"{at} {each}" for each in earlier])
 
@@ -264,12 +256,11 @@ def compare(audit: Audit, contracts: Sequence[Contract], told: Told) -> Iterator
 def others(spark: SparkSession) -> tuple[Parents, Any]:
     """The one table that all foreign keys refer to, and what it is in the lake: two data files."""
     drawn = parents(random.Random(SEED))
-    columns = [PlanColumn(name=column.name, type=column.type) for column in drawn.columns]
-    for statement in making(
-        PARENTS, [*columns, PlanColumn(name=FILE_COLUMN, type="string")], FIXED, f" PARTITIONED BY ({FILE_COLUMN})"
-    ):
+    columns = _columns(drawn.columns)
+    file = PlanColumn(name=FILE_COLUMN, type="string")
+    for statement in making(PARENTS, [*columns, file], FIXED, f" PARTITIONED BY ({FILE_COLUMN})"):
         spark.sql(statement)
-    written(spark, PARENTS, drawn.columns, {"p0": drawn.rows[::2], "p1": drawn.rows[1::2]})
+    held.write(spark, PARENTS, columns, {"p0": drawn.rows[::2], "p1": drawn.rows[1::2]})
     return drawn, iceberg.load(spark, LAKE, PARENTS)
 
 

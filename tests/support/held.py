@@ -6,14 +6,14 @@ It appends what it is given and judges nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.plan import Plan
+from lakegate.audit.plan import Column, Plan
 from lakegate.audit.report import CheckResult
 from lakegate.audit.statistics import DataFileStatistics
 from lakegate.audit.types import quoted
@@ -25,6 +25,27 @@ from spark_jobs.measure import measure_all, metrics
 from spark_jobs.samples import with_samples
 from spark_jobs.session import LAKE
 from spark_jobs.table import prepare
+
+Files = Mapping[str, Sequence[tuple[object, ...]]]
+"""Rows by the id of their file version."""
+
+
+def together(plans: Sequence[Plan], table: str, columns: Sequence[Column]) -> Plan:
+    """A plan with the metrics of all of these, so that they are measured at once, of a table that has every file apart
+    however it is written.
+    """
+    known = {metric.id: metric for plan in plans for metric in plan.metrics}
+    metrics, partitions = tuple(known.values()), (quoted(FILE_COLUMN),)
+    every = replace(plans[0], table=table, columns=tuple(columns), metrics=metrics, partitions=partitions)
+    return replace(every, checks=(), key=())
+
+
+def write(spark: SparkSession, table: str, columns: Sequence[Column], files: Files) -> None:
+    """Append the files to such a table, at once."""
+    schema = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns) + f", {FILE_COLUMN} string"
+    rows = [(*row, file) for file, some in files.items() for row in some]
+    if rows:
+        spark.createDataFrame(rows, schema).writeTo(f"{LAKE}.{table}").append()
 
 
 @dataclass(kw_only=True)
