@@ -182,6 +182,14 @@ def test_the_physical_name_is_the_column_and_checks_may_speak_of_the_other() -> 
     assert plan.metrics[-1].columns == ("state", "Amount in CHF")
 
 
+def test_a_column_that_keeps_its_physical_name_is_the_same_column_by_another_name() -> None:
+    renamed = "      - name: price\n        physicalName: amount\n"
+    one, other = (load(text, "o").plan for text in (GOOD, GOOD.replace("      - name: amount\n", renamed)))
+
+    assert (one.columns, one.contract_hash) == (other.columns, other.contract_hash)
+    assert "price > 0" in {check.name for check in other.checks}
+
+
 def test_checks_that_say_the_same_are_one_and_share_metrics() -> None:
     again = (
         "          - {metric: nullValues, mustBe: 0}\n          - {metric: nullValues, mustBe: 0, severity: warning}\n"

@@ -42,6 +42,15 @@ def test_a_column_that_is_new_is_added() -> None:
     ]
 
 
+def test_another_check_changes_what_the_table_says_of_itself_and_none_of_its_columns() -> None:
+    checked = plan("nyc.t", COLUMNS, [nulls("name")], contract_hash="h2")
+    [statement] = statements(checked, there(COLUMNS))
+    assert statement == (
+        "ALTER TABLE lake.`nyc`.`t` SET TBLPROPERTIES ('lakegate.contract-hash' = 'h2', "
+        "'write.metadata.metrics.column.name' = 'truncate(16)')"
+    )
+
+
 @pytest.mark.parametrize(
     ("wanted", "partitions", "said"),
     [
