@@ -4,6 +4,8 @@ again.
 
 import pytest
 
+from lakegate.audit.job import Job
+from lakegate.audit.wire import from_json
 from lakegate.errors import Refused
 from lakegate.ports import Kind
 from lakegate.workflow.receive import Arrival, receive
@@ -201,6 +203,23 @@ def test_a_retry_of_a_batch_takes_its_rejected_files_alone(world: World) -> None
     world.run()
     assert world.rows_on_main() == {"1.parquet": 3, "2.parquet": 4}
     assert world.publications("1.parquet") == 1
+
+
+def test_what_was_rejected_stays_so_under_a_new_contract_and_a_retry_is_held_to_that_one(world: World) -> None:
+    world.drop("1.parquet", rows=3, bad="broken")
+    world.run()
+    (before,) = world.attempts()
+    world.mend("1.parquet")
+    world.push_contract(changed=True)
+    world.wait_out_the_grace()
+    reconcile(world.service)
+    world.run()
+    (line,) = status(world.service).rejected
+    retry(world.service, line.batch)
+    plans = [from_json(Job, world.store.read(name) or b"").plan for name in sorted(world.store.names("attempts/"))]
+    assert (world.attempts()[-1].number, [bool(plan.checks) for plan in plans]) == (before.number + 1, [False, True])
+    world.run()
+    assert world.rows_on_main() == {"1.parquet": 3}
 
 
 def test_a_discarded_batch_is_gone_for_good(world: World) -> None:
