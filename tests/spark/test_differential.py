@@ -28,7 +28,7 @@ from lakegate.audit.drift import Past
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Column as PlanColumn
 from lakegate.audit.plan import Plan
-from lakegate.audit.quarantine import BUDGET, afterwards, leaving
+from lakegate.audit.quarantine import BUDGET, afterwards, leaving, unforgiving
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
 from lakegate.audit.verdicts import Dependent, Measurements, good, judge
 from lakegate.audit.wire import to_json
@@ -47,7 +47,7 @@ from spark_jobs.table import FIXED, making, prepare
 from tests.support import held
 from tests.support.drawn import PARENTS, Contract, Files, Parents, Table, contract, parents, table
 from tests.support.said import Age, Column, Repeats, Said
-from tests.support.told import Judged, Told, Value, aside_of, judged, settled, wanted
+from tests.support.told import Aside, Judged, Told, Value, aside_of, judged, settled, wanted
 
 pytestmark = pytest.mark.spark
 TABLES, CONTRACTS, QUARANTINING = 10, 52, 6  # every sixth contract may put rows aside
@@ -121,13 +121,15 @@ class Audit:
     def judged(self, plan: Plan) -> Results:
         measured, dependents = self.measured
         mine = {metric.id: dependents[metric.id] for metric in plan.metrics if metric.id in dependents}
-        distinct = partial(quarantine.failing_rows, plan, self.batch.read)
-        return judge(plan, measured, mine, self.history(plan), distinct)
+        return judge(plan, measured, mine, self.history(plan), partial(quarantine.failing_rows, self._view(plan)))
+
+    def _view(self, plan: Plan) -> quarantine.View:
+        return quarantine.View(plan=plan, batch=self.batch, base=self.base, read=self.batch.read)
 
     def aside(self, found: Mapping[int, Results]) -> dict[int, dict[str, dict[int, frozenset[str]]]]:
         """Of each plan (by its place) that puts rows aside: its files' rows that leave, by their places, and why."""
         marks = [
-            quarantine.marked(self.plans[at], self.batch.read, good(results), failed).select(
+            quarantine.marked(self._view(self.plans[at]), good(results), failed).select(
                 F.lit(at), FILE_COLUMN, "_pos", "_lakegate_reasons"
             )
             for at, results in found.items()
@@ -170,7 +172,7 @@ class Audit:
             for metric in plan.metrics
             if metric.id in dependents
         }
-        return judge(plan, mine, of_others, self.history(plan))
+        return judge(unforgiving(plan), mine, of_others, self.history(plan))
 
 
 def _columns(columns: Sequence[Column]) -> list[PlanColumn]:
@@ -209,13 +211,19 @@ def differences_aside(
     names = {check.name for checks in first.values() for check in checks}
     for file, checks in judged(contract, told).items():
         aside = aside_of(contract, checks, len(told.files[file]))
-        budget = [(check.value, check.verdict == "pass") for check in first[file] if check.check == BUDGET]
-        if budget != ([(aside.rows, aside.allowed)] if aside else []):
+        budget = [check for check in first[file] if check.check == BUDGET]
+        if len(budget) != bool(aside) or (aside and not _counts(budget[0], aside)):
             yield f"{file}: {aside}; lakegate: {budget}"
         wanted = aside.reasons if aside and aside.allowed else {}
         known = {at: reasons & names for at, reasons in wanted.items()}  # of checks that say the same there is one
         if known != gone.get(file, {}):
             yield f"{file}: {known} leave; lakegate: {gone.get(file)}"
+
+
+def _counts(budget: CheckResult, aside: Aside) -> bool:
+    """Whether it counts the rows that are to leave: all of them, or as many as are too many already."""
+    same = budget.value == aside.rows or (not aside.allowed and 0 < (budget.value or 0) < aside.rows)
+    return same and (budget.verdict is Verdict.PASS) == aside.allowed
 
 
 def _results(check: Said, results: Sequence[CheckResult]) -> list[CheckResult]:

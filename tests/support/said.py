@@ -200,9 +200,8 @@ class Said:
 
     @property
     def may_quarantine(self) -> bool:
-        """Whether it can put failing rows aside: those of the file itself, and so that it holds without them."""
-        of_tables = isinstance(self.meaning, Orphans) or (isinstance(self.meaning, Repeats) and self.meaning.in_table)
-        return self.counts_rows and not of_tables and OPERATORS[self.operator](0, *self.threshold)
+        """Whether it can put failing rows aside, so that it holds without them."""
+        return self.counts_rows and OPERATORS[self.operator](0, *self.threshold)
 
     def of_severity(self, severity: str) -> Said:
         return replace(self, severity=severity, quality=self.quality and {**self.quality, "severity": severity})
