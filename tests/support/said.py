@@ -1,6 +1,6 @@
 """Checks in a contract's words, each beside what it means told once more: in DuckDB's SQL, or in plain Python.
 
-Nothing here knows lakegate. One more kind of check is one more function in KINDS.
+Nothing here knows lakegate. One more kind of check is one more function, in the lists at the end.
 """
 
 from __future__ import annotations
