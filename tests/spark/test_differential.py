@@ -50,7 +50,7 @@ from tests.support.said import Age, Column, Repeats, Said
 from tests.support.told import Aside, Judged, Told, Value, aside_of, judged, settled, wanted
 
 pytestmark = pytest.mark.spark
-TABLES, CONTRACTS, QUARANTINING = 10, 52, 6  # every sixth contract may put rows aside
+TABLES, CONTRACTS, QUARANTINING = 10, 52, 13  # every thirteenth contract may put rows aside
 ASKED = os.environ.get("DIFFERENTIAL_SEED") or "20130131"
 SEED = random.randrange(2**32) if ASKED == "random" else int(ASKED)
 MOMENT = datetime(2013, 1, 31, tzinfo=UTC)

@@ -41,13 +41,15 @@ class Parents:
 class Table:
     """Columns of every type by awkward names; files of a few rows each, some of them published before.
 
-    `keys` are lists of columns that contracts take their keys from: few, because each costs a query.
+    `keys` are lists of columns that contracts take their keys from, and `distinct` columns whose values may be asked to
+    differ: few, because each costs queries.
     """
 
     columns: Sequence[Column]
     before: Files
     files: Files
     keys: Sequence[Sequence[Column]]
+    distinct: Sequence[Column]
     references: Sequence[tuple[Sequence[Column], Sequence[Column]]]
 
 
@@ -93,7 +95,7 @@ def table(dice: Random, other: Parents) -> Table:
     referring = [*([column] for column in dice.sample(flat, 3)), *compound]
     references = [(of, [_target(dice, column, other) for column in of]) for of in referring]
     kept = [(of, theirs) for of, theirs in references if len({column.name for column in theirs}) == len(theirs)]
-    return Table(columns=columns, before=before, files=files, keys=keys, references=kept)
+    return Table(columns=columns, before=before, files=files, keys=keys, distinct=dice.sample(flat, 3), references=kept)
 
 
 def _target(dice: Random, column: Column, other: Parents) -> Column:
@@ -115,7 +117,7 @@ def contract(dice: Random, of: Table, *, quarantines: bool = False) -> Contract:
     chosen = [column for column in of.columns if column in some]
     wholes = said.primary_key(dice, key) if key else []
     wholes += [said.foreign_key(*foreign, table=PARENTS)] if foreign[0] else []
-    drawing = _Drawing(dice=dice, wholes=wholes, quarantines=quarantines)
+    drawing = _Drawing(dice=dice, distinct=of.distinct, wholes=wholes, quarantines=quarantines)
     columns = [drawing.column(column) for column in chosen]
     promised = [said.latency(dice, it) for it in chosen if it.type in said.MOMENTS and dice.random() < 0.2]
     body = {"name": "t", "physicalName": NAME, "properties": columns, **drawing.table(chosen, several)}
@@ -129,6 +131,7 @@ class _Drawing:
     """A contract on its way: the checks so far, and the keys that columns have their share of."""
 
     dice: Random
+    distinct: Sequence[Column]
     wholes: Sequence[Said]
     quarantines: bool
     checks: list[Said] = field(default_factory=list)
@@ -137,7 +140,7 @@ class _Drawing:
 
     def column(self, column: Column) -> Words:
         """A column with its words: those that are its share of keys, and some more."""
-        makers = [make for make, kinds in said.OWN if column.type in kinds]
+        makers = self._able(said.OWN, column)
         some = self.dice.sample(makers, min(len(makers), self.dice.randint(0, 2)))
         made = [each for each in self.wholes if each.column is column] + [make(self.dice, column) for make in some]
         shape: Words = {"logicalType": LOGICAL.get(column.type), "physicalType": column.type}
@@ -151,7 +154,7 @@ class _Drawing:
         settings = {name: value for each in made for name, value in each.settings.items()}
         settings |= {} if severity == "error" else {"severity": severity}
         options = {word: value for each in made for word, value in each.options.items()}
-        asked = [make for make, kinds in said.QUALITY if column.type in kinds] or [said.null_values]
+        asked = self._able(said.QUALITY, column) or [said.null_values]
         return {
             "name": column.name,
             **shape,
@@ -181,6 +184,10 @@ class _Drawing:
             **_listed("relationships", [each.relationship for each in wholes if each.relationship]),
             **quality,
         }
+
+    def _able(self, makers: said.Makers, column: Column) -> said.OfColumn:
+        costly = () if column in self.distinct else said.OF_KEYS
+        return [make for make, kinds in makers if column.type in kinds and make not in costly]
 
     def _quality(self, entries: Sequence[Said]) -> Words:
         named = [

@@ -679,7 +679,9 @@ def row(dice: Random, columns: Sequence[Column]) -> Said:
     return counted(dice, None, Where(f"NOT ({rule.format(x=column.duck)})"), ours(row=rule.format(x=named)))
 
 
-OWN: list[tuple[Callable[[Random, Column], Said], Sequence[str]]] = [
+OfColumn = list[Callable[[Random, Column], Said]]
+Makers = list[tuple[Callable[[Random, Column], Said], Sequence[str]]]
+OWN: Makers = [
     (required, EVERY),
     (enum, COMPARABLE),
     (bound, ORDERED),
@@ -689,7 +691,7 @@ OWN: list[tuple[Callable[[Random, Column], Said], Sequence[str]]] = [
     (form, ("string",)),
     (unique, EVERY),
 ]
-QUALITY: list[tuple[Callable[[Random, Column], Said], Sequence[str]]] = [
+QUALITY: Makers = [
     (null_values, EVERY),
     (missing_values, COMPARABLE),
     (invalid_values, COMPARABLE),
@@ -703,4 +705,5 @@ QUALITY: list[tuple[Callable[[Random, Column], Said], Sequence[str]]] = [
     (query, NUMBERS),
     (drift, EVERY),
 ]
+OF_KEYS: OfColumn = [unique, duplicate_values, distinct_values, quantile]  # what costs queries of its own
 TABLE: list[Callable[[Random, Sequence[Column]], Said]] = [row_count, rows_drift, at_least_one_of, row]
