@@ -25,6 +25,7 @@ class Config:
     job_timeout_minutes: int = 60
     grace_seconds: int = 120
     fold_after_days: int = 14
+    attempts: int = 3
     ephemeral: bool = False
     subnets: tuple[str, ...] = ()
     security_groups: tuple[str, ...] = ()
@@ -55,6 +56,7 @@ class Config:
                     f"-c batch_window is {SHORTEST_WINDOW} to {LONGEST_WINDOW} seconds",
                 ),
                 (self.reconcile_minutes < 1, "-c reconcile_minutes is 1 or more"),
+                (self.attempts < 1, "-c attempts is 1 or more"),
                 (
                     self.fold_after_days <= INCOMPLETE_UPLOAD_DAYS,
                     f"-c fold_after_days is over {INCOMPLETE_UPLOAD_DAYS}: an upload in parts begins to land early",

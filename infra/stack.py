@@ -75,6 +75,7 @@ class LakegateStack(Stack):
             job_timeout_minutes=config.job_timeout_minutes,
             grace_seconds=config.grace_seconds,
             fold_after_days=config.fold_after_days,
+            attempts=config.attempts,
         )
 
     def _nessie_parameter(self) -> str:

@@ -30,6 +30,7 @@ def service(settings: Settings) -> Service:
         warehouse=settings.warehouse,
         grace=timedelta(seconds=settings.grace_seconds),
         keep=timedelta(days=settings.fold_after_days),
+        attempts=settings.attempts,
     )
 
 

@@ -183,18 +183,19 @@ class JobState(StrEnum):
 
     RUNNING = "running"  # submitted, pending or running
     SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
+    FAILED = "failed"  # it crashed or ran for longer than it may
+    CANCELLED = "cancelled"  # by a person
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobRun:
-    """A run of an attempt's job; `reason` is the runner's word on a failure."""
+    """A run of an attempt's job; `reason` is the runner's word on a failure, `ended_at` is None while it runs."""
 
     id: str
     branch: str
     state: JobState
     reason: str = ""
+    ended_at: datetime | None = None
 
 
 class JobRunner(Protocol):

@@ -34,6 +34,7 @@ class Settings:
     job_timeout_minutes: int = 60
     grace_seconds: int = 120
     fold_after_days: int = 14
+    attempts: int = 3
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:

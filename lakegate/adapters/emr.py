@@ -3,6 +3,7 @@
 The service's own retries are off: an attempt is never run twice, another try is another attempt.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +19,11 @@ from lakegate.settings import Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_emr_serverless import EMRServerlessClient
-    from mypy_boto3_emr_serverless.type_defs import ListJobRunsRequestPaginateTypeDef
+    from mypy_boto3_emr_serverless.type_defs import (
+        JobRunSummaryTypeDef,
+        JobRunTypeDef,
+        ListJobRunsRequestPaginateTypeDef,
+    )
 
 STATES = {
     "SUBMITTED": JobState.RUNNING,
@@ -88,7 +93,10 @@ class EmrJobRunner:
                 found = self._emr.get_job_run(applicationId=self._settings.application_id, jobRunId=run_id)["jobRun"]
             except self._emr.exceptions.ResourceNotFoundException as exc:
                 raise Misconfigured(f"there is no job run {run_id} in {self._settings.application_id}") from exc
-        return _run(run_id, found.get("name", ""), found["state"], found.get("stateDetails", ""))
+        run = _run(run_id, found)
+        if run.state is JobState.CANCELLED and _timed_out(found):
+            return replace(run, state=JobState.FAILED, reason=f"it ran for longer than {_limit(found)}; {run.reason}")
+        return run
 
     def find(self, branch: str) -> JobRun | None:
         """The service can't look runs up by name: it lists those since the batch landed."""
@@ -102,7 +110,8 @@ class EmrJobRunner:
         if not found:
             return None
         last = max(found, key=lambda run: run["createdAt"])
-        return _run(last["id"], branch, last["state"], last.get("stateDetails", ""))
+        run = _run(last["id"], last)
+        return self.run(run.id) if run.state is JobState.CANCELLED else replace(run, branch=branch)
 
     def cancel(self, run_id: str) -> None:
         with aws_errors(f"cancelling job run {run_id}"):
@@ -113,8 +122,25 @@ class EmrJobRunner:
                     raise
 
 
-def _run(run_id: str, name: str, state: str, details: str) -> JobRun:
-    return JobRun(id=run_id, branch=name, state=STATES.get(state, JobState.RUNNING), reason=details)
+def _run(run_id: str, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> JobRun:
+    state = STATES.get(found["state"], JobState.RUNNING)
+    return JobRun(
+        id=run_id,
+        branch=found.get("name", ""),
+        state=state,
+        reason=found.get("stateDetails", ""),
+        ended_at=None if state is JobState.RUNNING else found["updatedAt"],
+    )
+
+
+def _timed_out(found: "JobRunTypeDef") -> bool:
+    """The service ends a run that takes too long as one that a person cancels: only its duration tells."""
+    limit = _limit(found)
+    return bool(limit) and found["updatedAt"] - found.get("startedAt", found["createdAt"]) >= limit
+
+
+def _limit(found: "JobRunTypeDef") -> timedelta:
+    return timedelta(minutes=found.get("executionTimeoutMinutes", 0))
 
 
 def _not_before(branch: str) -> datetime | None:

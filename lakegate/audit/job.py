@@ -22,7 +22,8 @@ class Job:
     """One attempt's work. `base` is the hash its branch was made from; files are in the order they landed.
 
     `history` holds what the table's last published file versions measured, oldest first, by metric id: as it was when
-    the attempt began.
+    the attempt began. `crashed` are the attempts at these files, by number, whose jobs crashed one after the other just
+    before this one.
     """
 
     branch: str
@@ -35,4 +36,5 @@ class Job:
     plan: Plan
     files: tuple[JobFile, ...]
     history: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    crashed: tuple[int, ...] = ()
     format: int = 2

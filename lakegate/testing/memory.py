@@ -276,8 +276,10 @@ class MemoryJobRunner:
     job would.
     """
 
-    def __init__(self, store: MemoryStore, work: Callable[[Job], Report] | None = None) -> None:
-        self.store, self.work = store, work
+    def __init__(
+        self, store: MemoryStore, work: Callable[[Job], Report] | None = None, clock: MemoryClock | None = None
+    ) -> None:
+        self.store, self.work, self.clock = store, work, clock or MemoryClock()
         self.runs: dict[str, JobRun] = {}
         self.jobs: dict[str, str] = {}
 
@@ -327,7 +329,7 @@ class MemoryJobRunner:
         return from_json(Job, self.store.objects[self.store.name(self.jobs[run_id])])
 
     def _end(self, run_id: str, state: JobState, reason: str) -> None:
-        self.runs[run_id] = replace(self.runs[run_id], state=state, reason=reason)
+        self.runs[run_id] = replace(self.runs[run_id], state=state, reason=reason, ended_at=self.clock.now())
 
 
 class MemoryNotifier:

@@ -14,6 +14,7 @@ from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.claims import base_of, claims_on, is_open, job_name
+from lakegate.workflow.earlier import earlier
 from lakegate.workflow.history import history
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.service import Service
@@ -93,18 +94,19 @@ def launch(service: Service, attempt: Attempt) -> None:
 
 
 def _job(service: Service, attempt: Attempt, files: list[FileVersion]) -> Job:
-    plan = contract_of(service.store, attempt.table).plan
+    plan, base = contract_of(service.store, attempt.table).plan, base_of(service, attempt)
     return Job(
         branch=attempt.branch,
         batch=attempt.batch,
         attempt=attempt.number,
-        base=base_of(service, attempt),
+        base=base,
         nessie_uri=service.nessie_uri,
         warehouse=service.warehouse,
         report_uri=service.store.uri(report_name(attempt)),
         plan=plan,
         files=tuple(staged for file in files if (staged := _stage(service, attempt, file, plan.files))),
         history=history(service, plan),
+        crashed=earlier(service, attempt, base, files).crashed,
     )
 
 

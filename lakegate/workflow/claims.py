@@ -8,7 +8,8 @@ from lakegate.audit.wire import from_json
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
-from lakegate.ports import Catalog
+from lakegate.ports import Catalog, Store
+from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.service import Service
 
 
@@ -48,13 +49,19 @@ def job_name(attempt: Attempt) -> str:
     return f"attempts/{attempt.branch}/job.json"
 
 
+def job_of(store: Store, attempt: Attempt) -> Job | None:
+    """The attempt's job as it was frozen, or None where it has none yet."""
+    body = store.read(job_name(attempt))
+    return from_json(Job, body) if body else None
+
+
 def base_of(service: Service, attempt: Attempt) -> str:
     """The commit of main that the attempt's branch was made from.
 
     The frozen job says it at once; the catalog has to look for it, for longer the more main has moved on.
     """
-    body = service.store.read(job_name(attempt))
-    return from_json(Job, body).base if body else service.catalog.base(attempt.branch)
+    job = job_of(service.store, attempt)
+    return job.base if job else service.catalog.base(attempt.branch)
 
 
 def claims_on(service: Service, attempt: Attempt) -> list[FileVersion]:
@@ -64,6 +71,21 @@ def claims_on(service: Service, attempt: Attempt) -> list[FileVersion]:
         return []
     changes = service.catalog.changes(base_of(service, attempt), head)
     return claimed_files(changes.receipts, attempt)
+
+
+def open_files(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
+    """Those of the files that the attempt may still decide."""
+    files = list(files)
+    _, receipts = main_receipts(service, files)
+    return [file for file in files if is_open(receipts, file, attempt)]
+
+
+def not_taken_on(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
+    """Those of an attempt's files that no later attempt at its batch has claimed: these are that one's matter."""
+    others = [other for branch in service.catalog.branches() if (other := Attempt.parse(branch.name))]
+    later = [it for it in others if it.batch == attempt.batch and it.number > attempt.number and not it.nonce]
+    taken = {file.id for other in later for file in claims_on(service, other)}
+    return [file for file in files if file.id not in taken]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +103,10 @@ class OpenClaims:
 
 
 def open_claims(catalog: Catalog, keys: Iterable[str], decided: Mapping[str, Receipt]) -> OpenClaims:
-    """Look on every open attempt's branch for claims of these keys; `decided` are main's receipts for them."""
+    """Look on every open attempt's branch for claims of these keys; `decided` are main's receipts for them.
+
+    Of a batch's attempts at the same file the last one works on it.
+    """
     wanted = sorted(set(keys))
     found: dict[str, dict[str, Attempt]] = {}
     for branch in catalog.branches():
@@ -89,6 +114,7 @@ def open_claims(catalog: Catalog, keys: Iterable[str], decided: Mapping[str, Rec
         if attempt is None or attempt.nonce or not wanted:
             continue
         for file in claimed_files(catalog.receipts(f"{branch.name}@{branch.head}", wanted), attempt):
-            if is_open(decided, file, attempt):
-                found.setdefault(file.key, {})[file.version_id] = attempt
+            other = found.setdefault(file.key, {}).get(file.version_id)
+            if is_open(decided, file, attempt) and not (other and other.number > attempt.number):
+                found[file.key][file.version_id] = attempt
     return OpenClaims(by_key=found)

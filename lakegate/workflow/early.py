@@ -4,20 +4,17 @@ Where two tables' files arrive together, the one that refers waits for the other
 trying have an end, so that a reference to nothing is rejected as such.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from lakegate.audit.job import Job
 from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import BUDGET
 from lakegate.audit.report import FileReport, Report, Verdict
-from lakegate.audit.wire import from_json
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.claims import claims_on, is_open, job_name
+from lakegate.workflow.claims import claims_on, job_of, open_files
 from lakegate.workflow.service import Service
 
 PATIENCE = timedelta(hours=1)  # with files of a referenced table that are still under way
@@ -25,23 +22,23 @@ ATTEMPTS = 3  # of one batch: a table that changes all the time must not keep an
 
 
 @dataclass(frozen=True, kw_only=True)
-class Early:
-    """The files to be tried again, `now` or once files of the tables they refer to are decided."""
+class Again:
+    """Files that the next attempt is to take, `now` or later: then the sweep, or whoever else settles, looks again."""
 
     files: tuple[FileVersion, ...] = ()
     now: bool = True
 
 
-def early(service: Service, attempt: Attempt, report: Report | None, files: Iterable[FileVersion]) -> Early:
+def early(service: Service, attempt: Attempt, report: Report | None, files: Iterable[FileVersion]) -> Again:
     """Those of the files that failed which may only be early."""
     missed = _missed(service, attempt, report, files)
     if report is None or not missed:
-        return Early()
+        return Again()
     tables = _all(missed)
     if _waits(service, attempt, report, tables):
-        return Early(files=tuple(missed), now=False)
+        return Again(files=tuple(missed), now=False)
     moved = service.catalog.moved(report.base, service.catalog.head(MAIN) or "", tables)
-    return Early(files=tuple(file for file in missed if missed[file] & moved))
+    return Again(files=tuple(file for file in missed if missed[file] & moved))
 
 
 def premature(
@@ -74,12 +71,12 @@ def _missed(
     service: Service, attempt: Attempt, report: Report | None, files: Iterable[FileVersion]
 ) -> dict[FileVersion, frozenset[str]]:
     """The open ones of these files that may only be early, with the tables that lack rows; none in a last attempt."""
-    body = service.store.read(job_name(attempt))
-    if report is None or body is None or attempt.number >= ATTEMPTS:
+    job = job_of(service.store, attempt)
+    if report is None or job is None or attempt.number - len(job.crashed) >= ATTEMPTS:
         return {}
-    plan, reports = from_json(Job, body).plan, {entry.id: entry for entry in report.files}
-    missed = {file: tables for file in files if (tables := missing(plan, reports.get(file.id)))}
-    return {file: missed[file] for file in _open(service, attempt, list(missed))}
+    reports = {entry.id: entry for entry in report.files}
+    missed = {file: tables for file in files if (tables := missing(job.plan, reports.get(file.id)))}
+    return {file: missed[file] for file in open_files(service, attempt, missed)}
 
 
 def _all(missed: Mapping[FileVersion, frozenset[str]]) -> frozenset[str]:
@@ -91,13 +88,8 @@ def _waits(service: Service, attempt: Attempt, report: Report, tables: frozenset
     return service.clock.now() - report.finished_at < PATIENCE and _under_way(service, attempt, tables)
 
 
-def _open(service: Service, attempt: Attempt, files: Sequence[FileVersion]) -> list[FileVersion]:
-    _, receipts = main_receipts(service, files)
-    return [file for file in files if is_open(receipts, file, attempt)]
-
-
 def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> bool:
     """Whether another attempt at one of these tables has files that are not decided."""
     attempts = (Attempt.parse(branch.name) for branch in service.catalog.branches())
     others = [it for it in attempts if it and not it.nonce and it.table in tables and it.branch != own.branch]
-    return any(_open(service, other, claims_on(service, other)) for other in others)
+    return any(open_files(service, other, claims_on(service, other)) for other in others)

@@ -1,7 +1,13 @@
-"""The attempts' reports, where jobs leave them. It judges nothing by them."""
+"""The attempts' reports, where jobs leave them, and whether they count. It judges nothing by them.
+
+An attempt ends once: with its report, or given up so that another may follow. What is noted first holds for everybody,
+so that a job which was given up and finishes all the same changes nothing.
+"""
+
+from enum import StrEnum
 
 from lakegate.audit.report import Report
-from lakegate.audit.wire import NewerFormat, from_json
+from lakegate.audit.wire import NewerFormat, from_json, to_json
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Store
@@ -11,13 +17,38 @@ def report_name(attempt: Attempt) -> str:
     return f"reports/{attempt.branch}.json"
 
 
+class End(StrEnum):
+    """How an attempt ended."""
+
+    REPORTED = "reported"
+    GIVEN_UP = "given up"
+
+
+def end(store: Store, attempt: Attempt, how: End) -> bool:
+    """Note how the attempt ended; whether it is so, and not ended otherwise before."""
+    name = f"attempts/{attempt.branch}/end.json"
+    return store.create(name, to_json(how).encode()) or store.read(name) == to_json(how).encode()
+
+
+def accepted_report(store: Store, attempt: Attempt) -> Report | None:
+    """The attempt's report, if there is one and the attempt was not given up before it was seen. Raises as
+    `read_report` does.
+    """
+    body = store.read(report_name(attempt))
+    return _read(attempt, body) if body is not None and end(store, attempt, End.REPORTED) else None
+
+
 def read_report(store: Store, attempt: Attempt) -> Report | None:
     """The attempt's report, or None where there is none yet. Raises Refused where it can't be read, and Misconfigured
     where a newer release wrote it: then its files wait, undecided, until this one is updated.
     """
     body = store.read(report_name(attempt))
+    return None if body is None else _read(attempt, body)
+
+
+def _read(attempt: Attempt, body: bytes) -> Report:
     try:
-        return None if body is None else from_json(Report, body)
+        return from_json(Report, body)
     except NewerFormat as error:
         raise Misconfigured(f"{report_name(attempt)}: {error}. Nothing is decided until then") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:

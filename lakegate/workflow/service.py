@@ -9,7 +9,8 @@ from lakegate.ports import Catalog, Clock, JobRunner, Landing, Notifier, Store, 
 @dataclass(frozen=True, kw_only=True)
 class Service:
     """One installation. `grace` is how long an event, a branch or a message is left alone before reconcile takes it
-    up; `keep` is how long a receipt stays on main before it is folded into the archive.
+    up; `keep` is how long a receipt stays on main before it is folded into the archive; `attempts` is how many in a row
+    may crash before their batch is rejected.
     """
 
     catalog: Catalog
@@ -23,3 +24,4 @@ class Service:
     warehouse: str
     grace: timedelta = timedelta(minutes=2)
     keep: timedelta = timedelta(days=14)
+    attempts: int = 3

@@ -13,14 +13,15 @@ from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry
-from lakegate.ports import JobRun, JobState, ToldFile
+from lakegate.ports import JobState, ToldFile
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.claims import claims_on, is_open, open_claims, published_instead
+from lakegate.workflow.claims import claims_on, is_open, not_taken_on, published_instead
+from lakegate.workflow.crash import Crash, crash, tried_again, why_no_report
 from lakegate.workflow.decide import Finding, decide, identical, superseding
-from lakegate.workflow.early import early, premature
+from lakegate.workflow.early import Again, early, premature
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish, take_off
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
 from lakegate.workflow.tell import rejected_message, rejection, tell, warned_message
 
@@ -30,25 +31,31 @@ GONE = "it was deleted from the landing bucket before it could be staged"
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What the job found: files that passed, a finding for each that did not; `report` is None if it left none."""
+    """What the job found: files that passed, a finding for each that did not; `report` is None if it left none, and
+    then `crash` tells whether the job crashed.
+    """
 
     good: tuple[FileVersion, ...]
     bad: tuple[Finding, ...]
     report: Report | None
     error: str = ""
+    crash: Crash | None = None
 
 
 def settle(service: Service, attempt: Attempt) -> None:
-    """Bring an attempt to its end if its job has ended; otherwise do nothing."""
+    """Bring an attempt to its end if its job has ended; otherwise do nothing.
+
+    Files that a later attempt has taken on are that one's matter, whatever a job that was given up says of them now.
+    """
     claims = claims_on(service, attempt)
-    outcome = judge(service, attempt, claims) if claims else None
+    outcome = judge(service, attempt, not_taken_on(service, attempt, claims)) if claims else None
     if outcome is None:
         return
-    waiting = premature(service, attempt, outcome.report, outcome.good)
-    good = tuple(file for file in outcome.good if file not in waiting)
+    held_back = premature(service, attempt, outcome.report, outcome.good)
+    good = tuple(file for file in outcome.good if file not in held_back)
     _publish_good(service, attempt, claims, replace(outcome, good=good))
-    again = early(service, attempt, outcome.report, [finding.file for finding in outcome.bad])
-    if waiting or not again.now:
+    again = _again(service, attempt, outcome)
+    if held_back or not again.now:
         return  # the sweep, or whoever else settles, takes it up
     if again.files:
         open_attempt(service, attempt.next(), again.files)
@@ -56,11 +63,19 @@ def settle(service: Service, attempt: Attempt) -> None:
     _finish(service, attempt, claims, outcome)
 
 
+def _again(service: Service, attempt: Attempt, outcome: Outcome) -> Again:
+    """Those of the files that did not pass which the next attempt takes instead of their being rejected."""
+    files = [finding.file for finding in outcome.bad]
+    if outcome.crash:
+        return tried_again(service, attempt, outcome.crash, files)
+    return early(service, attempt, outcome.report, files)
+
+
 def judge(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> Outcome | None:
     """What became of each claimed file, or None while the job is still under way."""
     claims = tuple(claims)
     try:
-        report = read_report(service.store, attempt)
+        report = accepted_report(service.store, attempt)
     except Refused as why:
         return _without_report(claims, str(why))
     if report is not None:
@@ -68,19 +83,15 @@ def judge(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> 
     run = service.runner.find(attempt.branch)
     if run is None or run.state is JobState.RUNNING:
         return None
-    report = read_report(service.store, attempt)  # it may have been written between the two looks
+    report = accepted_report(service.store, attempt)  # it may have been written between the two looks
     if report is not None:
         return _by_report(report, claims)
-    return _without_report(claims, _why_no_report(run))
+    crashed = crash(service, attempt, run)
+    return replace(_without_report(claims, str(crashed or why_no_report(run))), crash=crashed)
 
 
 def _without_report(claims: tuple[FileVersion, ...], why: str) -> Outcome:
     return Outcome(good=(), bad=tuple(Finding(file=file, reasons=(why,)) for file in claims), report=None, error=why)
-
-
-def _why_no_report(run: JobRun) -> str:
-    ended = {JobState.FAILED: "failed", JobState.CANCELLED: "was cancelled"}.get(run.state, "ended without a report")
-    return f"the Spark job {ended} (run {run.id})" + (f": {run.reason}" if run.reason else "")
 
 
 def _by_report(report: Report, claims: tuple[FileVersion, ...]) -> Outcome:
@@ -110,7 +121,7 @@ def _publish_good(service: Service, attempt: Attempt, claims: list[FileVersion],
             log.info("new_attempt", branch=attempt.branch, why=str(why))
             open_attempt(service, attempt.next(), good)
         except Refused as why:
-            left = _not_taken_on(service, attempt, _publishable(service, audited, good))
+            left = not_taken_on(service, attempt, _publishable(service, audited, good))
             if left != good:  # another worker was first with some, which must not keep the rest from being published
                 good = left
                 continue
@@ -135,14 +146,6 @@ def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion
             )
             decide(service, attempt, Decision.DISCARDED if same else Decision.REJECTED, [finding])
     return [file for file in files if file.id not in overtaken]
-
-
-def _not_taken_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
-    """Those that no later attempt of the batch has claimed: another worker settled this one, and opened that."""
-    _, receipts = main_receipts(service, files)
-    claims = open_claims(service.catalog, [file.key for file in files], receipts)
-    later = {file.id for file in files if (other := claims.attempt(file)) and other.number > attempt.number}
-    return [file for file in files if file.id not in later]
 
 
 def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:

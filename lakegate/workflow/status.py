@@ -14,6 +14,7 @@ from lakegate.landing.receipts import Decision
 from lakegate.ports import DecidedFile, JobState, Note
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import claims_on, is_open
+from lakegate.workflow.crash import crash
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.landed import seen_waiting
 from lakegate.workflow.reports import report_name
@@ -99,7 +100,12 @@ def _stage(service: Service, attempt: Attempt) -> str:
     run = service.runner.find(attempt.branch)
     if run is None:
         return "claimed"
-    return "appending and auditing" if run.state is JobState.RUNNING else f"job {run.state}"
+    if run.state is JobState.RUNNING:
+        return "appending and auditing"
+    crashed = crash(service, attempt, run)
+    if crashed is None or len(crashed.attempts) >= service.attempts:
+        return f"job {run.state}"
+    return f"job {run.state}, attempt {attempt.number + 1} begins after {crashed.due:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _landed(service: Service, files: Iterable[FileVersion]) -> list[Line]:

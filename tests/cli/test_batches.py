@@ -69,6 +69,7 @@ def test_a_reason_that_all_files_share_is_said_once(desk: Desk) -> None:
     for name in ("1.parquet", "2.parquet"):
         desk.world.drop(name, rows=3, deliver=False)
     desk.world.drop_together("1.parquet", "2.parquet")
+    desk.world.allow_attempts(1)
     desk.world.kill_jobs("killed by signal 9")
     desk.world.run()
     [entry] = desk.json("status")["rejected"]
@@ -111,6 +112,7 @@ def test_show_of_a_published_batch_sums_its_checks_up(desk: Desk) -> None:
 def test_show_of_a_batch_whose_job_died_says_how(desk: Desk) -> None:
     desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
     desk.deliver()
+    desk.world.allow_attempts(1)
     desk.world.kill_jobs("killed by signal 9")
     desk.world.run()
     batch = desk.json("status")["rejected"][0]["batch"]
@@ -124,6 +126,7 @@ def test_show_of_a_batch_whose_job_died_says_how(desk: Desk) -> None:
 def test_show_keeps_the_reasons_of_an_attempt_that_left_no_report(desk: Desk) -> None:
     desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
     desk.deliver()
+    desk.world.allow_attempts(1)
     desk.world.kill_jobs("killed by signal 9")
     desk.world.run()
     batch = desk.json("status")["rejected"][0]["batch"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
@@ -81,6 +81,14 @@ def test_a_run_that_nobody_started_is_a_mistake(runner: JobRunner) -> None:
         runner.cancel("00nope")
 
 
+def test_a_run_that_has_ended_says_when(runner: JobRunner) -> None:
+    run = runner.start(ATTEMPT, JOB)
+    runner.cancel(run)
+    ended = runner.run(run).ended_at
+    assert ended is not None
+    assert ended.tzinfo is not None
+
+
 def test_a_run_is_cancelled_and_may_be_cancelled_again(runner: JobRunner) -> None:
     run = runner.start(ATTEMPT, JOB)
     runner.cancel(run)
@@ -142,6 +150,19 @@ def listed(number: int, **other: Any) -> dict[str, Any]:
     } | other
 
 
+def described(entry: dict[str, Any]) -> dict[str, Any]:
+    """What the service says of one run that it has listed: it began a minute after it was made."""
+    entry = {
+        **entry,
+        "jobRunId": entry["id"],
+        "jobDriver": {"sparkSubmit": {"entryPoint": "s3://x"}},
+        "startedAt": entry["createdAt"] + timedelta(minutes=1),
+        "executionTimeoutMinutes": 45,
+    }
+    del entry["id"]
+    return entry
+
+
 def test_a_job_is_started_once_with_the_attempts_token_and_frozen_arguments(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_response("start_job_run", STARTED, ASKED)
@@ -169,8 +190,28 @@ def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner
     stub.add_response("list_job_runs", {"jobRuns": [listed(1), listed(9, name="wap-other")], "nextToken": "n"}, since)
     last = {"jobRuns": [listed(3, state="FAILED", stateDetails="out of memory"), listed(2)]}
     stub.add_response("list_job_runs", last, since | {"nextToken": "n"})
-    reason = JobRun(id="00run3", branch=ATTEMPT.branch, state=JobState.FAILED, reason="out of memory")
-    assert runner.find(ATTEMPT.branch) == reason
+    failed = JobRun(
+        id="00run3",
+        branch=ATTEMPT.branch,
+        state=JobState.FAILED,
+        reason="out of memory",
+        ended_at=datetime(2013, 1, 31, 5, 3, tzinfo=UTC),
+    )
+    assert runner.find(ATTEMPT.branch) == failed
+
+
+@pytest.mark.parametrize(("minutes", "ours"), [(44, JobState.CANCELLED), (45, JobState.FAILED)])
+def test_a_run_that_took_too_long_has_failed_and_was_not_cancelled(
+    emr: tuple[EmrJobRunner, Stubber], minutes: int, ours: JobState
+) -> None:
+    runner, stub = emr
+    ended = listed(1, state="CANCELLED", updatedAt=datetime(2013, 1, 31, 5, 2 + minutes, tzinfo=UTC))
+    stub.add_response("list_job_runs", {"jobRuns": [ended]})
+    stub.add_response("get_job_run", {"jobRun": described(ended)})
+    found = runner.find(ATTEMPT.branch)
+    assert found is not None
+    assert found.state is ours
+    assert ("0:45:00" in found.reason) is (ours is JobState.FAILED)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +225,6 @@ def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner
         ("CANCELLING", JobState.RUNNING),
         ("SUCCESS", JobState.SUCCEEDED),
         ("FAILED", JobState.FAILED),
-        ("CANCELLED", JobState.CANCELLED),
     ],
 )
 def test_every_state_of_a_run_is_one_of_ours(emr: tuple[EmrJobRunner, Stubber], state: str, ours: JobState) -> None:
@@ -204,7 +244,5 @@ def test_all_the_vendors_states_are_known() -> None:
 def test_cancelling_a_run_that_ended_meanwhile_is_fine(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_client_error("cancel_job_run", "ValidationException", http_status_code=400)
-    ended = listed(1, state="SUCCESS") | {"jobRunId": "00run1", "jobDriver": {"sparkSubmit": {"entryPoint": "s3://x"}}}
-    del ended["id"]
-    stub.add_response("get_job_run", {"jobRun": ended})
+    stub.add_response("get_job_run", {"jobRun": described(listed(1, state="SUCCESS"))})
     runner.cancel("00run1")

@@ -14,7 +14,8 @@ import pytest
 from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
-from lakegate.ports import Kind
+from lakegate.ports import JobState, Kind
+from lakegate.workflow.crash import SHORTEST
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
@@ -366,6 +367,7 @@ def attempts_with_a_file_in_common() -> Scene:
 def one_of_two_attempts_killed() -> Scene:
     """Whichever settles first decides of the file that they have in common; the other's own file is not its matter."""
     world = a_world()
+    world.allow_attempts(1)
     land(world, "1", "2", "3")
     killed = world.open_attempt(world.files["1"], world.files["2"])
     world.kill_jobs("killed")
@@ -378,6 +380,35 @@ def one_of_two_attempts_killed() -> Scene:
         decisions=(decisions, decisions | {"1": PUBLISHED}),
         told=None,
     )
+
+
+def a_crash_settled_twice() -> Scene:
+    """The next attempt is due, and takes the files over."""
+    world = a_world()
+    land(world, "1", warn="odd")
+    land(world, "2", bad="broken")
+    crashed = world.open_attempt(world.files["1"], world.files["2"])
+    world.kill_jobs("killed")
+    world.clock.advance(SHORTEST.total_seconds())
+    decisions = ({"0": PUBLISHED, "1": PUBLISHED, "2": REJECTED},)
+    return Scene(world=world, one=settled(crashed), other=settled(crashed), decisions=decisions, told=GOOD_AND_BAD_TOLD)
+
+
+def a_crash_and_all_that_comes_of_it() -> Scene:
+    scene = a_crash_settled_twice()
+    return replace(scene, other=lived(scene.world))
+
+
+def a_crash_and_its_zombie() -> Scene:
+    """While the crashed attempt is settled, its job writes its report all the same."""
+    scene = a_crash_settled_twice()
+    [run] = [run.id for run in scene.world.runner.runs.values() if run.state is JobState.FAILED]
+
+    def zombie(service: Service) -> None:
+        scene.world.runner.finish(run)
+        reconcile(service)
+
+    return replace(scene, other=zombie)
 
 
 def two_retries() -> Scene:
@@ -466,6 +497,9 @@ SCENES = [
     the_first_rows_put_aside_twice_at_once,
     attempts_with_a_file_in_common,
     one_of_two_attempts_killed,
+    a_crash_settled_twice,
+    a_crash_and_all_that_comes_of_it,
+    a_crash_and_its_zombie,
     two_retries,
     a_retry_and_another_with_all_that_comes_of_it,
     a_retry_and_a_sweep,

@@ -177,6 +177,7 @@ def test_a_lost_job_event_is_found_by_reconcile(world: World) -> None:
 
 
 def test_a_killed_job_is_told_its_branch_kept_and_a_retry_publishes(world: World) -> None:
+    world.allow_attempts(1)
     world.drop("1.parquet", rows=3)
     world.kill_jobs("killed by SIGKILL")
     world.run()

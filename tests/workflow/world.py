@@ -99,7 +99,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.landing = MemoryLanding(self.clock)
-        self.runner = MemoryJobRunner(self.store, self._spark)
+        self.runner = MemoryJobRunner(self.store, self._spark, self.clock)
         self.service = Service(
             catalog=MemoryCatalog(lake=self.lake),
             tables=MemoryTables(lake=self.lake),
@@ -231,6 +231,10 @@ class World:
         """The jobs that are waiting now end badly."""
         for run in self.runner.running():
             self.runner.fail(run.id, reason)
+
+    def allow_attempts(self, number: int) -> None:
+        """So many in a row may crash before their batch is rejected."""
+        self.service = replace(self.service, attempts=number)
 
     def run(self, *, settle_after: bool = True) -> None:
         """Let every waiting job run and, as its event would, settle it; until nothing is waiting."""

@@ -1,0 +1,53 @@
+"""What became of earlier attempts at the same files, since these were last rejected: a person's retry begins anew."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from lakegate.audit.report import Report
+from lakegate.errors import Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision
+from lakegate.ports import MAIN
+from lakegate.workflow.archive import receipts_at
+from lakegate.workflow.claims import job_of
+from lakegate.workflow.reports import accepted_report
+from lakegate.workflow.service import Service
+
+
+@dataclass(frozen=True, kw_only=True)
+class Earlier:
+    """The attempts that crashed one after the other just before this one, by number, and before those the last report."""
+
+    crashed: tuple[int, ...] = ()
+    report: Report | None = None
+
+
+def earlier(service: Service, attempt: Attempt, base: str, files: Iterable[FileVersion]) -> Earlier:
+    """`base` is the attempt's, `files` are those that it claims. An attempt that has no job had nothing to say."""
+    files, crashed = list(files), list[int]()
+    for number in range(attempt.number - 1, _last_rejected(service, attempt, base, files), -1):
+        other = replace(attempt, number=number)
+        job = job_of(service.store, other)
+        if job is None or not {file.id for file in files} & {file.id for file in job.files}:
+            continue
+        if report := _report(service, other):
+            return Earlier(crashed=tuple(crashed), report=report)
+        crashed.insert(0, number)
+    return Earlier(crashed=tuple(crashed))
+
+
+def _last_rejected(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> int:
+    """The number of the last attempt that rejected one of the files; 0 where none did."""
+    if attempt.number == 1:
+        return 0
+    receipts = receipts_at(service, f"{MAIN}@{base}", {file.key for file in files})
+    entries = [receipts[file.key].entry(file.version_id) for file in files if file.key in receipts]
+    return max((e.attempt for e in entries if e and e.decision is Decision.REJECTED), default=0)
+
+
+def _report(service: Service, attempt: Attempt) -> Report | None:
+    with suppress(Refused):
+        return accepted_report(service.store, attempt)
+    return None

@@ -1,0 +1,230 @@
+"""Jobs that crash: another attempt after a while, an end to that, and nothing by a job that was given up."""
+
+import pytest
+
+from lakegate.audit.wire import to_json
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import JobState
+from lakegate.workflow.crash import LONGEST, SHORTEST, Crash
+from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.retry import retry
+from lakegate.workflow.settle import settle
+from lakegate.workflow.status import status
+from tests.workflow.world import Story, World
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def dropped(world: World, name: str = "1") -> Attempt:
+    """The attempt at a new file."""
+    before = set(world.attempts())
+    world.drop(name, rows=3)
+    [attempt] = set(world.attempts()) - before
+    return attempt
+
+
+def crash(world: World, reason: str = "out of memory") -> None:
+    """The waiting jobs crash, and that is settled as their events come."""
+    attempts = world.attempts()
+    world.kill_jobs(reason)
+    for attempt in attempts:
+        settle(world.service, attempt)
+
+
+def wait(world: World, seconds: float) -> None:
+    world.clock.advance(seconds)
+    assert reconcile(world.service) == []
+
+
+def crash_until_rejected(world: World) -> None:
+    for _ in range(world.service.attempts):
+        crash(world)
+        wait(world, LONGEST.total_seconds())
+
+
+def test_a_job_that_crashed_is_tried_again_on_a_new_branch_and_published(world: World) -> None:
+    first = dropped(world)
+    crash(world)
+    wait(world, SHORTEST.total_seconds())
+    assert world.branches() == [first.next().branch]
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
+    assert (world.messages(), world.branches()) == ([], [])
+
+
+def test_the_next_attempt_waits_and_status_says_until_when(world: World) -> None:
+    first = dropped(world)
+    crash(world)
+    wait(world, SHORTEST.total_seconds() - 1)
+    assert world.branches() == [first.branch]
+    [line] = status(world.service).in_flight
+    assert line.state == "job failed, attempt 2 begins after 2013-01-01 00:02:01 UTC"
+    wait(world, 1)
+    [line] = status(world.service).in_flight
+    assert (line.attempt, line.state) == (2, "appending and auditing")
+
+
+def test_every_wait_is_twice_the_one_before_up_to_the_longest(world: World) -> None:
+    dropped(world)
+    crash(world)
+    [run] = world.runner.runs.values()
+    waits = [Crash(run=run, attempts=tuple(range(1, number + 1))).due - world.clock.now() for number in range(1, 9)]
+    assert waits[:5] == [SHORTEST * 2**number for number in range(5)]
+    assert waits[5:] == [LONGEST] * 3
+
+
+def test_the_wait_counts_from_when_the_run_ended(world: World) -> None:
+    first = dropped(world)
+    world.kill_jobs("out of memory")
+    world.clock.advance(SHORTEST.total_seconds())
+    settle(world.service, first)
+    assert world.branches() == [first.next().branch]
+
+
+def test_after_the_last_attempt_the_batch_is_rejected_and_the_reason_names_them(world: World) -> None:
+    first = dropped(world)
+    crash_until_rejected(world)
+    assert world.rejected() == {
+        "1": ("the Spark job failed (run run-0003): out of memory; attempts a1, a2 and a3 crashed in a row",)
+    }
+    assert world.branches() == [first.next().next().branch]
+    assert (world.job_runs(), len(world.messages())) == (3, 1)
+    wait(world, 10 * LONGEST.total_seconds())
+    assert (world.job_runs(), len(world.messages())) == (3, 1)
+
+
+def test_a_retry_by_a_person_starts_the_count_anew(world: World) -> None:
+    dropped(world)
+    crash_until_rejected(world)
+    [line] = status(world.service).rejected
+    assert retry(world.service, line.batch).number == 4
+    crash(world)
+    wait(world, SHORTEST.total_seconds())
+    [attempt] = [attempt for attempt in world.attempts() if attempt.number > 4]
+    assert attempt.number == 5
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
+    assert world.branches() == []
+
+
+def test_an_audit_between_two_crashes_starts_the_count_anew(world: World) -> None:
+    """The table is another's by the time that the second attempt is audited, so that a third one appends anew."""
+    first, other = dropped(world), dropped(world, "2")
+    second = first.next()
+    world.runner.fail(world.runner.find(first.branch).id, "killed")  # type: ignore[union-attr]
+    wait(world, SHORTEST.total_seconds())
+    world.run(settle_after=False)
+    settle(world.service, other)
+    settle(world.service, second)
+    crash(world)
+    [line] = status(world.service).in_flight
+    assert (line.attempt, line.state[:26]) == (3, "job failed, attempt 4 begi")
+    assert "a1" not in line.state
+    crash_until_rejected(world)
+    assert world.rejected()["1"][0].endswith("attempts a3, a4 and a5 crashed in a row")
+
+
+def test_a_job_that_a_person_cancelled_is_not_tried_again(world: World) -> None:
+    dropped(world)
+    [run] = world.runner.running()
+    world.runner.cancel(run.id)
+    world.run()
+    assert "was cancelled" in world.rejected()["1"][0]
+    assert world.job_runs() == 1
+
+
+def test_a_job_that_reports_and_then_crashes_is_not_tried_again(world: World) -> None:
+    dropped(world)
+    [run] = world.runner.running()
+    world.runner.finish(run.id)
+    world.runner.fail(run.id, "the machine was taken away")
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
+    assert world.job_runs() == 1
+
+
+# Jobs that were given up and go on all the same.
+
+
+def finish_late(world: World, attempt: Attempt) -> None:
+    """A job that was taken for dead appends, if its branch is still there, and writes its report."""
+    run = world.runner.find(attempt.branch)
+    assert run is not None
+    assert run.state is JobState.FAILED
+    if attempt.branch in world.branches():
+        world.runner.finish(run.id)
+    else:
+        report = world.runner.finish(world.runner.find(attempt.next().branch).id)  # type: ignore[union-attr]
+        world.store.create(f"reports/{attempt.branch}.json", to_json(report).encode())
+
+
+def test_a_zombie_whose_branch_is_still_there_beside_the_next_attempts_changes_nothing(world: World) -> None:
+    first = dropped(world)
+    head = world.lake.branches[first.branch]
+    crash(world)
+    wait(world, SHORTEST.total_seconds())
+    world.lake.branches[first.branch] = head  # as where whoever made the next attempt died before deleting this
+    finish_late(world, first)
+    for attempt in (first, first.next()):
+        settle(world.service, attempt)
+    assert reconcile(world.service) == []
+    assert world.rows_on_main() == {}
+    assert world.branches() == [first.next().branch]
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
+    assert world.publications("1") == 1
+
+
+def test_a_zombie_that_finds_its_file_bad_after_the_next_attempt_began_rejects_nothing(world: World) -> None:
+    first = dropped(world)
+    head = world.lake.branches[first.branch]
+    crash(world)
+    wait(world, SHORTEST.total_seconds())
+    world.lake.branches[first.branch] = head
+    good, world.stories[world.file("1").id] = world.stories[world.file("1").id], Story(rows=3, bad="broken")
+    finish_late(world, first)
+    world.stories[world.file("1").id] = good
+    settle(world.service, first)
+    assert world.rejected() == {}
+    world.run()
+    assert (world.rows_on_main(), world.messages()) == ({"1": 3}, [])
+
+
+def test_a_report_of_an_attempt_whose_branch_is_gone_changes_nothing(world: World) -> None:
+    first = dropped(world)
+    crash(world)
+    wait(world, SHORTEST.total_seconds())
+    finish_late(world, first)
+    settle(world.service, first)
+    assert world.rows_on_main() == {}
+    settle(world.service, first.next())
+    assert world.publications("1") == 1
+
+
+def test_a_zombie_that_finishes_after_the_rejection_changes_nothing(world: World) -> None:
+    first = dropped(world)
+    crash_until_rejected(world)
+    rejected = world.rejected()
+    last = first.next().next()
+    finish_late(world, last)
+    settle(world.service, last)
+    wait(world, SHORTEST.total_seconds())
+    assert (world.rows_on_main(), world.rejected()) == ({}, rejected)
+    assert (world.branches(), len(world.messages())) == ([last.branch], 1)
+
+
+def test_what_a_retry_decided_stays_when_the_zombie_before_it_finishes(world: World) -> None:
+    first = dropped(world)
+    crash_until_rejected(world)
+    last = first.next().next()
+    [line] = status(world.service).rejected
+    retry(world.service, line.batch)
+    finish_late(world, last)
+    settle(world.service, last)
+    assert world.rows_on_main() == {}
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
+    assert (world.publications("1"), world.branches()) == (1, [])
