@@ -155,6 +155,14 @@ class TableIdentity:
     contract_hash: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileChanges:
+    """The paths of data files that a table has at one commit and not at another, and the reverse."""
+
+    added: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+
+
 class Tables(Protocol):
     """Iceberg metadata on the catalog's branches: no data is read or written."""
 
@@ -176,6 +184,12 @@ class Tables(Protocol):
 
     def paths(self, ref: str, table: str) -> frozenset[str]:
         """The table's data files at a ref; empty where there is no table. Raises Refused where one is there twice."""
+
+    def compare(self, table: str, before: str, after: str) -> FileChanges:
+        """How the table's data files differ between two refs, each with a table or without.
+
+        What both have in common costs nothing, however much it is. Raises Refused where an added one is there twice.
+        """
 
 
 class JobState(StrEnum):

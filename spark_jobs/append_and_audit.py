@@ -6,7 +6,7 @@ It publishes nothing and decides nothing. Bad data is reported with exit code 0;
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,6 +16,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from lakegate.audit.carried import combined, of_table_scope
 from lakegate.audit.job import Job
 from lakegate.audit.mask import masked
 from lakegate.audit.plan import Column
@@ -31,7 +32,7 @@ from spark_jobs.errors import JobError, Unfit
 from spark_jobs.java import names, root
 from spark_jobs.keys import Batch
 from spark_jobs.look import Look
-from spark_jobs.prove import PerFile, by_file, prove
+from spark_jobs.prove import PerFile, by_file, prove, prove_carried
 from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, build, fit_to, open_catalog
 from spark_jobs.staged import fit_all, look_at_all
 
@@ -77,6 +78,8 @@ def append_and_audit(spark: SparkSession, job: Job) -> Report:
     open_catalog(spark, LAKE, job, job.branch)
     open_catalog(spark, BASE, job, f"{job.branch}@{job.base}")
     fit_to(spark, job)
+    if job.carries:
+        return _audit_carried(run)
     with run.step("look"):
         _look(run)
     if run.good:
@@ -87,7 +90,60 @@ def append_and_audit(spark: SparkSession, job: Job) -> Report:
     run.audited = nessie.head(job.nessie_uri, job.branch)
     if run.good and not run.error:
         _audit(run)
-    return _report(run)
+    return _report(run, [_file_report(run, look) for look in run.looks])
+
+
+def _audit_carried(run: Run) -> Report:
+    """What an earlier attempt has appended and audited is on the branch: checks of table scope alone are run again."""
+    spark, job = run.spark, run.job
+    with run.step("load"):
+        run.audited = nessie.head(job.nessie_uri, job.branch)
+        open_catalog(spark, AUDIT, job, f"{job.branch}@{run.audited}")
+        run.there, run.base = (iceberg.load(spark, catalog, job.plan.table) for catalog in (AUDIT, BASE))
+        earlier = from_json(Report, hadoop.read(spark, job.carries))
+    ids = [file.id for file in job.files]
+    known = {entry.id: entry for entry in earlier.files if entry.id in ids}
+    try:
+        fit(Base(spark=spark, catalog=BASE), job.plan)
+    except Unfit as error:
+        run.error = str(error)
+    else:
+        found = _judge_carried(run, [known[file] for file in ids])
+        known = {file: replace(entry, checks=combined(entry.checks, found[file])) for file, entry in known.items()}
+    files = [replace(known[file], verdict=verdict(known[file].checks)) for file in ids]
+    return replace(_report(run, files), carried_from=earlier.branch)
+
+
+def _judge_carried(run: Run, entries: Sequence[FileReport]) -> dict[str, tuple[CheckResult, ...]]:
+    """Prove that the branch has these data files beyond its base and no others; then ask what depends on tables."""
+    spark, job, plan = run.spark, run.job, of_table_scope(run.job.plan)
+    with run.step("prove"):
+        difference, columns = iceberg.compare(spark, run.base, run.there), iceberg.fields(spark, run.there)
+        found = by_file(job, difference, columns)
+        prove(job, difference, found, {entry.id: entry.rows for entry in entries if entry.rows})
+        prove_carried(job, found)
+    batch = Batch(
+        files={entry.id: found.get(entry.id, []) for entry in entries},
+        columns=columns,
+        read=_reader(run, AUDIT, run.there, difference, found),
+    )
+    base = Base(spark=spark, catalog=BASE, tables={plan.table: run.base})
+    with run.step("measure"):
+        results = judge(plan, *measure.measure_all(plan, batch, base))
+    with run.step("sample"):
+        return samples.with_samples(plan, results, batch, base)
+
+
+def _reader(
+    run: Run, catalog: str, loaded: Any, difference: iceberg.Difference, found: PerFile
+) -> Callable[..., DataFrame]:
+    """How to read rows of file versions, by their ids, from the data files that were found to hold them."""
+
+    def read(ids: Iterable[str], *, apart: bool = False) -> DataFrame:
+        entries = {data.path: difference.added.entries[data.path] for file in ids for data in found.get(file, [])}
+        return iceberg.read(run.spark, table.table_name(catalog, run.job.plan.table), loaded, entries, apart=apart)
+
+    return read
 
 
 def _look(run: Run) -> None:
@@ -183,11 +239,7 @@ def audit_table(run: Run, loaded: Any, catalog: str, files: Sequence[str]) -> qu
         prove(job, difference, found, {file: number - aside.get(file, 0) for file, number in rows.items()})
         run.files = {look.file.id: found.get(look.file.id, []) for look in run.good}
 
-    def read(ids: Iterable[str], *, apart: bool = False) -> DataFrame:
-        paths = [data.path for file in ids for data in run.files[file]]
-        entries = {path: difference.added.entries[path] for path in paths}
-        return iceberg.read(spark, table.table_name(catalog, job.plan.table), loaded, entries, apart=apart)
-
+    read = _reader(run, catalog, loaded, difference, run.files)
     looks = [look for look in run.good if look.file.id in files]
     batch = Batch(files={look.file.id: run.files[look.file.id] for look in looks}, columns=columns, read=read)
     base = Base(spark=spark, catalog=BASE, tables={job.plan.table: run.base})
@@ -203,7 +255,7 @@ def audit_table(run: Run, loaded: Any, catalog: str, files: Sequence[str]) -> qu
     return view
 
 
-def _report(run: Run) -> Report:
+def _report(run: Run, files: Iterable[FileReport]) -> Report:
     job, plan = run.job, run.job.plan
     return Report(
         branch=job.branch,
@@ -217,7 +269,7 @@ def _report(run: Run) -> Report:
         contract_version=plan.contract_version,
         started_at=run.started_at,
         finished_at=datetime.now(UTC),
-        files=tuple(_file_report(run, look) for look in run.looks),
+        files=tuple(files),
         error=run.error,
         evolves=() if run.error else run.evolves,
         depends_on=plan.depends_on,

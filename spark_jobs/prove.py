@@ -43,6 +43,15 @@ def prove(
         raise JobError(_said(job, f"it does not hold each file of the batch once ({told})", table))
 
 
+def prove_carried(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
+    """JobError unless the data files are the very ones that the job says were carried over."""
+    there = {file: {data.path for data in files} for file, files in found.items()}
+    carried = {file.id: set(file.data_files) for file in job.files if file.data_files}
+    if there != carried:
+        strangers = sorted(set().union(*there.values()) ^ set().union(*carried.values()))
+        raise JobError(_said(job, f"its data files are not those that were carried over ({', '.join(strangers[:5])})"))
+
+
 def _said(job: Job, what: str, table: str = "") -> str:
     table = table or job.plan.table
     return f"batch {job.batch}: branch {job.branch}, table {table}: {what}. Run: lakegate retry {job.batch}"

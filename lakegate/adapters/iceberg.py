@@ -4,7 +4,7 @@ PyArrow is not needed, and not there in a function: object storage is reached th
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import quote
 
@@ -12,14 +12,14 @@ import requests
 from pydantic import ValidationError as MalformedAnswer
 from pyiceberg import exceptions as iceberg
 from pyiceberg.catalog.rest import RestCatalog
-from pyiceberg.manifest import DataFile, DataFileContent
+from pyiceberg.manifest import DataFile, DataFileContent, ManifestFile
 from pyiceberg.schema import index_by_id, index_name_by_id
 from pyiceberg.table import Table
 
 from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.http import Patient, mount, network_error
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
-from lakegate.ports import TableIdentity
+from lakegate.ports import FileChanges, TableIdentity
 
 CONTRACT_HASH = "lakegate.contract-hash"
 OPTIONS = {
@@ -86,12 +86,22 @@ class IcebergTables:
             found = self._find(ref, table)
             return frozenset(_data_files(found)) if found else frozenset()
 
+    def compare(self, table: str, before: str, after: str) -> FileChanges:
+        """Manifests that both have are not opened."""
+        with iceberg_errors(f"comparing {table} at {before} and {after}"):
+            old, new = self._find(before, table), self._find(after, table)
+            came, went = _data_files(new, _manifests(old)).keys(), _data_files(old, _manifests(new)).keys()
+            return FileChanges(added=frozenset(came - went), removed=frozenset(went - came))
+
     def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
         """The very same data files, statistics and partitions included, become a new snapshot's own."""
         with iceberg_errors(f"reading {table} at {source} and {branch}"):
-            there, target = _data_files(self._load(source, table)), self._load(branch, table)
-            _refuse(paths - set(there), f"{table} at {source} has no data file")
-            _refuse(paths & set(_data_files(target)), f"{table} at {branch} already has data file")
+            origin, target = self._load(source, table), self._load(branch, table)
+            there = _data_files(origin, _manifests(target))
+            _refuse(
+                paths & _data_files(target, _manifests(origin)).keys(), f"{table} at {branch} already has data file"
+            )
+            _refuse(paths - there.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
         with (
             iceberg_errors(f"appending to {table} on {branch}", changes=True),
             target.transaction() as transaction,
@@ -165,11 +175,20 @@ def _identity(table: Table) -> TableIdentity:
     )
 
 
-def _data_files(table: Table) -> dict[str, DataFile]:
-    """The table's live data files by path. Raises Refused where one is there twice."""
-    snapshot = table.current_snapshot()
+def _manifests(table: Table | None) -> dict[str, ManifestFile]:
+    """The table's manifests by path; a manifest is never changed once written."""
+    snapshot = table.current_snapshot() if table else None
+    return {manifest.manifest_path: manifest for manifest in snapshot.manifests(table.io)} if table and snapshot else {}
+
+
+def _data_files(table: Table | None, known: Collection[str] = ()) -> dict[str, DataFile]:
+    """The table's live data files by path, without those in manifests that are `known`. Raises Refused where one is
+    there twice.
+    """
     found: dict[str, DataFile] = {}
-    for manifest in snapshot.manifests(table.io) if snapshot else ():
+    if table is None:
+        return found
+    for manifest in (manifest for path, manifest in _manifests(table).items() if path not in known):
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
             file = entry.data_file
             if file.content is DataFileContent.DATA:

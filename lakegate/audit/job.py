@@ -9,12 +9,16 @@ from lakegate.audit.plan import Plan
 
 @dataclass(frozen=True, kw_only=True)
 class JobFile:
-    """One file version to append: `uri` is its staged copy, named without surprises; `key` is for people."""
+    """One file version to append: `uri` is its staged copy, named without surprises; `key` is for people.
+
+    Where the attempt carries another's data files, `data_files` are this file version's, and it has no staged copy.
+    """
 
     id: str
     key: str
     uri: str
     size: int
+    data_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +28,9 @@ class Job:
     `history` holds what the table's last published file versions measured, oldest first, by metric id: as it was when
     the attempt began. `crashed` are the attempts at these files, by number, whose jobs crashed one after the other just
     before this one.
+
+    With `carries` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
+    its report: what that found in batch scope holds, and only checks of table scope are run.
     """
 
     branch: str
@@ -37,4 +44,5 @@ class Job:
     files: tuple[JobFile, ...]
     history: dict[str, tuple[float, ...]] = field(default_factory=dict)
     crashed: tuple[int, ...] = ()
-    format: int = 2
+    carries: str = ""
+    format: int = 3

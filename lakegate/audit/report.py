@@ -147,6 +147,9 @@ class Report:
 
     `columns` are the table's, in its order; by those of `key` a row is known, and the values of those that are `masked`
     are not shown. `evolves` is what the table has on the branch, and not at the base, by files and not by the contract.
+
+    `carried_from` is the branch of an earlier attempt, where this one has its data files and their verdicts of batch
+    scope from it: only checks of table scope were run, at `base`.
     """
 
     branch: str
@@ -168,6 +171,7 @@ class Report:
     columns: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
+    carried_from: str = ""
     format: int = 2
 
     @property

@@ -21,6 +21,7 @@ from lakegate.ports import (
     Branch,
     Changes,
     Decided,
+    FileChanges,
     JobRun,
     JobState,
     Message,
@@ -150,6 +151,10 @@ class MemoryTables:
     def paths(self, ref: str, table: str) -> frozenset[str]:
         state = self.lake.table(ref, table)
         return frozenset(state.files) if state else frozenset()
+
+    def compare(self, table: str, before: str, after: str) -> FileChanges:
+        old, new = self.paths(before, table), self.paths(after, table)
+        return FileChanges(added=new - old, removed=old - new)
 
     def _state(self, ref: str, table: str) -> TableState:
         state = self.lake.table(ref, table)

@@ -1,6 +1,7 @@
 """Opening an attempt: its branch, its claims, its staged files, its job. Each step may be done again from the start."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import structlog
 
@@ -13,6 +14,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
+from lakegate.workflow.carry import carry
 from lakegate.workflow.claims import base_of, claims_on, is_open, job_name
 from lakegate.workflow.earlier import earlier
 from lakegate.workflow.history import history
@@ -95,6 +97,8 @@ def launch(service: Service, attempt: Attempt) -> None:
 
 def _job(service: Service, attempt: Attempt, files: list[FileVersion]) -> Job:
     plan, base = contract_of(service.store, attempt.table).plan, base_of(service, attempt)
+    before = earlier(service, attempt, base, files)
+    carried = carry(service, attempt, base, plan, before.report, files)
     return Job(
         branch=attempt.branch,
         batch=attempt.batch,
@@ -104,10 +108,19 @@ def _job(service: Service, attempt: Attempt, files: list[FileVersion]) -> Job:
         warehouse=service.warehouse,
         report_uri=service.store.uri(report_name(attempt)),
         plan=plan,
-        files=tuple(staged for file in files if (staged := _stage(service, attempt, file, plan.files))),
+        files=_carried(files, carried.data_files) if carried else _staged(service, attempt, files, plan.files),
         history=history(service, plan),
-        crashed=earlier(service, attempt, base, files).crashed,
+        crashed=before.crashed,
+        carries=service.store.uri(report_name(replace(attempt, number=carried.report.attempt))) if carried else "",
     )
+
+
+def _carried(files: Iterable[FileVersion], data_files: Mapping[str, tuple[str, ...]]) -> tuple[JobFile, ...]:
+    return tuple(JobFile(id=it.id, key=it.key, uri="", size=it.size, data_files=data_files[it.id]) for it in files)
+
+
+def _staged(service: Service, attempt: Attempt, files: Iterable[FileVersion], form: FileFormat) -> tuple[JobFile, ...]:
+    return tuple(staged for file in files if (staged := _stage(service, attempt, file, form)))
 
 
 def _stage(service: Service, attempt: Attempt, file: FileVersion, form: FileFormat) -> JobFile | None:

@@ -1,4 +1,4 @@
-"""Jobs that crashed: how many in a row, and when the next attempt is due. A job that a person cancelled has not crashed.
+"""Jobs that crashed: how many in a row, and when the next attempt is due. One that a person cancelled has not crashed.
 
 It starts nothing: that is settling's.
 """
@@ -31,7 +31,8 @@ class Crash:
     @property
     def due(self) -> datetime:
         """When the next attempt may begin: after twice the wait of the one before."""
-        return (self.run.ended_at or _LONG_AGO) + min(LONGEST, SHORTEST * 2 ** (len(self.attempts) - 1))
+        wait: timedelta = SHORTEST * 2 ** (len(self.attempts) - 1)
+        return (self.run.ended_at or _LONG_AGO) + min(LONGEST, wait)
 
     def __str__(self) -> str:
         said = why_no_report(self.run)

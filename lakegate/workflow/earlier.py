@@ -18,7 +18,7 @@ from lakegate.workflow.service import Service
 
 @dataclass(frozen=True, kw_only=True)
 class Earlier:
-    """The attempts that crashed one after the other just before this one, by number, and before those the last report."""
+    """The attempts that crashed one after the other just before this one, by number; before those, the last report."""
 
     crashed: tuple[int, ...] = ()
     report: Report | None = None

@@ -16,7 +16,7 @@ from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Receipt
-from lakegate.ports import MAIN, Changes, DecidedFile, Note
+from lakegate.ports import MAIN, Changes, DecidedFile, FileChanges, Note
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.attempt import claimed
 from lakegate.workflow.claims import base_of, claimed_files, is_open, published_instead
@@ -179,7 +179,7 @@ def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], b
     """
     catalog, files = service.catalog, list(files)
     for table, paths in audited.paths(files).items():
-        if paths and (there := paths & service.tables.paths(branch, table)):
+        if paths and (there := paths & service.tables.compare(table, audited.report.base, branch).added):
             service.tables.remove(table, branch, there)
     catalog.restore_receipts(branch, catalog.head(branch) or "", [file.key for file in files], audited.report.base)
 
@@ -224,8 +224,7 @@ def _prove_own(service: Service, audited: Audited, files: list[FileVersion], own
     head = service.catalog.head(own.branch) or ""
     _prove(audited, service.catalog.changes(base, head), files, f"branch {own.branch}")
     for table, paths in audited.paths(files).items():
-        before = service.tables.paths(f"{MAIN}@{base}", table)
-        if service.tables.paths(f"{own.branch}@{head}", table) != before | paths:
+        if service.tables.compare(table, base, f"{own.branch}@{head}") != FileChanges(added=paths):
             raise Refused(
                 f"branch {own.branch}: the data files of {table} are not main's plus the audited ones; "
                 f"nothing is merged"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from lakegate.audit.report import FileReport, Report, Verdict
-from lakegate.errors import Conflict, Refused
+from lakegate.errors import Conflict, LakegateError, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry
@@ -24,6 +24,7 @@ from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish, take_of
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
 from lakegate.workflow.tell import rejected_message, rejection, tell, warned_message
+from lakegate.workflow.turns import ahead, takes_turns, waiting
 
 log = structlog.get_logger()
 GONE = "it was deleted from the landing bucket before it could be staged"
@@ -43,24 +44,41 @@ class Outcome:
 
 
 def settle(service: Service, attempt: Attempt) -> None:
-    """Bring an attempt to its end if its job has ended; otherwise do nothing.
+    """Bring an attempt to its end if its job has ended and it is its turn; otherwise do nothing. Those that have waited
+    for it come next.
+    """
+    if not _settle(service, attempt):
+        return
+    for other in waiting(service, attempt) if takes_turns(service, attempt) else ():
+        try:
+            if not _settle(service, other):
+                return
+        except LakegateError as error:  # it has an event or a sweep of its own, by which it is tried again
+            log.warning("next_not_settled", branch=other.branch, error=str(error))
+            return
+
+
+def _settle(service: Service, attempt: Attempt) -> bool:
+    """Whether there was something to settle and it was its turn.
 
     Files that a later attempt has taken on are that one's matter, whatever a job that was given up says of them now.
     """
     claims = claims_on(service, attempt)
     outcome = judge(service, attempt, not_taken_on(service, attempt, claims)) if claims else None
     if outcome is None:
-        return
+        return False
     held_back = premature(service, attempt, outcome.report, outcome.good)
     good = tuple(file for file in outcome.good if file not in held_back)
-    _publish_good(service, attempt, claims, replace(outcome, good=good))
+    if not _publish_good(service, attempt, claims, replace(outcome, good=good)):
+        return False
     again = _again(service, attempt, outcome)
     if held_back or not again.now:
-        return  # the sweep, or whoever else settles, takes it up
+        return True  # the sweep, or whoever else settles, takes it up
     if again.files:
         open_attempt(service, attempt.next(), again.files)
     decide(service, attempt, Decision.REJECTED, [it for it in outcome.bad if it.file not in again.files])
     _finish(service, attempt, claims, outcome)
+    return True
 
 
 def _again(service: Service, attempt: Attempt, outcome: Outcome) -> Again:
@@ -109,11 +127,15 @@ def _finding(file: FileVersion, entry: FileReport | None, error: str) -> Finding
     return Finding(file=file, reasons=entry.reasons, rows=entry.rows)
 
 
-def _publish_good(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:
+def _publish_good(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> bool:
+    """False where there is something to publish and another batch's turn."""
     if outcome.report is None:
-        return
+        return True
     audited = Audited(attempt=attempt, report=outcome.report, claims=tuple(claims))
     good = _publishable(service, audited, outcome.good)
+    if good and takes_turns(service, attempt) and (first := ahead(service, attempt)):
+        log.info("not_its_turn", branch=attempt.branch, first=first.branch)
+        return False
     while good:
         try:
             publish(service, audited, good)
@@ -129,7 +151,8 @@ def _publish_good(service: Service, attempt: Attempt, claims: list[FileVersion],
                 raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it") from why
             # A proof failed: the branch is not what was audited, and never will be.
             decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in good])
-        return
+        break
+    return True
 
 
 def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion]) -> list[FileVersion]:

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from lakegate.landing.attempts import Attempt
+from lakegate.workflow.reports import read_report
 from tests.flow.conftest import Installation
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
@@ -33,16 +35,51 @@ def test_a_key_that_is_taken_and_one_that_refers_to_nothing_are_refused(installa
     planes.push("name: tail, logicalType: string, required: true")
     installation.push(ID, f"name: plane, logicalType: string, relationships: [{{to: {planes.table}.tail}}]")
     planes.publish(planes.drop({"tail": ["N1", "N2"]}))
-    good, orphan = (installation.drop({"id": [n], "plane": [tail]}) for n, tail in ((1, "N2"), (2, "N3")))
-    one = installation.attempt(good, orphan)
-    two = installation.attempt(installation.drop({"id": [1, 3], "plane": ["N1", None]}))
+    one = installation.attempt(*(installation.drop({"id": [n], "plane": [f"N{n}"]}) for n in (1, 3)))
+    two = installation.attempt(*(installation.drop({"id": [n], "plane": [f"N{n}"]}) for n in (1, 4)))
     assert len(installation.runner.submit_all()) == 2
+    first, second = oldest_first(one, two)
     installation.settle(one, two)
     assert ids(installation) == [1]
-    assert installation.runner.submit_all() == [two.next().branch]  # it was good beside what main held before
-    installation.settle(two.next())
+    assert installation.runner.submit_all() == [second.next().branch]  # it was good beside what main held before
+    installation.settle(second.next())
     assert ids(installation) == [1]
-    assert reasons(installation) == [
-        f"plane refers to {planes.table}.tail: 1 of 1 rows, expected none",
-        "id unique in the table: 1 of 2 rows, expected none",
-    ]
+    orphan = f"plane refers to {planes.table}.tail: 1 of 1 rows, expected none"
+    assert sorted(reasons(installation)) == ["id unique in the table: 1 of 1 rows, expected none", orphan, orphan]
+    assert sorted(installation.branches()) == sorted([first.branch, second.branch, second.next().branch])
+
+
+def test_batches_from_one_base_are_audited_again_in_turn_and_not_appended_again(installation: Installation) -> None:
+    installation.push(ID, "name: b, logicalType: integer, logicalTypeOptions: {format: i64, minimum: 0}")
+    installation.publish(installation.drop({"id": [0], "b": [0]}))
+    attempts = oldest_first(
+        *(installation.attempt(*(installation.drop({"id": [n], "b": [n]}) for n in (own, 9))) for own in (1, 2, 3))
+    )
+    assert len(installation.runner.submit_all()) == 3
+    installation.settle(*attempts)
+    for attempt in attempts[1:]:
+        assert installation.runner.submit_all() == [attempt.next().branch]  # one at a time, by the one before it
+        assert staged(installation, attempt.next()) == []
+        installation.settle(attempt.next())
+        before, now = (read_report(installation.service.store, it) for it in (attempt, attempt.next()))
+        assert before is not None
+        assert now is not None
+        assert (now.carried_from, now.base) == (attempt.branch, installation.service.catalog.base(now.branch))
+        for one, other in zip(before.files, now.files, strict=True):
+            assert (one.data_files, one.rows) == (other.data_files, other.rows)
+            assert [check.name for check in one.checks] == [check.name for check in other.checks]
+            assert len(one.checks) == 3
+    assert ids(installation) == [0, 1, 2, 3, 9]
+    assert reasons(installation) == ["id unique in the table: 1 of 1 rows, expected none"] * 2
+    assert installation.branches() == [attempt.next().branch for attempt in attempts[1:]]
+
+
+def oldest_first(*attempts: Attempt) -> list[Attempt]:
+    """Batches that landed within a minute are in the order of their names."""
+    return sorted(attempts, key=lambda attempt: attempt.batch)
+
+
+def staged(installation: Installation, attempt: Attempt) -> list[str]:
+    prefix = f"staging/{attempt.branch}/"
+    found = installation.lake.s3().list_objects_v2(Bucket=installation.lake.bucket, Prefix=prefix)
+    return [entry["Key"] for entry in found.get("Contents", [])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lakegate.errors import Conflict, Refused
+from lakegate.ports import FileChanges
 from tests.ports.conftest import Place, Work
 
 
@@ -101,6 +102,27 @@ def test_appending_to_a_table_that_is_not_there_is_refused(place: Place, known: 
     empty = Work(place, table, [], number=2)
     with pytest.raises(Refused, match="no table"):
         place.tables.append(table, empty.branch, known.branch, place.tables.paths(known.branch, table))
+
+
+def test_two_commits_of_a_table_are_compared(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
+    here, there, added = both
+    base, ahead = head(place, here.branch), head(place, there.branch)
+    assert place.tables.compare(table, base, base) == FileChanges()
+    assert place.tables.compare(table, base, ahead).added >= set(added)
+    assert place.tables.compare(table, ahead, base).removed >= set(added)
+    place.tables.append(table, here.branch, there.branch, frozenset(added[:2]))
+    assert place.tables.compare(table, base, here.branch) == FileChanges(added=frozenset(added[:2]))
+    place.tables.remove(table, here.branch, frozenset(added[:1]))
+    assert place.tables.compare(table, base, here.branch) == FileChanges(added=frozenset(added[1:2]))
+    now = head(place, here.branch)
+    assert place.tables.compare(table, now, base) == FileChanges(removed=frozenset(added[1:2]))
+
+
+def test_a_table_is_compared_with_none(place: Place, known: Work, table: str) -> None:
+    paths = place.tables.paths(known.branch, table)
+    assert place.tables.compare(table, known.base, known.branch) == FileChanges(added=paths)
+    assert place.tables.compare(table, known.branch, known.base) == FileChanges(removed=paths)
+    assert place.tables.compare(table, known.base, known.base) == FileChanges()
 
 
 def test_data_files_are_removed_by_metadata(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from lakegate.workflow.crash import SHORTEST
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
 from tests.workflow.world import World
@@ -50,15 +52,21 @@ class Dying:
         return called
 
 
+def mortal(world: World, dying: Dying) -> Service:
+    """From now on the world's service may die. Returns the one that can't."""
+    whole = world.service
+    world.service = replace(
+        whole, **{f.name: dying.wrap(getattr(whole, f.name)) for f in fields(whole) if f.name in PORTS}
+    )
+    return whole
+
+
 def until_it_dies(world: World, dying: Dying) -> None:
     """One batch of a good and a bad file, and then two batches from one base, by processes that die on the way.
 
     All but the third put rows aside.
     """
-    whole = world.service
-    world.service = replace(
-        whole, **{f.name: dying.wrap(getattr(whole, f.name)) for f in fields(whole) if f.name in PORTS}
-    )
+    whole = mortal(world, dying)
     one, two = (world.drop(name, rows=3, bad=bad, aside=1, deliver=False) for name, bad in (("1", ""), ("2", "broken")))
     try:
         world.deliver(one, two)
@@ -109,14 +117,60 @@ def test_a_crash_at_any_call_loses_nothing_and_doubles_nothing(*, after: bool) -
 def test_an_attempt_whose_opener_died_leaves_no_branch_once_another_has_decided_its_files() -> None:
     world = World()
     world.drop("1", rows=3)
+    [first] = world.attempts()
+    both = world.open_attempt(world.file("1"), world.drop("2", rows=4, deliver=False))
     world.run(settle_after=False)
     world.push_contract(changed=True)  # so that settling opens another attempt
     start = world.runner.start
     world.runner.start = Dying(0, after=False).call(start)  # type: ignore[method-assign]
     with pytest.raises(Crash):
-        settle(world.service, *world.attempts())
+        settle(world.service, first)
     world.runner.start = start  # type: ignore[method-assign]
     world.push_contract()
-    reconcile(world.service)
-    assert world.rows_on_main() == {"1": 3}
+    settle(world.service, both)
+    assert reconcile(world.service) == []
+    assert world.rows_on_main() == {"1": 3, "2": 4}
     assert world.branches() == []
+
+
+def take_turns_until_it_dies(world: World, dying: Dying) -> None:
+    """Two batches from one base, whose keys are unique in the table: one job of the second one crashes, too."""
+    world.want_unique_keys()
+    world.drop("0", rows=1)
+    world.run()
+    for name, key in (("1", "a"), ("2", "b"), ("3", "a")):
+        world.drop(name, rows=3, holds=key, deliver=False)
+        world.clock.advance(60)
+    whole = mortal(world, dying)
+    try:
+        world.open_attempt(world.file("1"))
+        world.open_attempt(world.file("2"), world.file("3"))
+        world.run(settle_after=False)
+        reconcile(world.service)
+        world.kill_jobs("out of memory")
+        reconcile(world.service)
+        world.clock.advance(SHORTEST.total_seconds())
+        reconcile(world.service)
+        world.run()
+    except Crash:
+        pass
+    world.service = whole
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_crash_at_any_call_keeps_no_batch_from_its_turn(*, after: bool) -> None:
+    calls, died = 0, True
+    while died:
+        world, dying = World(), Dying(calls, after=after)
+        take_turns_until_it_dies(world, dying)
+        for _ in range(ENOUGH_SWEEPS // 2):
+            world.clock.advance(30 * 60)
+            assert reconcile(world.service) == []
+            world.runner.finish_all()
+        assert world.rows_on_main() in ({"0": 1, "1": 3, "2": 3}, {"0": 1, "2": 3, "3": 3})
+        assert len(world.rejected()) == len(world.branches()) == 1
+        assert len(world.messages()) in (1, 2)  # one may be repeated
+        assert world.publications_by_name() == dict.fromkeys(world.rows_on_main(), 1)
+        assert status(world.service).in_flight == ()
+        died, calls = dying.died, calls + 1
+    assert calls > 100

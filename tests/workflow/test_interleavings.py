@@ -411,6 +411,42 @@ def a_crash_and_its_zombie() -> Scene:
     return replace(scene, other=zombie)
 
 
+def keys_of_a_table() -> Scene:
+    """Two batches whose keys are unique in the whole table: the later one is audited again, and found to repeat one."""
+    world = World()
+    world.want_unique_keys()
+    world.drop("0", rows=1)
+    world.run()
+    for name, key in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "c")):
+        world.drop(name, rows=3, deliver=False, holds=key)
+    one, two = audited(world, "1", "2"), audited(world, "3", "4")
+    decisions = ({**dict.fromkeys("0124", PUBLISHED), "3": REJECTED},)
+    return Scene(world=world, one=settled(two), other=settled(one), decisions=decisions, told=None)
+
+
+def keys_of_a_table_and_all_that_comes_of_it() -> Scene:
+    scene = keys_of_a_table()
+    return replace(scene, one=scene.other, other=lived(scene.world))
+
+
+def a_batch_audited_again_twice_at_once() -> Scene:
+    """One worker opens the attempt that carries the data files while the other lives on."""
+    world = World()
+    world.want_unique_keys()
+    world.drop("0", rows=1)
+    world.run()
+    for name, key in (("1", "a"), ("3", "a"), ("4", "c")):
+        world.drop(name, rows=3, deliver=False, holds=key)
+    one, two = world.open_attempt(world.files["1"]), world.open_attempt(world.files["3"], world.files["4"])
+    for attempt in (one, two):
+        [run] = [run for run in world.runner.running() if run.branch == attempt.branch]
+        world.runner.finish(run.id)
+        if attempt is one:
+            settle(world.service, one)
+    decisions = ({**dict.fromkeys("014", PUBLISHED), "3": REJECTED},)
+    return Scene(world=world, one=settled(two), other=lived(world), decisions=decisions, told=None)
+
+
 def two_retries() -> Scene:
     world, batch = a_rejected_batch()
     decisions = ({"0": PUBLISHED, "1": PUBLISHED},)
@@ -500,6 +536,9 @@ SCENES = [
     a_crash_settled_twice,
     a_crash_and_all_that_comes_of_it,
     a_crash_and_its_zombie,
+    keys_of_a_table,
+    keys_of_a_table_and_all_that_comes_of_it,
+    a_batch_audited_again_twice_at_once,
     two_retries,
     a_retry_and_another_with_all_that_comes_of_it,
     a_retry_and_a_sweep,

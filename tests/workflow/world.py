@@ -6,15 +6,18 @@ The job here appends and reports what the test said of each file; everything els
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from lakegate.audit.carried import combined, of_table_scope
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.plan import Severity
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
+from lakegate.audit.verdicts import verdict as worst
+from lakegate.audit.wire import from_json
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
-from lakegate.ports import MAIN, Kind, Message, TableIdentity
+from lakegate.ports import MAIN, FileChanges, Kind, Message, TableIdentity
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
@@ -81,6 +84,7 @@ class Story:
     unreadable: str = ""
     evolves: str = ""
     needs: str = ""
+    holds: str = ""  # a key that is unique in the table, where the contract says so
 
 
 @dataclass(kw_only=True)
@@ -95,6 +99,7 @@ class World:
     files: dict[str, FileVersion] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     tables_made: int = 0
+    carried: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
     depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
 
     def __post_init__(self) -> None:
@@ -203,6 +208,12 @@ class World:
         flights = CONTRACT.rstrip() + f"\n        relationships: [{{to: {PLANES}.a}}]\n"
         push(self.store, [("planes.yaml", planes.encode()), ("flights.yaml", flights.encode())])
 
+    def want_unique_keys(self) -> None:
+        """From now on the table's keys are unique in all of it."""
+        unique = "unique: true\n        customProperties: [{property: scope, vendor: lakegate, value: table}]"
+        text = CONTRACT.rstrip().removesuffix("logicalType: integer") + f"logicalType: integer\n        {unique}\n"
+        push(self.store, [("flights.yaml", text.encode())])
+
     def remove_contract(self) -> None:
         self.store.delete(contract_name(TABLE))
 
@@ -283,6 +294,8 @@ class World:
         self.service.catalog.commit_receipts(MAIN, self.lake.branches[MAIN], receipts)
 
     def _spark(self, job: Job) -> Report:
+        if job.carries:
+            return self._audit_carried(job)
         readable = [file for file in job.files if not self.stories[file.id].unreadable]
         if readable:
             paths = {f"{job.branch}/{file.id}": self.stories[file.id].rows for file in readable}
@@ -311,6 +324,51 @@ class World:
             evolves=tuple({its for file in readable if (its := self.stories[file.id].evolves)}),
         )
 
+    def _audit_carried(self, job: Job) -> Report:
+        """As the job does it: the branch must hold what was carried, and checks of table scope are found anew."""
+        before = from_json(Report, self.store.objects[self.store.name(job.carries)])
+        known, ids = {entry.id: entry for entry in before.files}, [file.id for file in job.files]
+        there = MemoryTables(lake=self.lake).compare(job.plan.table, job.base, job.branch)
+        assert there == FileChanges(added=frozenset(path for file in job.files for path in file.data_files))
+        self.carried.append(job.branch)
+        found = {file: self._of_table_scope(job, file) for file in ids}
+        files = [replace(known[file], checks=combined(known[file].checks, found[file])) for file in ids]
+        return replace(
+            before,
+            branch=job.branch,
+            attempt=job.attempt,
+            base=job.base,
+            audited=self.lake.branches[job.branch],
+            files=tuple(replace(entry, verdict=worst(entry.checks)) for entry in files),
+            carried_from=before.branch,
+        )
+
+    def _of_table_scope(self, job: Job, file: str) -> tuple[CheckResult, ...]:
+        """What the job finds of a file by the checks that depend on tables, at its base."""
+        plan, story = of_table_scope(job.plan), self.stories[file]
+        taken = {self.stories[it].holds for it in self.stories if self.names.get(it) in self._rows(job.base)}
+        ids = [it.id for it in job.files]
+        before = {self.stories[it].holds for it in ids[: ids.index(file)]}
+        repeats = story.holds and story.holds in taken | before
+        fails = {it.id: self._needs(job, story) if plan.metric(it.metric).refers_to else repeats for it in plan.checks}
+        failing = Verdict.QUARANTINE if story.aside else Verdict.FAIL
+        return tuple(
+            CheckResult(
+                check=check.id,
+                name=check.name,
+                columns=check.columns,
+                severity=check.severity,
+                verdict=failing if fails[check.id] else Verdict.PASS,
+                value=float(bool(fails[check.id])),
+                expected="none",
+                failing_rows=0,
+                rows=story.rows,
+                source=Source.QUERY,
+                metric=check.metric,
+            )
+            for check in plan.checks
+        )
+
     def _file_report(self, job: Job, file: JobFile) -> FileReport:
         story = self.stories[file.id]
         if story.unreadable:
@@ -318,33 +376,28 @@ class World:
         put_aside = self._aside(job, story)
         severity = Severity.ERROR if story.bad else Severity.QUARANTINE if put_aside else Severity.WARNING
         said = story.bad or story.warn or ("odd" if put_aside and not story.needs else "")
-        metric = ""
-        if not said and self._needs(job, story):
-            severity, said = Severity.QUARANTINE if story.aside else Severity.ERROR, "orphans: none"
-            [metric] = [it.id for it in job.plan.metrics if it.refers_to]
-        verdict = _SAYS[severity] if said else Verdict.PASS
         name, _, counts = said.partition(": ")
         check = CheckResult(
             check="c1",
             name=name,
             columns=("a",),
             severity=severity,
-            verdict=verdict,
+            verdict=_SAYS[severity],
             value=None,
             expected=counts or "0 rows",
             failing_rows=0,
             rows=story.rows,
             source=Source.STATISTICS,
-            metric=metric,
         )
+        checks = (*((check,) if said else ()), *self._of_table_scope(job, file.id))
         data = DataFile(path=f"{job.branch}/{file.id}", rows=story.rows)
         aside = DataFile(path=f"{job.branch}/aside/{file.id}", rows=put_aside)
         return FileReport(
             id=file.id,
             key=file.key,
-            verdict=verdict,
+            verdict=worst(checks),
             rows=story.rows,
-            checks=(check,) if said else (),
+            checks=checks,
             data_files=(data,),
             quarantined=(aside,) if put_aside else (),
             evolves=(story.evolves,) if story.evolves else (),

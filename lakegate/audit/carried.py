@@ -1,0 +1,34 @@
+"""What an earlier audit found of data files that were carried over: verdicts of batch scope hold wherever these are.
+
+Only checks of table scope are asked again, of the table that the data files have been carried to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lakegate.audit.plan import Plan, Scope, Severity
+from lakegate.audit.report import CheckResult, FileReport, Verdict
+
+
+def of_table_scope(plan: Plan) -> Plan:
+    """The plan with its checks of table scope alone."""
+    asked = {metric.id for metric in plan.metrics if metric.scope is Scope.TABLE}
+    return replace(
+        plan,
+        metrics=tuple(metric for metric in plan.metrics if metric.id in asked),
+        checks=tuple(check for check in plan.checks if check.metric in asked),
+    )
+
+
+def may_be_carried(plan: Plan, file: FileReport) -> bool:
+    """Whether nothing but checks of table scope can reject the file, and none of its rows is or may be put aside."""
+    asked = of_table_scope(plan).checks
+    ids, aside = {check.id for check in asked}, any(check.severity is Severity.QUARANTINE for check in asked)
+    failed = any(check.verdict is Verdict.FAIL and check.check not in ids for check in file.checks)
+    return not (file.faults or file.quarantined or aside or failed)
+
+
+def combined(before: Sequence[CheckResult], now: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    """The earlier results in their order, with those that were found again in their places."""
+    found = {result.check: result for result in now}
+    return tuple(found.get(result.check, result) for result in before)

@@ -1,0 +1,59 @@
+"""Turns: batches whose verdicts depend on what their own table holds are published one after the other, oldest first.
+
+Every publish makes the audits of the others old. Were each audited again at once, all but one would be in vain every
+time; so only the one whose turn it is goes on, and the rest wait. A batch is in line from its first audit on, and steps
+out of line where a job of its crashes, so that nobody waits for a wait.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from lakegate.audit.report import Verdict
+from lakegate.errors import Misconfigured, Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import JobState
+from lakegate.workflow.claims import claims_on, job_of, not_taken_on, open_files
+from lakegate.workflow.reports import accepted_report
+from lakegate.workflow.service import Service
+
+
+def takes_turns(service: Service, attempt: Attempt) -> bool:
+    """Whether verdicts of the attempt depend on what its own table holds."""
+    job = job_of(service.store, attempt)
+    return job is not None and attempt.table in job.plan.depends_on
+
+
+def ahead(service: Service, attempt: Attempt) -> Attempt | None:
+    """An attempt at an older batch of the same table that is to be published first."""
+    older = (other for other in _others(service, attempt) if other.batch < attempt.batch)
+    return next((other for other in older if _is_waiting(service, other) or _is_audited_again(service, other)), None)
+
+
+def waiting(service: Service, attempt: Attempt) -> Iterator[Attempt]:
+    """The attempts at other batches of the same table that are audited and have something to publish, oldest first."""
+    return (other for other in _others(service, attempt) if _is_waiting(service, other))
+
+
+def _others(service: Service, attempt: Attempt) -> list[Attempt]:
+    attempts = [other for branch in service.catalog.branches() if (other := Attempt.parse(branch.name))]
+    others = [it for it in attempts if it.table == attempt.table and it.batch != attempt.batch and not it.nonce]
+    return sorted(others, key=lambda other: (other.batch, other.number))
+
+
+def _is_waiting(service: Service, attempt: Attempt) -> bool:
+    report = None
+    with suppress(Refused, Misconfigured):  # what can't be read must keep no other from being published
+        report = accepted_report(service.store, attempt)
+    if report is None or report.error:
+        return False
+    passed = {entry.id for entry in report.files if entry.verdict is not Verdict.FAIL}
+    good = [file for file in claims_on(service, attempt) if file.id in passed]
+    return bool(open_files(service, attempt, not_taken_on(service, attempt, good))) if good else False
+
+
+def _is_audited_again(service: Service, attempt: Attempt) -> bool:
+    job = job_of(service.store, attempt)
+    if job is None or not job.carries:
+        return False
+    run = service.runner.find(attempt.branch)
+    return run is None or run.state is JobState.RUNNING
