@@ -8,7 +8,7 @@ JOBS ?= 2
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test gate lint test-unit test-nessie test-spark test-synth test-local search bench bench-audit bench-keys bench-receipts chaos lock clean
+.PHONY: help setup demo up down test gate lint test-unit test-nessie test-spark test-synth test-local search bench bench-audit bench-keys bench-publish bench-receipts chaos lock clean
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -72,6 +72,9 @@ bench-receipts: setup ## what a million decided files cost the next one, on a re
 
 bench-keys: setup ## what uniqueness in tables of 1, 10 and 100 million keys costs a batch (ten minutes, two gigabytes)
 	$(BIN)/python -m bench.keys
+
+bench-publish: setup ## what a publish costs a table of 10 data files and one of 10,000, and how many land in a second (three minutes)
+	$(BIN)/python -m bench.publish
 
 lock: setup ## resolve the dependencies and export every requirements file (UPGRADE=1: to the newest allowed)
 	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)

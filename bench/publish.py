@@ -1,0 +1,222 @@
+"""What a publish costs a table of 10 data files and one of 10,000, and how many of one base land in a second.
+
+The workflow is the product's own, on a real Nessie and an emulated S3. Only the Spark job is left out: its place is
+taken by commits of data files that have no rows behind them, because nothing that publishes ever reads rows.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.schema import Schema
+from pyiceberg.typedef import Record
+from pyiceberg.types import LongType, NestedField, StringType
+
+from lakegate import bootstrap
+from lakegate.adapters.iceberg import CONTRACT_HASH, Catalog
+from lakegate.audit import report as reported
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.job import Job
+from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.audit.wire import from_json, to_json
+from lakegate.landing.attempts import Attempt, batch_id
+from lakegate.landing.files import FileVersion
+from lakegate.testing import MemoryClock, MemoryLanding, MemoryNotifier
+from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.service import Service
+from lakegate.workflow.settle import settle
+from lakegate.workflow.shelf import push
+from tests.flow.conftest import CONTRACT, SubmittedRuns, settings
+from tests.support.nessie import ROOT, Lake, running, unique
+
+SIZES = (10, 10_000)
+A_COMMIT = 100  # data files that a batch brings to the table that is there before
+AT_ONCE = 32  # batches from one base
+WARM, ROUNDS = 3, 15
+FIGURES = ROOT / "bench/figures/publish.json"
+SCHEMA = Schema(NestedField(1, "id", LongType()), NestedField(2, FILE_COLUMN, StringType()))
+MERGES_NO_MANIFESTS = {"commit.manifest-merge.enabled": "false"}  # as the job makes its tables
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Milliseconds to settle a batch of one file, medians: onto the main that it was audited on, and rebased."""
+
+    data_files: int
+    merged: float
+    rebased: float
+
+
+@dataclass(kw_only=True)
+class Place:
+    """A table of its own, and batches of one file for it."""
+
+    lake: Lake
+    service: Service
+    table: str
+    clock: MemoryClock = field(default_factory=MemoryClock)
+
+    def __post_init__(self) -> None:
+        self.landing = MemoryLanding(self.clock)
+        self.runner = SubmittedRuns(job=self.work)
+        self.service = replace(self.service, runner=self.runner, landing=self.landing, notifier=MemoryNotifier())
+        text = CONTRACT.format(table=self.table, prefix=self.table, settings="")
+        push(self.service.store, [("things.yaml", f"{text}      - {{name: id, logicalType: integer}}\n".encode())])
+
+    def attempt(self) -> Attempt:
+        """An audited attempt at a new file, from main as it is."""
+        self.clock.advance(1)
+        file = self.landing.put(f"{self.table}/{unique('file')}.parquet", b"")
+        return self.attempt_at(file)
+
+    def attempt_at(self, file: FileVersion) -> Attempt:
+        attempt = Attempt(table=self.table, batch=batch_id(self.table, [file]), number=1)
+        open_attempt(self.service, attempt, [file])
+        self.runner.submit_all()
+        return attempt
+
+    def work(self, uri: str) -> None:
+        """The job: it appends a data file for each file, and reports that nothing is wrong."""
+        job = from_json(Job, self._read(uri))
+        paths = {file.id: f"s3://{self.lake.bucket}/{job.branch}/{file.id}.parquet" for file in job.files}
+        self.append(job.branch, list(paths.values()), job.plan.contract_hash)
+        files = [
+            FileReport(id=it.id, key=it.key, verdict=Verdict.PASS, rows=1, data_files=(_one_row(paths[it.id]),))
+            for it in job.files
+        ]
+        self._write(job.report_uri, to_json(report_of(job, self.lake.head(job.branch), files)))
+
+    def append(self, branch: str, paths: Sequence[str], contract_hash: str = "") -> None:
+        catalog = Catalog(self.lake.nessie_uri, self.lake.warehouse, branch)
+        catalog.create_namespace_if_not_exists(self.table.rpartition(".")[0])
+        said = {**MERGES_NO_MANIFESTS, CONTRACT_HASH: contract_hash}
+        target = catalog.create_table_if_not_exists(self.table, SCHEMA, properties=said)
+        with target.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
+            for path in paths:
+                append.append_data_file(data_file(path))
+
+    def fill(self, data_files: int) -> None:
+        """So many data files on main, in commits as of large batches."""
+        settle(self.service, self.attempt())
+        paths = [f"s3://{self.lake.bucket}/{self.table}/{number}.parquet" for number in range(1, data_files)]
+        for start in range(0, len(paths), A_COMMIT):
+            self.append("main", paths[start : start + A_COMMIT])
+
+    def _read(self, uri: str) -> bytes:
+        key = uri.removeprefix(f"s3://{self.lake.bucket}/")
+        body: bytes = self.lake.s3().get_object(Bucket=self.lake.bucket, Key=key)["Body"].read()
+        return body
+
+    def _write(self, uri: str, text: str) -> None:
+        key = uri.removeprefix(f"s3://{self.lake.bucket}/")
+        self.lake.s3().put_object(Bucket=self.lake.bucket, Key=key, Body=text.encode())
+
+
+def report_of(job: Job, audited: str, files: Sequence[FileReport]) -> Report:
+    now = datetime.now(UTC)
+    return Report(
+        branch=job.branch,
+        batch=job.batch,
+        attempt=job.attempt,
+        table=job.plan.table,
+        base=job.base,
+        audited=audited,
+        plan_hash=job.plan.hash,
+        contract_hash=job.plan.contract_hash,
+        contract_version=job.plan.contract_version,
+        started_at=now,
+        finished_at=now,
+        files=tuple(files),
+    )
+
+
+def data_file(path: str) -> DataFile:
+    found = DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=path,
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=1,
+        file_size_in_bytes=1000,
+    )
+    found.spec_id = 0
+    return found
+
+
+def _one_row(path: str) -> reported.DataFile:
+    return reported.DataFile(path=path, rows=1)
+
+
+def figure(place: Place, data_files: int, rounds: int) -> Figure:
+    place.fill(data_files)
+    merged, rebased = [], []
+    for turn in range(WARM + rounds):
+        first, second = place.attempt(), place.attempt()
+        took = [timed(place, first), timed(place, second)]
+        if turn >= WARM:
+            merged.append(took[0])
+            rebased.append(took[1])
+    return Figure(data_files=data_files, merged=statistics.median(merged), rebased=statistics.median(rebased))
+
+
+def a_second(place: Place, batches: int) -> float:
+    """How many publishes a second one worker makes of batches from one base."""
+    settle(place.service, place.attempt())
+    attempts = [place.attempt() for _ in range(batches)]
+    before = time.monotonic()
+    for attempt in attempts:
+        settle(place.service, attempt)
+    took = time.monotonic() - before
+    left = [branch.name for branch in place.service.catalog.branches() if place.table in branch.name]
+    there = len(place.service.tables.paths("main", place.table))
+    if left or there != batches + 1:
+        raise SystemExit(f"{there} data files on main and {len(left)} branches left: not all have landed")
+    return round(batches / took, 1)
+
+
+def timed(place: Place, attempt: Attempt) -> float:
+    before = time.monotonic()
+    settle(place.service, attempt)
+    return round(1000 * (time.monotonic() - before), 1)
+
+
+@contextmanager
+def installation() -> Iterator[tuple[Lake, Service]]:
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as lake:
+        os.environ.update(lake.environment)
+        yield lake, bootstrap.service(settings(lake, "landing"))
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.publish", description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="data files of the table")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    chosen = parser.parse_args(arguments)
+    with installation() as (lake, service):
+        rate = a_second(Place(lake=lake, service=service, table=f"{unique('bench')}.things"), AT_ONCE)
+        print(f"{AT_ONCE} batches from one base: {rate} publishes a second")
+        figures = []
+        for size in chosen.sizes:
+            place = Place(lake=lake, service=service, table=f"{unique('bench')}.things")
+            figures.append(figure(place, size, chosen.rounds))
+            print(figures[-1])
+    ends = (figures[0], figures[-1])
+    ratios = {name: round(getattr(ends[1], name) / getattr(ends[0], name), 2) for name in ("merged", "rebased")}
+    print(f"{ends[1].data_files:,} data files against {ends[0].data_files:,}: {ratios}")
+    told = {"publishes_a_second": rate, "ratios": ratios, "figures": [asdict(it) for it in figures]}
+    FIGURES.write_text(json.dumps(told, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
