@@ -123,6 +123,19 @@ def test_a_column_added_on_both_sides_forbids_the_rebase(world: World) -> None:
     assert world.rows_on_main()["2.parquet"] == 2
 
 
+def test_another_partitioning_on_main_forbids_the_rebase_and_a_new_attempt_writes_by_it(world: World) -> None:
+    one = audited(world, "1.parquet")
+    world.partition_main_anew()
+    with pytest.raises(NeedsNewAttempt, match=TABLE):
+        publish(world.service, one, one.claims)
+    settle(world.service, one.attempt)
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2}
+    identity = world.service.tables.identity("main", TABLE)
+    assert identity is not None
+    assert identity.partitions == "days(a)"
+
+
 def test_a_contract_that_changed_meanwhile_forbids_the_rebase(world: World) -> None:
     one, two = audited(world, "1.parquet"), audited(world, "2.parquet")
     settle(world.service, one.attempt)

@@ -281,6 +281,12 @@ class World:
         assert state is not None
         self.lake.commit(MAIN, {key: replace(state, identity=replace(state.identity, fields=fields))})
 
+    def partition_main_anew(self) -> None:
+        key = Key(kind=KeyKind.TABLE, name=TABLE)
+        state = self.lake.table(MAIN, TABLE)
+        assert state is not None
+        self.lake.commit(MAIN, {key: replace(state, identity=replace(state.identity, partitions="days(a)"))})
+
     def change_on_main(self, table: str, name: str = "") -> None:
         """Somebody else publishes a file to another table."""
         path = f"{table}/{name or len(self.lake.commits)}"
