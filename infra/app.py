@@ -21,7 +21,11 @@ from infra.stack import LakegateStack
 from lakegate.errors import Misconfigured
 
 ROOT = Path(__file__).resolve().parent.parent
-JARS = ("iceberg-spark-runtime-3.5_2.12-1.11.0.jar", "iceberg-aws-bundle-1.11.0.jar")
+JARS = (
+    "iceberg-spark-runtime-3.5_2.12-1.11.0.jar",
+    "iceberg-aws-bundle-1.11.0.jar",
+    "spark-avro_2.12-3.5.7.jar",  # Spark reads Avro by a module of its own, which no image loads by itself
+)
 # CDK's recommended behaviour where it differs from its default; here, so that tests and the cdk command see the same.
 FLAGS = {
     "@aws-cdk/aws-iam:minimizePolicies": True,

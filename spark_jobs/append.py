@@ -4,7 +4,6 @@ It never repeats an append whose outcome is unknown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import reduce
 
@@ -17,7 +16,8 @@ from lakegate.audit.job import Job
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
-from spark_jobs import nessie
+from spark_jobs import avro_header, nessie
+from spark_jobs.apart import each
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, causes, names, root
 from spark_jobs.look import Look
@@ -26,7 +26,12 @@ from spark_jobs.table import table_name
 from spark_jobs.unparsed import count, parsed
 
 _THREADS = 4
-_CORRUPT = {FileKind.PARQUET: "a page is corrupt"}
+_CORRUPT = {
+    FileKind.PARQUET: "a page is corrupt",
+    FileKind.ORC: "a stripe is corrupt",
+    FileKind.AVRO: "a block is corrupt",
+}
+_OPTIONS = {FileKind.AVRO: avro_header.OPTIONS}
 
 
 def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
@@ -71,8 +76,8 @@ def expected(spark: SparkSession, plan: Plan, looks: Sequence[Look], there: Mapp
 
 def find_corrupt(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
     """The same files, with a fault on each that cannot be read to its end."""
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return list(pool.map(lambda look: _read_through(spark, plan, look), looks))
+    found = each(looks, lambda look: _read_through(spark, plan, look), _THREADS)
+    return [_told(plan, look, it) for look, it in zip(looks, found, strict=True)]
 
 
 def rows_of(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> DataFrame:
@@ -94,20 +99,23 @@ def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uri
     columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
     # A staged file is named by its file version's id.
     file = F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
-    return spark.read.schema(schema).parquet(*uris).select(*columns, file)
+    read = spark.read.schema(schema).format(plan.files.kind).options(**_OPTIONS.get(plan.files.kind, {}))
+    return read.load(list(uris)).select(*columns, file)
 
 
 def _write(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> None:
     rows_of(spark, plan, looks).writeTo(table_name(LAKE, plan.table)).append()
 
 
-def _read_through(spark: SparkSession, plan: Plan, look: Look) -> Look:
-    try:
-        rows_of(spark, plan, [look]).write.format("noop").mode("overwrite").save()
-    except FAILURES as error:
-        why, said = _CORRUPT.get(plan.files.kind, "it is corrupt"), raw(plan.columns, root(error))
-        return replace(look, faults=(f"its rows cannot be read to the end, {why} ({said})",))
-    return look
+def _read_through(spark: SparkSession, plan: Plan, look: Look) -> None:
+    rows_of(spark, plan, [look]).write.format("noop").mode("overwrite").save()
+
+
+def _told(plan: Plan, look: Look, found: Exception | None) -> Look:
+    if found is None:
+        return look
+    why, said = _CORRUPT.get(plan.files.kind, "it is corrupt"), raw(plan.columns, root(found))
+    return replace(look, faults=(f"its rows cannot be read to the end, {why} ({said})",))
 
 
 def _certainly_nothing_happened(error: Exception, before: str, after: str) -> bool:

@@ -1,5 +1,7 @@
 """Small objects through Hadoop's file system, which has the cluster's own credentials. It knows no format."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -22,12 +24,19 @@ def read(spark: SparkSession, uri: str) -> bytes:
 
 def read_part(spark: SparkSession, uri: str, start: int, length: int | None) -> bytes:
     """`length` bytes of the object from `start` on, or the rest of it."""
-    place = path(spark, uri)
-    stream = place.getFileSystem(configuration(spark)).open(place)
-    try:
+    with opened(spark, uri) as stream:
         stream.seek(start)
         utils = jvm(spark).org.apache.commons.io.IOUtils
         return bytes(utils.toByteArray(stream) if length is None else utils.toByteArray(stream, length))
+
+
+@contextmanager
+def opened(spark: SparkSession, uri: str) -> Iterator[Any]:
+    """The object as Hadoop's stream: what is read of it stays in the JVM, for bytes come slowly to Python."""
+    place = path(spark, uri)
+    stream = place.getFileSystem(configuration(spark)).open(place)
+    try:
+        yield stream
     finally:
         stream.close()
 

@@ -22,6 +22,8 @@ _OPTIONS = {
     # A file that cannot be read must be heard of.
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
+    # A file that claims more memory than there is fails its task, and not the machine with all other files' tasks.
+    "spark.executor.killOnFatalError.depth": "0",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
     "spark.sql.legacy.parquet.nanosAsLong": "false",
     # The job makes a handful of small queries, and their plans are of no use to it.

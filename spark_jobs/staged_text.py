@@ -6,6 +6,7 @@ It counts lines and parses no value: what the append leaves out shows against th
 import csv
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 
 from pyspark.sql import Column, SparkSession
@@ -14,10 +15,12 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.job import JobFile
+from lakegate.audit.limits import Limits, beyond, more_than
 from lakegate.audit.mask import masked, raw
 from lakegate.audit.plan import Plan
 from spark_jobs import hadoop
-from spark_jobs.java import FAILURES, names, root
+from spark_jobs.apart import each
+from spark_jobs.java import FAILURES, jvm, names, root
 from spark_jobs.look import EMPTY, GONE, THREADS, Look
 from spark_jobs.text import TEXT, header_of, lines, records, row_of
 
@@ -33,6 +36,8 @@ _KINDS = {
     b"BZh": "compressed by bzip2",
     b"\x28\xb5\x2f\xfd": "compressed by zstd",
 }
+# How many bytes may come out of one, at most: what deflate can do, and blocks of bzip2 that hold one letter.
+_MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000}
 _BEGINS = {SUFFIXES["gzip"]: b"\x1f\x8b", SUFFIXES["bzip2"]: b"BZh"}
 
 
@@ -50,7 +55,13 @@ class Seen:
 def look_at_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
     """A look at every file, in their order."""
     with ThreadPoolExecutor(THREADS) as pool:
-        wrong = dict(zip([file.id for file in files], pool.map(lambda file: _reason(spark, file), files), strict=True))
+        wrong = dict(
+            zip(
+                [file.id for file in files],
+                pool.map(lambda file: _reason(spark, file, plan.files.limits), files),
+                strict=True,
+            )
+        )
     readable = [file for file in files if not wrong[file.id]]
     seen = _seen_together(spark, plan.files, readable) if readable else {}
     return [_look(plan, file, seen.get(file.id, Seen()), wrong[file.id]) for file in files]
@@ -64,6 +75,8 @@ def _look(plan: Plan, file: JobFile, seen: Seen | str, wrong: str) -> Look:
         layout = _layout(plan, seen)
     except csv.Error:
         return Look(file=file, faults=("its first line is no header: a name in it is too long, or broken in two",))
+    if large := beyond(plan.files.limits, rows=seen.rows, columns=len(layout)):
+        return Look(file=file, faults=large)
     if _is_a_row(plan, layout):
         return Look(file=file, faults=("its first line names none of the contract's columns",))
     types = {column.name: column.type for column in plan.columns}
@@ -107,17 +120,8 @@ def _seen_together(spark: SparkSession, form: FileFormat, files: Sequence[JobFil
     try:
         return dict(_seen(spark, form, [file.uri for file in files]))
     except FAILURES:
-        with ThreadPoolExecutor(THREADS) as pool:
-            return dict(
-                zip([it.id for it in files], pool.map(lambda it: _seen_alone(spark, form, it), files), strict=True)
-            )
-
-
-def _seen_alone(spark: SparkSession, form: FileFormat, file: JobFile) -> Seen | str:
-    try:
-        return _seen(spark, form, [file.uri]).get(file.id, Seen())
-    except FAILURES as error:
-        return root(error)
+        found = each(files, lambda file: _seen(spark, form, [file.uri]).get(file.id, Seen()), THREADS)
+        return {file.id: root(it) if isinstance(it, Exception) else it for file, it in zip(files, found, strict=True)}
 
 
 def _seen(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
@@ -154,7 +158,7 @@ def _objects(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict
     return {file: Seen(rows=rows, keys=tuple(sorted(keys)), twice=twice) for file, rows, keys, twice in found.collect()}
 
 
-def _reason(spark: SparkSession, file: JobFile) -> str:
+def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
     """Why a file cannot be text as its name says, told from its first bytes."""
     if file.size == 0:
         return EMPTY
@@ -165,7 +169,30 @@ def _reason(spark: SparkSession, file: JobFile) -> str:
             return GONE
         raise
     packed = next((magic for suffix, magic in _BEGINS.items() if file.uri.endswith(suffix)), b"")
+    if packed and start.startswith(packed):
+        return _too_much(spark, file, limits)
     if packed:
-        return "" if start.startswith(packed) else "it is not compressed as its name or the contract says"
+        return "it is not compressed as its name or the contract says"
     found = next((said for magic, said in _KINDS.items() if start.startswith(magic)), "")
     return f"it is {found}" if found else ""
+
+
+def _too_much(spark: SparkSession, file: JobFile, limits: Limits) -> str:
+    """Whether more comes out of a compressed file than is taken: counted where so few bytes could hold as much."""
+    ratio = next(ratio for suffix, ratio in _MOST_RATIO.items() if file.uri.endswith(suffix))
+    if file.size * ratio <= limits.uncompressed:
+        return ""
+    try:
+        found = _uncompressed(spark, file.uri, limits.uncompressed + 1)
+    except FAILURES:
+        return ""  # what is wrong with it is told when its lines are read
+    return more_than(limits, "uncompressed") if found > limits.uncompressed else ""
+
+
+def _uncompressed(spark: SparkSession, uri: str, most: int) -> int:
+    """How many bytes come out; no more than so many are looked at, and none is kept."""
+    path, java = hadoop.path(spark, uri), jvm(spark).org.apache
+    codec = java.hadoop.io.compress.CompressionCodecFactory(hadoop.configuration(spark)).getCodec(path)
+    nowhere = java.commons.io.output.NullOutputStream()
+    with hadoop.opened(spark, uri) as stream, closing(codec.createInputStream(stream)) as unpacked:
+        return int(java.commons.io.IOUtils.copyLarge(unpacked, nowhere, 0, most))

@@ -22,6 +22,7 @@ BLOCK, AT, TEXT = "block", "at", "text"
 _LINE_IN_BLOCK = (1 << 33) - 1  # of Spark's monotonically increasing ids: a task reads one block of one file
 _EMPTY = "\ufdd0empty"  # what a field with nothing in it is read as; U+FDD0 is no letter
 _UNREADABLE = "\ufffd"
+_ROOM = 20_480  # fields: what Spark has room for if nothing is said
 _CORRUPT = "corrupt"
 _BLANK = f"length(trim({TEXT})) = 0"
 _HEADER = f"({BLOCK} = 0 AND {AT} = 0)"
@@ -74,7 +75,9 @@ def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFra
 def records(spark: SparkSession, form: FileFormat, uris: Sequence[str], width: int = 1) -> DataFrame:
     """Rows of CSV whose fields may hold line ends, as `width` texts c0, c1, …; a broken quote is an error."""
     told = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding}
-    read = spark.read.schema(_fields(width)).options(**_options(form), **told, unescapedQuoteHandling="RAISE_ERROR")
+    read = spark.read.schema(_fields(width)).options(
+        **_options(form, width), **told, unescapedQuoteHandling="RAISE_ERROR"
+    )
     fields = [f"c{number}" for number in range(width)]
     text = F.coalesce(_CORRUPT, F.concat_ws(form.delimiter, *fields))
     return read.csv(list(uris)).select(
@@ -109,13 +112,16 @@ def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[s
         read = records(spark, form, uris, width)
     else:
         body = lines(spark, form, uris).where(row_of(form))
-        fields = F.from_csv(TEXT, _fields(width), _options(form))
-        read = body.select("*", fields.alias("f")).select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "f.*")
+        # The parser fails on a line with more fields than it has room for, so it is not given one.
+        text = F.expr(f"CASE WHEN {_too_wide(form, width)} THEN NULL ELSE {TEXT} END")
+        fields = F.from_csv(text, _fields(width), _options(form, width))
+        read = body.select("*", fields.alias("f")).select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "f.*", "f")
     there = {name: at for at, name in enumerate(names)}
     texts = [_field(form, column, there.get(column.name)) for column in plan.columns]
     read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
     quotes = {} if form.multiline else {"a quote is out of place": f"NOT {TEXT} RLIKE {literal(_well_quoted(form))}"}
-    broken = {_unsound(form): "NOT sound", **quotes, f"it has not {width} fields": f"{_CORRUPT} IS NOT NULL"}
+    missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
+    broken = {_unsound(form): "NOT sound", **quotes, f"it has not {width} fields": missing}
     typed = [value(f"t{at}", it.type, form.patterns.get(it.name, "")) for at, it in enumerate(plan.columns)]
     return _parsed(plan, read, typed, broken)
 
@@ -167,7 +173,18 @@ def _fields(width: int) -> str:
     return ", ".join(f"{name} string" for name in (*(f"c{number}" for number in range(width)), _CORRUPT))
 
 
-def _options(form: FileFormat) -> dict[str, str]:
+def _room(width: int) -> int:
+    """How many fields the parser takes of a line."""
+    return max(_ROOM, width + 1)
+
+
+def _too_wide(form: FileFormat, width: int) -> str:
+    """The SQL of whether a line may have more fields than that: only a long one has its delimiters counted."""
+    others = f"length(replace({TEXT}, {literal(form.delimiter)}, ''))"
+    return f"octet_length({TEXT}) >= {_room(width)} AND length({TEXT}) - {others} >= {_room(width)}"
+
+
+def _options(form: FileFormat, width: int) -> dict[str, str]:
     """For Spark's reader of CSV. A field with nothing in it is null, one with nothing between quotes is not."""
     return {
         "sep": form.delimiter,
@@ -176,6 +193,7 @@ def _options(form: FileFormat) -> dict[str, str]:
         "nullValue": _EMPTY,
         "emptyValue": "",
         "columnNameOfCorruptRecord": _CORRUPT,
+        "maxColumns": str(_room(width)),
     }
 
 

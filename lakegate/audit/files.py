@@ -1,13 +1,17 @@
-"""How landed files are written: parquet, or text with its delimiter, quotes and spellings. It opens no file."""
+"""How landed files are written: parquet, ORC, Avro, or text with its delimiter and spellings. It opens no file."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from lakegate.audit.limits import DEFAULTS, Limits
 
 
 class FileKind(StrEnum):
     """The formats of files."""
 
     PARQUET = "parquet"
+    ORC = "orc"
+    AVRO = "avro"
     CSV = "csv"
     JSON = "json"  # JSON lines: an object a line
 
@@ -23,7 +27,8 @@ SUFFIXES = {"none": "", "gzip": ".gz", "bzip2": ".bz2"}
 
 @dataclass(frozen=True, kw_only=True)
 class FileFormat:
-    """How a table's files are written. All but `kind` is about text alone; what stands here is the default.
+    """How a table's files are written. All but `kind` and `limits` is about text alone; what stands here is
+    the default.
 
     `nulls` are the fields that are null: "" is a field with nothing in it. `compression` is one of SUFFIXES, or ""
     where a file's name says it. `patterns` are how dates and timestamps are spelled, by column; ISO 8601 where none is.
@@ -39,6 +44,7 @@ class FileFormat:
     encoding: str = "UTF-8"
     compression: str = ""
     patterns: dict[str, str] = field(default_factory=dict)
+    limits: Limits = DEFAULTS
 
     def suffix(self, key: str) -> str:
         """The ending of a staged copy's name: `.parquet`, `.csv.gz`. Of a landing key, only known endings count."""

@@ -6,9 +6,10 @@ What the readers could not hold to is refused here, by line: they would take it 
 import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from lakegate.audit import limits
 from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.plan import Severity
 from lakegate.contracts import words
@@ -16,7 +17,9 @@ from lakegate.contracts.checks import Checked, checked
 from lakegate.contracts.document import Item
 from lakegate.contracts.metrics import Field, unparsed
 
-_CSV, _TEXT = (FileKind.CSV,), (FileKind.CSV, FileKind.JSON)
+_CSV, _TEXT, _EVERY = (FileKind.CSV,), (FileKind.CSV, FileKind.JSON), tuple(FileKind)
+_TYPED = tuple(kind for kind in FileKind if not kind.is_text)
+_LIMITED = {"row_groups": (FileKind.PARQUET, FileKind.ORC), "nesting": _TYPED, "footer": _TYPED}
 _ENCODINGS = {
     "utf-8": "UTF-8",
     "ascii": "US-ASCII",
@@ -27,6 +30,7 @@ _ENCODINGS = {
 _PIECE = re.compile(
     r"yyyy|yy|M{1,3}|d{1,2}|H{1,2}|h{1,2}|m{1,2}|s{1,2}|S{1,6}|a|X{1,3}|x{1,3}|'[^']*'|[^A-Za-z'\[\]{}#]"
 )
+_MOST = 2**63 - 1
 _LAST_SIGN = "\uffff"
 _CLOCK = set("HhmsSaXx")
 
@@ -109,6 +113,15 @@ def _pattern(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
     return lambda value, _: {field: pattern(value, field)}
 
 
+def _limit(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
+    def read(value: Any, _: FileKind) -> dict[str, Any]:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _MOST:
+            raise ValueError("is no whole number above 0")
+        return {field: value}
+
+    return read
+
+
 SETTINGS: Mapping[str, Setting] = {
     "delimiter": Setting(kinds=_TEXT, read=_delimiter),
     "encoding": Setting(kinds=_TEXT, read=_encoding),
@@ -121,7 +134,7 @@ SETTINGS: Mapping[str, Setting] = {
     "dateFormat": Setting(kinds=_TEXT, read=_pattern("date")),
     "timestampFormat": Setting(kinds=_TEXT, read=_pattern("timestamp")),
     "severity": Setting(kinds=_TEXT, read=_severity),
-}
+} | {name: Setting(kinds=_LIMITED.get(field, _EVERY), read=_limit(field)) for field, name in limits.SETTINGS.items()}
 
 
 def pattern(value: Any, kind: str) -> str:
@@ -158,7 +171,8 @@ def written(server: Item) -> Written | None:
     spelled = {name: chosen.pop(name) for name in ("date", "timestamp", "severity") if name in chosen}
     if "quote" in chosen and "escape" not in chosen:
         chosen["escape"] = chosen["quote"]  # a quote within quotes is doubled
-    form = FileFormat(kind=kind, **chosen)
+    most = {each.name: chosen.pop(each.name) for each in fields(limits.Limits) if each.name in chosen}
+    form = FileFormat(kind=kind, limits=limits.Limits(**most), **chosen)
     _check_signs(server, form)
     return Written(form=form, line=said.line, **spelled)
 

@@ -40,7 +40,7 @@ def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
     check_names(columns)
     for read in columns:
         if read.parts and files.form.kind.is_text:
-            read.item.fault(f"nested columns are read from parquet, not from {files.form.kind}")
+            read.item.fault(f"nested columns are not read from {files.form.kind}")
     key = _ordered(columns, "primaryKey", "primaryKeyPosition")
     promised = promise_checks(root, str(table.plain("name", "")), [read.field for read in columns])
     found = [*parse_checks(files), *_checks(table, name, columns, key), *promised]

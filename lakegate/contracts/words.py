@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 
+from lakegate.audit.limits import DEFAULTS
 from lakegate.contracts.document import Document, Item
 
 
@@ -73,7 +74,7 @@ SERVER: Place = (
         server="`landing` is the route",
         type="`s3`",
         location="`s3://landing/` and a key pattern: `*` is anything but `/`, `**` is anything",
-        format="`parquet`, `csv`, or `json`: an object a line",
+        format="`parquet`, `orc`, `avro`, `csv`, or `json`: an object a line",
         encoding="of text: `UTF-8` (if not said), `US-ASCII`, `ISO-8859-1`, `ISO-8859-15`, `windows-1252`",
         delimiter="of `csv`: one sign, `,` if not said. Of `json`: `new_line`",
         customProperties="those with `vendor: lakegate`; other vendors' are description",
@@ -259,6 +260,16 @@ SERVER_SETTINGS: Place = _enforced(
     timestampFormat="of text: the same for timestamps, such as `yyyy-MM-dd'T'HH:mm:ssXXX`",
     severity="of text: what becomes of rows that do not parse: `error` (if not said) rejects the file, `quarantine` "
     "puts them aside",
+    maxBytes=f"of a file: {DEFAULTS.bytes:,} if not said",
+    maxUncompressedBytes=f"{DEFAULTS.uncompressed:,} if not said: as parquet and ORC declare it; text is counted as it "
+    "is uncompressed",
+    maxRows=f"{DEFAULTS.rows:,} if not said",
+    maxRowGroups=f"of parquet, and stripes of ORC: {DEFAULTS.row_groups:,} if not said",
+    maxColumns=f"{DEFAULTS.columns:,} if not said; the parts of nested ones count, too, as the file's schema has "
+    "them: a list in parquet is three",
+    maxNesting=f"of parquet, ORC and Avro: {DEFAULTS.nesting:,} if not said; "
+    "a column that is not nested has 1, and a list in parquet 3",
+    maxFooterBytes=f"of parquet's and ORC's footers and Avro's headers: {DEFAULTS.footer:,} if not said",
 )
 EVERY_SETTING = (*COLUMN_SETTINGS, *QUALITY_SETTINGS, *TABLE_SETTINGS, *SERVER_SETTINGS)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import orc, parquet
 
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.plan import Plan
@@ -20,19 +20,30 @@ _PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": b
 
 
 def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> None:
-    """Write them as the contract's files are: parquet, CSV or JSON lines, packed as the contract or `out` says.
+    """Write them as the contract's files are: parquet, ORC, CSV or JSON lines, packed as the contract or `out` says.
 
     With `broken`, the last row of a text file (there must be one) does not parse.
     """
     if plan.files.kind is FileKind.PARQUET:
         parquet.write_table(rows, out)
         return
+    if plan.files.kind is FileKind.ORC:
+        orc.write_table(_without_zones(rows), out)
+        return
+    if plan.files.kind is FileKind.AVRO:
+        raise Misconfigured(f"table {plan.table}: Avro files cannot be made up. Write the rows with Avro's own tools")
     lines = list(_csv(rows, plan.files) if plan.files.kind is FileKind.CSV else _json(rows, plan.files))
     if broken:
         lines[-1] += plan.files.delimiter * (plan.files.kind is FileKind.CSV) + "}"
     text = "".join(f"{line}\n" for line in lines).encode(plan.files.encoding)
     suffix = Path(plan.files.suffix(out.name)).suffix
     out.write_bytes(_PACKERS[suffix](text) if suffix in _PACKERS else text)
+
+
+def _without_zones(rows: pa.Table) -> pa.Table:
+    """ORC's timestamps are in UTC and don't say so: those that do are not read."""
+    kinds = [pa.timestamp("us") if pa.types.is_timestamp(field.type) else field.type for field in rows.schema]
+    return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))
 
 
 def writable(value: Any, column: str, form: FileFormat) -> bool:

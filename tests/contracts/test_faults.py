@@ -676,12 +676,12 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "landing in an unknown format": (
         "format: parquet",
         "format: xlsx",
-        [("format: xlsx", "is 'xlsx', and it can be parquet, csv, json")],
+        [("format: xlsx", "is 'xlsx', and it can be parquet, orc, avro, csv, json")],
     ),
     "landing without a format": (
         "    format: parquet\n",
         "",
-        [("server: landing", "'format' is missing: parquet, csv")],
+        [("server: landing", "'format' is missing: parquet, orc, avro, csv")],
     ),
     "parquet with a delimiter": (
         "format: parquet",
@@ -708,6 +708,16 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "format: parquet",
         "format: csv\n    encoding: UTF-16",
         [("encoding", "encoding 'UTF-16' is not supported: UTF-8, US-ASCII")],
+    ),
+    "limit that nothing is within": (
+        "format: parquet",
+        "format: parquet\n" + OURS.format("maxRows", "0"),
+        [("property: maxRows", "maxRows 0 is no whole number above 0")],
+    ),
+    "limit of another format": (
+        "format: parquet",
+        "format: csv\n" + OURS.format("maxRowGroups", "5"),
+        [("property: maxRowGroups", "'maxRowGroups' is for parquet and orc files, and these are csv")],
     ),
     "unreadable compression": (
         "format: parquet",
@@ -959,4 +969,4 @@ def refused_by_line(text: str) -> None:
 def test_nested_columns_are_read_from_parquet_alone() -> None:
     text = CSV.replace(AMOUNT, TAGS + "        items: {logicalType: string}\n" + AMOUNT)
 
-    assert "nested columns are read from parquet, not from csv" in [message for _, message in faults_of(text)]
+    assert "nested columns are not read from csv" in [message for _, message in faults_of(text)]

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from lakegate.audit.files import PARQUET, FileFormat, FileKind
+from lakegate.audit.limits import Limits
 from lakegate.audit.plan import MetricKind, Operator, Plan, Severity
 from lakegate.contracts import load
 from tests.contracts.test_faults import GOOD
@@ -69,10 +70,19 @@ def test_binary_cannot_be_read_from_text() -> None:
         load(text.replace("value: days", "value: identity"), "orders.yaml")
 
 
+def test_limits_reach_the_plan_and_leave_the_contract_what_it_is() -> None:
+    said = """format: parquet
+    customProperties:
+      - {property: maxRowGroups, vendor: lakegate, value: 20}
+      - {property: maxBytes, vendor: lakegate, value: 1000000}"""
+    assert planned(said).files.limits == Limits(row_groups=20, bytes=1_000_000)
+    assert planned(said).contract_hash == planned("format: parquet").contract_hash
+
+
 def test_the_page_s_formats_load() -> None:
     servers = re.findall(r"```yaml\nservers:\n  - server: landing\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(servers) == 2
+    assert len(servers) == 3
     for server in servers:
         start, end = GOOD.index("  - server: landing"), GOOD.index("schema:")
         text = f"{GOOD[:start]}  - server: landing\n{server}{GOOD[end:]}"
-        assert load(text, "docs/contracts.md").plan.files.kind.is_text
+        assert load(text, "docs/contracts.md").plan.files != PARQUET

@@ -1,0 +1,69 @@
+"""How much a landed file may be before anything of it is read: its limits, and what is said of a file beyond one.
+
+It opens no file. A limit keeps one file from holding up, or bringing down, the job of all the others.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+_MIB, _GIB = 1024**2, 1024**3
+MOST_FAULTS = 20
+"""How many faults of one file are told; more are counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The most that a file may be; the contract's settings are named as SETTINGS says."""
+
+    bytes: int = 10 * _GIB
+    uncompressed: int = 100 * _GIB  # bytes
+    rows: int = 1_000_000_000
+    row_groups: int = 10_000
+    columns: int = 5_000  # with the parts of nested ones, as the file's schema counts them
+    nesting: int = 32  # as the file's schema has it
+    footer: int = 16 * _MIB  # bytes
+
+
+DEFAULTS = Limits()
+SETTINGS = {
+    "bytes": "maxBytes",
+    "uncompressed": "maxUncompressedBytes",
+    "rows": "maxRows",
+    "row_groups": "maxRowGroups",
+    "columns": "maxColumns",
+    "nesting": "maxNesting",
+    "footer": "maxFooterBytes",
+}
+_SAYS = {
+    "bytes": "it has {found} bytes",
+    "uncompressed": "it has {found} bytes uncompressed",
+    "rows": "it has {found} rows",
+    "row_groups": "it has {found} row groups",
+    "columns": "it has {found} columns",
+    "nesting": "its columns are nested {found} deep",
+    "footer": "what describes its columns has {found} bytes",
+}
+
+
+def beyond(limits: Limits, **found: int) -> tuple[str, ...]:
+    """What is said of a file that has so much (by the names of Limits); nothing where it is within all limits."""
+    order = [each.name for each in fields(Limits) if found.get(each.name, 0) > getattr(limits, each.name)]
+    return tuple(_said(name, f"{found[name]:,}", getattr(limits, name)) for name in order)
+
+
+def more_than(limits: Limits, name: str) -> str:
+    """What is said where counting stopped at the limit."""
+    limit = getattr(limits, name)
+    return _said(name, f"more than {limit:,}", limit)
+
+
+def _said(name: str, found: str, limit: int) -> str:
+    taken = f"the limit is {limit:,}: to take it, set {SETTINGS[name]} of the contract's landing server"
+    return f"{_SAYS[name].format(found=found)}, and {taken}"
+
+
+def capped(faults: Iterable[str]) -> tuple[str, ...]:
+    """The first faults of a file, and how many more there are."""
+    found: Sequence[str] = tuple(faults)
+    rest = len(found) - MOST_FAULTS
+    return (*found[:MOST_FAULTS], f"and {rest:,} more") if rest > 0 else tuple(found)

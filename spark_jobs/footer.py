@@ -1,0 +1,27 @@
+"""What a file of a typed format says of itself before its rows: how each says it stands with each format."""
+
+from dataclasses import dataclass
+
+from lakegate.audit.fit import FileColumn
+
+
+class Unreadable(Exception):
+    """The file is none of its format, or lies about itself: the text is the fault, in a person's words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footer:
+    """The rows, and the columns as Spark would read them; with `faults` none of it is appended."""
+
+    rows: int = 0
+    columns: tuple[FileColumn, ...] = ()
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ends:
+    """How long a file is, and its first and last bytes."""
+
+    length: int
+    first: bytes
+    last: bytes

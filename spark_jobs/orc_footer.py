@@ -1,0 +1,140 @@
+"""ORC's footer, read within limits, and what Spark would misread of it: refused here, because it does so silently.
+
+It reads no stripe.
+"""
+
+import re
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.fit import FileColumn
+from lakegate.audit.fit import quoted as shown
+from lakegate.audit.limits import Limits, beyond
+from spark_jobs import hadoop
+from spark_jobs.footer import Ends, Footer, Unreadable
+from spark_jobs.java import FAILURES, jvm
+from spark_jobs.parquet_footer import columns_in
+
+TRUNCATED = "it is truncated: it begins as an ORC file and does not end as one"
+_MAGIC = b"ORC"
+_LARGEST_BLOCK = 2**23  # what three bytes of a chunk's length can say
+_QUOTED = re.compile("`(?:[^`]|``)*`")
+_UNNAMED = re.compile("_col[0-9]+")
+# 1582-10-15 as days since 1970: Spark reads the days before by the Julian calendar, whoever wrote them.
+_REFORM = -141427
+_DAY = 86_400_000  # milliseconds
+
+
+def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
+    """The footer; a file that is beyond a limit has faults and no columns."""
+    if wrong := beyond(limits, footer=_length(spark, ends)):
+        return Footer(faults=wrong)
+    factory = jvm(spark).org.apache.orc.OrcFile
+    reader = factory.createReader(hadoop.path(spark, uri), factory.readerOptions(hadoop.configuration(spark)))
+    try:
+        return _footer(spark, reader, limits)
+    finally:
+        reader.close()
+
+
+def in_utc(spark: SparkSession) -> bool:
+    """Whether the machines that read are in UTC: Spark reads ORC's timestamps in their time zone."""
+    [row] = spark.range(1).selectExpr("java_method('java.time.ZoneId', 'systemDefault')").collect()
+    return row[0] in ("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Etc/UCT", "UCT", "Zulu", "Etc/Zulu", "Universal")
+
+
+def _length(spark: SparkSession, ends: Ends) -> int:
+    """How many bytes describe the columns, by the postscript: the file's last bytes."""
+    if not ends.first.startswith(_MAGIC):
+        raise Unreadable("it is not an ORC file")
+    size = ends.last[-1]
+    if not ends.last[:-1].endswith(_MAGIC) or not len(_MAGIC) < size < ends.length:
+        raise Unreadable(TRUNCATED)
+    try:
+        said = jvm(spark).org.apache.orc.OrcProto.PostScript.parseFrom(ends.last[-1 - size : -1])
+    except FAILURES:
+        raise Unreadable(TRUNCATED) from None
+    length, room = int(said.getFooterLength()) + int(said.getMetadataLength()), ends.length - 1 - size - len(_MAGIC)
+    if not 0 < length <= room or min(said.getFooterLength(), said.getMetadataLength()) < 0:
+        raise Unreadable(f"its footer says that it has {length:,} bytes, and there are {room:,}")
+    if not 0 <= said.getCompressionBlockSize() <= _LARGEST_BLOCK:
+        raise Unreadable(f"its footer says that its blocks have {said.getCompressionBlockSize():,} bytes")
+    return length
+
+
+def _footer(spark: SparkSession, reader: Any, limits: Limits) -> Footer:
+    schema, rows = reader.getSchema(), int(reader.getNumberOfRows())
+    stripes = sum(int(stripe.getNumberOfRows()) for stripe in reader.getStripes()) if rows else 0
+    if rows != stripes:
+        raise Unreadable(f"its footer contradicts itself: {rows:,} rows in all, and {stripes:,} in its stripes")
+    wrong = beyond(
+        limits,
+        row_groups=reader.getStripes().size(),
+        columns=int(schema.getMaximumId()),
+        nesting=_nesting(str(schema.toString())),
+        rows=rows,
+        uncompressed=int(reader.getRawDataSize()),
+    )
+    if wrong:
+        return Footer(faults=wrong)
+    columns = _columns(spark, schema)
+    return Footer(rows=rows, columns=columns, faults=(*_misread(columns), *_before_reform(reader, schema)))
+
+
+def _nesting(schema: str) -> int:
+    """How deep the brackets go: a column without any is one deep."""
+    depth = deepest = 0
+    for sign in re.findall("[<>]", _QUOTED.sub("", schema)):
+        depth += 1 if sign == "<" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _columns(spark: SparkSession, schema: Any) -> tuple[FileColumn, ...]:
+    return tuple(
+        _column(spark, str(name), kind) for name, kind in zip(schema.getFieldNames(), schema.getChildren(), strict=True)
+    )
+
+
+def _column(spark: SparkSession, name: str, kind: Any) -> FileColumn:
+    alone = jvm(spark).org.apache.orc.TypeDescription.createStruct().addField(name, kind.clone())
+    try:
+        utils = jvm(spark).org.apache.spark.sql.execution.datasources.orc.OrcUtils
+        [column] = columns_in(utils.toCatalystSchema(alone).json())
+    except FAILURES:
+        return FileColumn(name=name, unreadable=str(kind.toString()))
+    return column
+
+
+def _misread(columns: tuple[FileColumn, ...]) -> tuple[str, ...]:
+    """Spark reads nothing of a file with a type that it does not know, and goes by place where there are no names."""
+    if columns and all(_UNNAMED.fullmatch(column.name) for column in columns):
+        return ("its columns have no names: they are called _col0, _col1, …",)
+    unknown = [column for column in columns if column.unreadable]
+    return tuple(
+        f"column {shown(it.name)} is {it.unreadable[:60]}, which Spark does not read from ORC" for it in unknown
+    )
+
+
+def _before_reform(reader: Any, schema: Any) -> tuple[str, ...]:
+    """By the column statistics, which every writer puts into the footer."""
+    names = {
+        int(kind.getId()): str(name) for name, kind in zip(schema.getFieldNames(), schema.getChildren(), strict=True)
+    }
+    early = [number for number, told in enumerate(reader.getStatistics()) if _first_day(told) < _REFORM]
+    within = [max((at for at in names if at <= number), default=0) for number in early]
+    return tuple(
+        f"column {shown(names[at])} has days before 1582-10-15, which Spark does not read from ORC as they are"
+        for at in dict.fromkeys(within)
+        if at in names
+    )
+
+
+def _first_day(told: Any) -> int:
+    """The first day that the statistics of dates or timestamps know of, since 1970."""
+    kind = str(told.getClass().getSimpleName())
+    if kind == "DateStatisticsImpl":
+        return int(told.getMinimumDayOfEpoch())
+    first = told.getMinimumUTC() if kind == "TimestampStatisticsImpl" else None
+    return int(first.getTime()) // _DAY if first else 0

@@ -1,0 +1,130 @@
+"""Parquet's footer, read within limits: a length or a list that lies costs no more memory than the file has bytes.
+
+It reads no page: what pages say of themselves is found out when they are read.
+"""
+
+import json
+import re
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.fit import FileColumn
+from lakegate.audit.limits import Limits, beyond
+from spark_jobs import hadoop
+from spark_jobs.footer import Ends, Footer, Unreadable
+from spark_jobs.iceberg import sql_type
+from spark_jobs.java import FAILURES, jvm, root, state
+
+ENCRYPTED = "it is encrypted"
+TRUNCATED = "it is truncated: it begins as a parquet file and does not end as one"
+_MAGIC, _ENCRYPTED_MAGIC = b"PAR1", b"PARE"
+_SMALLEST = 12  # magic, footer length, magic
+_TAIL = 8  # footer length, magic
+_DEEPEST = 64  # of what the footer itself is made of, which has six
+_ILLEGAL = re.compile(
+    r"(?:Illegal Parquet type|Parquet type not yet supported|Unrecognized Parquet type): (.+?)\.?\s*$"
+)
+
+
+def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
+    """The footer; a file that is beyond a limit has faults and no columns."""
+    length = _length(ends)
+    if wrong := beyond(limits, footer=length):
+        return Footer(faults=wrong)
+    about = _metadata(spark, uri, ends.length - _TAIL - length, length)
+    if about.isSetEncryption_algorithm():
+        return Footer(faults=(ENCRYPTED,))
+    if wrong := beyond(limits, row_groups=about.getRow_groupsSize(), columns=about.getSchemaSize() - 1):
+        return Footer(faults=wrong)
+    rows, uncompressed = _counted(about)
+    if wrong := beyond(limits, rows=rows, uncompressed=uncompressed, nesting=_nesting(about)):
+        return Footer(faults=wrong)
+    converter = jvm(spark).org.apache.parquet.format.converter.ParquetMetadataConverter(hadoop.configuration(spark))
+    return Footer(
+        rows=rows, columns=_columns(spark, converter.fromParquetMetadata(about).getFileMetaData().getSchema())
+    )
+
+
+def _length(ends: Ends) -> int:
+    """How many bytes the footer has, by the file's last ones."""
+    if ends.last.endswith(_ENCRYPTED_MAGIC):
+        raise Unreadable(ENCRYPTED)
+    if not ends.first.startswith(_MAGIC):
+        raise Unreadable("it is not a parquet file")
+    if not ends.last.endswith(_MAGIC) or ends.length < _SMALLEST:
+        raise Unreadable(TRUNCATED)
+    length, room = int.from_bytes(ends.last[-_TAIL:-4], "little"), ends.length - _SMALLEST
+    if not 0 < length <= room:
+        raise Unreadable(f"its footer says that it has {length:,} bytes, and there are {room:,}")
+    return length
+
+
+def _metadata(spark: SparkSession, uri: str, start: int, length: int) -> Any:
+    """What the footer holds. No list or text in it may claim to be longer than the whole of it is."""
+    thrift = jvm(spark).shaded.parquet.org.apache.thrift
+    with hadoop.opened(spark, uri) as stream:
+        stream.seek(start)
+        bounded = jvm(spark).org.apache.commons.io.input.BoundedInputStream(stream, length)
+        buffered = jvm(spark).java.io.BufferedInputStream(bounded)
+        transport = thrift.transport.TIOStreamTransport(thrift.TConfiguration(length, length, _DEEPEST), buffered)
+        about = jvm(spark).org.apache.parquet.format.FileMetaData()
+        about.read(thrift.protocol.TCompactProtocol(transport, length, length))
+    return about
+
+
+def _nesting(about: Any) -> int:
+    """How deep the schema is, which lists each group before its parts: a column that is not nested is one deep."""
+    deepest, left = 0, list[int]()
+    for element in about.getSchema():
+        while left and not left[-1]:
+            left.pop()
+        deepest = max(deepest, len(left))
+        if left:
+            left[-1] -= 1
+        left.append(int(element.getNum_children()))
+    return deepest
+
+
+def _counted(about: Any) -> tuple[int, int]:
+    """Rows and uncompressed bytes, by the row groups."""
+    groups = [(int(group.getNum_rows()), int(group.getTotal_byte_size())) for group in about.getRow_groups()]
+    rows, said = sum(rows for rows, _ in groups), int(about.getNum_rows())
+    if rows != said or any(min(group) < 0 for group in groups):
+        raise Unreadable(f"its footer contradicts itself: {said:,} rows in all, and {rows:,} in its row groups")
+    return rows, sum(size for _, size in groups)
+
+
+def _columns(spark: SparkSession, schema: Any) -> tuple[FileColumn, ...]:
+    """The columns as Spark would read them; where it refuses the schema, one by one."""
+    converter = _converter(spark)
+    try:
+        return _converted(converter, schema)
+    except FAILURES:
+        fields = [schema.getType(number) for number in range(schema.getFieldCount())]
+        return tuple(_column(spark, converter, field) for field in fields)
+
+
+def _column(spark: SparkSession, converter: Any, field: Any) -> FileColumn:
+    alone = jvm(spark).java.util.Collections.singletonList(field)
+    try:
+        [column] = _converted(converter, jvm(spark).org.apache.parquet.schema.MessageType("one", alone))
+    except FAILURES as error:
+        found = _ILLEGAL.search(root(error))
+        return FileColumn(name=field.getName(), unreadable=found[1] if found else "of a type that Spark does not read")
+    return column
+
+
+def _converter(spark: SparkSession) -> Any:
+    package = jvm(spark).org.apache.spark.sql.execution.datasources.parquet
+    return package.ParquetToSparkSchemaConverter(state(spark).conf())
+
+
+def _converted(converter: Any, schema: Any) -> tuple[FileColumn, ...]:
+    return columns_in(converter.convert(schema).json())
+
+
+def columns_in(schema: str) -> tuple[FileColumn, ...]:
+    """The columns of a schema in Spark's JSON."""
+    fields = json.loads(schema)["fields"]
+    return tuple(FileColumn(name=field["name"], type=str(sql_type(field["type"]))) for field in fields)

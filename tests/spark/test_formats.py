@@ -1,0 +1,320 @@
+"""Files of each typed format, good and hostile, as the first look tells them: written by the formats' own libraries."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import orc
+from pyspark.sql import DataFrame, SparkSession
+
+from lakegate.audit.files import FileFormat, FileKind
+from lakegate.audit.job import JobFile
+from lakegate.audit.limits import DEFAULTS, Limits
+from lakegate.audit.plan import Plan, SchemaPolicy, Stance
+from spark_jobs.append import find_corrupt, rows_of
+from spark_jobs.look import Look
+from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.unparsed import parsed
+from tests.support.jobs import parquet
+from tests.support.plans import plan
+
+pytestmark = pytest.mark.spark
+GOOD = pa.table({"id": pa.array(range(1000), pa.int32()), "name": [f"name {number}" for number in range(1000)]})
+PLAN = plan("nyc.t", {"id": "int", "name": "string"})
+EVERY = tuple(kind for kind in FileKind if not kind.is_text)
+
+
+def written_orc(table: pa.Table) -> bytes:
+    out = io.BytesIO()
+    orc.write_table(table, out)
+    return out.getvalue()
+
+
+def written_avro(frame: DataFrame, folder: Path) -> bytes:
+    """By Spark's own writer, as one file."""
+    frame.coalesce(1).write.format("avro").mode("overwrite").save(f"file:{folder}/written")
+    return next((folder / "written").glob("*.avro")).read_bytes()
+
+
+def header(schema: object) -> bytes:
+    """An Avro file of no blocks, whose schema no library would write."""
+    said = schema if isinstance(schema, bytes) else json.dumps(schema).encode()
+    return b"Obj\x01" + _number(1) + _number(11) + b"avro.schema" + _number(len(said)) + said + b"\0" + b"s" * 16
+
+
+def _number(value: int) -> bytes:
+    left, out = value << 1, b""
+    while left > 127:
+        left, out = left >> 7, out + bytes([left & 127 | 128])
+    return out + bytes([left])
+
+
+def record(*fields: tuple[str, object]) -> dict[str, object]:
+    return {"type": "record", "name": "r", "fields": [{"name": name, "type": kind} for name, kind in fields]}
+
+
+def by(kind: FileKind, of: Plan = PLAN, limits: Limits = DEFAULTS) -> Plan:
+    return replace(of, files=FileFormat(kind=kind, limits=limits))
+
+
+def staged(folder: Path, plan: Plan, *bodies: bytes) -> list[JobFile]:
+    paths = [folder / f"{number:020}{plan.files.suffix('')}" for number in range(len(bodies))]
+    for path, body in zip(paths, bodies, strict=True):
+        path.write_bytes(body)
+    return [JobFile(id=it.name[:20], key="landed", uri=f"file:{it}", size=it.stat().st_size) for it in paths]
+
+
+def looks(spark: SparkSession, folder: Path, plan: Plan, *bodies: bytes) -> list[Look]:
+    return fit_all(plan, None, look_at_all(spark, plan, staged(folder, plan, *bodies)))[1]
+
+
+def good(spark: SparkSession, folder: Path, kind: FileKind, table: pa.Table = GOOD) -> bytes:
+    if kind is FileKind.AVRO:
+        (folder / "rows.parquet").write_bytes(parquet(table))
+        return written_avro(spark.read.parquet(f"file:{folder}/rows.parquet"), folder)
+    return written_orc(table) if kind is FileKind.ORC else parquet(table)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_every_format_is_read_with_the_same_policy(spark: SparkSession, tmp_path: Path, kind: FileKind) -> None:
+    fewer, more = GOOD.select(["id"]), GOOD.append_column("new", GOOD["name"])
+    bodies = [good(spark, tmp_path, kind, table) for table in (GOOD, fewer, more)]
+    assert [(it.rows, it.faults) for it in looks(spark, tmp_path, by(kind), *bodies)] == [
+        (1000, ()),
+        (1000, ('column "name" is missing',)),
+        (1000, ('column "new" is not in the contract',)),
+    ]
+    lenient = SchemaPolicy(new_columns=Stance.DISCARD, missing_columns=Stance.ALLOW)
+    plan = by(kind, replace(PLAN, policy=lenient))
+    found = looks(spark, tmp_path, plan, *bodies)
+    rows = rows_of(spark, plan, found).groupBy("_lakegate_file").agg({"id": "sum", "name": "count"})
+    total = sum(range(1000))
+    assert {row[0][-1]: (row[1], row[2]) for row in rows.collect()} == {
+        "0": (1000, total),
+        "1": (0, total),
+        "2": (1000, total),
+    }
+
+
+def test_orc_is_typed_as_spark_reads_it(spark: SparkSession, tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "i": pa.array([1], pa.int8()),
+            "f": pa.array([1], pa.float32()),
+            "dec": pa.array([Decimal("1.25")], pa.decimal128(12, 2)),
+            "at": pa.array([datetime(2013, 1, 1)], pa.timestamp("us")),  # noqa: DTZ001 - ORC's knows no zone
+            "day": [date(1600, 1, 1)],
+            'a "b".c': pa.array([{"k": 1}], pa.map_(pa.string(), pa.int32())),
+            "nested": [{"a b": 1, "c": [{"d": 0.5}]}],
+        }
+    )
+    types = ("tinyint", "float", "decimal(12,2)", "timestamp", "date", "map<string,int>")
+    plan = _typed_as(table.schema.names, (*types, "struct<`a b`:bigint,`c`:array<struct<`d`:double>>>"), FileKind.ORC)
+    [found] = looks(spark, tmp_path, plan, written_orc(table))
+    assert found.faults == ()
+    [row] = rows_of(spark, plan, [found]).collect()
+    assert (row["dec"], row["day"], row["at"]) == (Decimal("1.25"), date(1600, 1, 1), datetime(2013, 1, 1))  # noqa: DTZ001
+    assert (row['a "b".c'], row["nested"]["c"][0]["d"]) == ({"k": 1}, 0.5)
+
+
+def test_avro_is_typed_as_spark_reads_it(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.sql(
+        "select 1 i, 1.5f f, 1.25bd dec, timestamp'2013-01-01' at, timestamp_ntz'2013-01-01' wall,"
+        " date'2013-01-01' day, map('k', 1) m, named_struct('q', 1, 'R', array('x')) nested"
+    )
+    types = ("int", "float", "decimal(3,2)", "timestamp", "timestamp_ntz", "date", "map<string,int>")
+    plan = _typed_as(frame.columns, (*types, "struct<`q`:int,`R`:array<string>>"), FileKind.AVRO)
+    [found] = looks(spark, tmp_path, plan, written_avro(frame, tmp_path))
+    assert found.faults == ()
+    assert rows_of(spark, plan, [found]).drop("_lakegate_file").collect() == frame.collect()
+
+
+def _typed_as(names: list[str], types: tuple[str, ...], kind: FileKind) -> Plan:
+    return by(kind, plan("nyc.t", dict(zip(names, types, strict=True))))
+
+
+def nested(depth: int) -> pa.Table:
+    value: Any = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return pa.table({"id": pa.array([value])})
+
+
+def nested_schema(depth: int) -> object:
+    kind: object = "int"
+    for number in range(depth):
+        kind = {"type": "record", "name": f"r{number}", "fields": [{"name": "a", "type": kind}]}
+    return record(("id", kind))
+
+
+WIDE = pa.table({f"c{number}": pa.array([1], pa.int32()) for number in range(6000)})
+BODY, ORC = parquet(GOOD), written_orc(GOOD)
+FOOTER = int.from_bytes(BODY[-8:-4], "little")
+IN_UTC = pa.array([datetime(2013, 1, 1, tzinfo=UTC)], pa.timestamp("us", "UTC"))
+EARLY = pa.array([date(1500, 1, 1)])
+NO_NAMES = pa.table({"_col0": GOOD["id"], "_col1": GOOD["name"]})
+LIES = b"\x15\x02\x29\xfc\xff\xff\xff\xff\x07"  # version 1, and a schema of 2,147,483,647 elements
+
+
+def lying(length: int) -> bytes:
+    return BODY[:-8] + length.to_bytes(4, "little") + b"PAR1"
+
+
+HOSTILE: dict[str, tuple[FileKind, Callable[[], bytes], str]] = {
+    "length beyond the file": (FileKind.PARQUET, lambda: lying(2**31 - 1), "its footer says that it has 2,147,483,647"),
+    "negative length": (FileKind.PARQUET, lambda: lying(2**32 - 1), "its footer says that it has 4,294,967,295 bytes"),
+    "no length": (FileKind.PARQUET, lambda: lying(0), "its footer says that it has 0 bytes"),
+    "short length": (FileKind.PARQUET, lambda: lying(FOOTER - 10), "its footer cannot be read"),
+    "list that lies": (
+        FileKind.PARQUET,
+        lambda: BODY[: -8 - FOOTER] + LIES + BODY[-8 - FOOTER + len(LIES) :],
+        "its footer cannot be read",
+    ),
+    "wide": (FileKind.PARQUET, lambda: parquet(WIDE), "it has 6,000 columns, and the limit is 5,000: to take it, set"),
+    "deep": (FileKind.PARQUET, lambda: parquet(nested(100)), "its columns are nested 101 deep, and the limit is 32"),
+    "magic alone": (FileKind.PARQUET, lambda: b"PAR1", "it is truncated"),
+    "orc is parquet": (FileKind.ORC, lambda: BODY, "it is not an ORC file"),
+    "orc is empty": (FileKind.ORC, lambda: b"", "it is empty: 0 bytes"),
+    "orc without its end": (FileKind.ORC, lambda: ORC[:-1], "it is truncated"),
+    "orc without its tail": (FileKind.ORC, lambda: ORC[: len(ORC) // 2], "it is truncated"),
+    "orc magic alone": (FileKind.ORC, lambda: b"ORC\x03ORC\x03", "it is truncated"),
+    "orc broken footer": (
+        FileKind.ORC,
+        lambda: ORC[: -ORC[-1] - 61] + b"\xa5" * 60 + ORC[-ORC[-1] - 1 :],
+        "its footer cannot be read",
+    ),
+    "orc deep": (FileKind.ORC, lambda: written_orc(nested(100)), "its columns are nested 101 deep"),
+    "orc without rows": (FileKind.ORC, lambda: written_orc(GOOD.slice(0, 0)), "it has no rows"),
+    "orc with zones": (
+        FileKind.ORC,
+        lambda: written_orc(pa.table({"id": IN_UTC})),
+        'column "id" is timestamp with local time zone, which Spark does not read from ORC',
+    ),
+    "orc before the calendar's reform": (
+        FileKind.ORC,
+        lambda: written_orc(pa.table({"id": EARLY})),
+        'column "id" has days before 1582-10-15',
+    ),
+    "orc without names": (FileKind.ORC, lambda: written_orc(NO_NAMES), "its columns have no names"),
+    "avro magic alone": (FileKind.AVRO, lambda: b"Obj\x01", "it is truncated"),
+    "avro is parquet": (FileKind.AVRO, lambda: BODY, "it is not an Avro file"),
+    "avro without a schema": (FileKind.AVRO, lambda: b"Obj\x01\0" + b"s" * 16, "it has no schema that can be read"),
+    "avro map that lies": (FileKind.AVRO, lambda: b"Obj\x01\xfe\xff\xff\xff\x0f" + b"abc" * 99, "its header is broken"),
+    "avro without rows": (FileKind.AVRO, lambda: header(record(("id", "int"), ("name", "string"))), "it has no rows"),
+    "avro of numbers": (FileKind.AVRO, lambda: header("int"), "its rows are no records"),
+    "avro of no JSON": (FileKind.AVRO, lambda: header(b'{"type":'), "it has no schema that can be read"),
+    "avro of deep JSON": (
+        FileKind.AVRO,
+        lambda: header(b"[" * 5000 + b"]" * 5000),
+        "it has no schema that can be read",
+    ),
+    "avro of odd JSON": (FileKind.AVRO, lambda: header({"type": "record", "name": "r", "fields": 5}), "its schema"),
+    "avro in itself": (FileKind.AVRO, lambda: header(record(("id", "int"), ("r", ["null", "r"]))), "its schema"),
+    "avro twice": (FileKind.AVRO, lambda: header(record(("id", "int"), ("id", "int"))), "its schema cannot be read"),
+    "avro in two cases": (FileKind.AVRO, lambda: header(record(("id", "int"), ("ID", "int"))), "it has no rows"),
+    "avro deep": (FileKind.AVRO, lambda: header(nested_schema(100)), "its columns are nested 101 deep"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_in_plain_words(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    kind, body, said = HOSTILE[name]
+    [found] = looks(spark, tmp_path, by(kind), body())
+    assert any(fault.startswith(said) for fault in found.faults), found.faults
+    assert str(tmp_path) not in str(found.faults)
+
+
+@pytest.mark.parametrize(
+    ("limit", "at_most", "said"),
+    [
+        ("bytes", 100, f"it has {len(BODY):,} bytes, and the limit is 100: to take it, set maxBytes of"),
+        ("uncompressed", 100, "bytes uncompressed, and the limit is 100: to take it, set maxUncompressedBytes of"),
+        ("rows", 500, "it has 1,000 rows, and the limit is 500: to take it, set maxRows of"),
+        ("columns", 1, "it has 2 columns, and the limit is 1: to take it, set maxColumns of"),
+        ("footer", FOOTER - 1, f"{FOOTER} bytes, and the limit is {FOOTER - 1}: to take it, set maxFooterBytes of"),
+    ],
+)
+def test_a_limit_says_itself_and_how_to_change_it(
+    spark: SparkSession, tmp_path: Path, limit: str, at_most: int, said: str
+) -> None:
+    [found] = looks(spark, tmp_path, by(FileKind.PARQUET, limits=replace(DEFAULTS, **{limit: at_most})), BODY)
+    assert said in found.faults[0]
+    [within] = looks(spark, tmp_path, by(FileKind.PARQUET, limits=replace(DEFAULTS, **{limit: 10**9})), BODY)
+    assert within.faults == ()
+
+
+@pytest.mark.parametrize("kind", [FileKind.ORC, FileKind.AVRO])
+def test_a_file_that_breaks_off_in_its_rows_is_at_fault_alone(
+    spark: SparkSession, tmp_path: Path, kind: FileKind
+) -> None:
+    whole = good(spark, tmp_path, kind)
+    start, end = (3, 203) if kind is FileKind.ORC else (whole.index(whole[-16:]) + 20, len(whole) - 16)
+    broken = whole[:start] + b"\xa5" * (end - start) + whole[end:]
+    found = looks(spark, tmp_path, by(kind), whole, broken)
+    read = find_corrupt(spark, by(kind), [look for look in found if not look.faults])
+    faults = {look.file.id[-1]: look.faults for look in (*found, *read) if look.faults}
+    assert list(faults) == ["1"]
+    assert faults["1"][0].startswith("its rows cannot be read to the end, a")
+
+
+def test_a_block_that_lies_of_its_size_does_not_take_the_others_with_it(spark: SparkSession, tmp_path: Path) -> None:
+    whole = good(spark, tmp_path, FileKind.AVRO)
+    first = whole.index(whole[-16:]) + 16
+    lies = whole[:first] + b"\xd0\x0f\xfe\xff\xff\xff\x0f" + whole[first + 4 :]  # 1,000 rows in 2,147,483,647 bytes
+    sound, found = looks(spark, tmp_path, by(FileKind.AVRO), whole, lies)
+    assert (sound.rows, sound.faults) == (1000, ())
+    assert found.faults[0].startswith("its rows cannot be read to the end, a block is corrupt")
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_file_cut_anywhere_is_refused(spark: SparkSession, tmp_path: Path, kind: FileKind) -> None:
+    whole = good(spark, tmp_path, kind, GOOD.slice(0, 3))
+    cuts = [whole[:size] for size in range(1, len(whole) - 1, max(1, len(whole) // 25))]
+    assert all(look.faults for look in looks(spark, tmp_path, by(kind), *cuts))
+
+
+def test_thousands_of_faults_are_told_in_short(spark: SparkSession, tmp_path: Path) -> None:
+    [found] = looks(spark, tmp_path, by(FileKind.PARQUET, limits=Limits(columns=10_000)), parquet(WIDE))
+    assert len(found.faults) == 21
+    assert found.faults[-1] == "and 5,982 more"
+
+
+def test_a_line_with_too_many_fields_is_a_row_that_does_not_parse(spark: SparkSession, tmp_path: Path) -> None:
+    plan = by(FileKind.CSV)
+    [found] = looks(spark, tmp_path, plan, b"id,name\n1,x\n2" + b",y" * 30_000 + b"\n3,z\n")
+    assert (found.faults, found.rows) == ((), 3)
+    [part] = parsed(spark, plan, [found])
+    assert [(row["at"], row["why"]) for row in part.unparsed().collect()] == [(2, "it has not 2 fields")]
+    assert [row["id"] for row in rows_of(spark, plan, [found]).collect()] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("body", "limits", "said"),
+    [
+        (b",".join(b"c%d" % number for number in range(30_000)), Limits(), "it has 30,000 columns, and the limit is 5"),
+        (b"id,name\n" + b"1,x\n" * 6, Limits(rows=5), "it has 6 rows, and the limit is 5: to take it, set"),
+    ],
+)
+def test_text_has_limits_too(spark: SparkSession, tmp_path: Path, body: bytes, limits: Limits, said: str) -> None:
+    [found] = looks(spark, tmp_path, by(FileKind.CSV, limits=limits), body)
+    assert found.faults[0].startswith(said)
+
+
+def test_what_comes_out_of_a_compressed_file_is_counted_no_further_than_the_limit(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    form = FileFormat(kind=FileKind.CSV, compression="gzip", limits=Limits(uncompressed=1_000_000))
+    sound, bomb = gzip.compress(b"id,name\n1,x\n"), gzip.compress(b"id,name\n" + b"1,x\n" * 1_000_000)
+    taken, refused = looks(spark, tmp_path, replace(PLAN, files=form), sound, bomb)
+    assert (taken.faults, taken.rows) == ((), 1)
+    assert refused.faults[0].startswith("it has more than 1,000,000 bytes uncompressed, and the limit is 1,000,000")
