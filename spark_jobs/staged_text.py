@@ -121,7 +121,13 @@ def _seen_together(spark: SparkSession, form: FileFormat, files: Sequence[JobFil
         return dict(_seen(spark, form, [file.uri for file in files]))
     except FAILURES:
         found = each(files, lambda file: _seen(spark, form, [file.uri]).get(file.id, Seen()), THREADS)
-        return {file.id: root(it) if isinstance(it, Exception) else it for file, it in zip(files, found, strict=True)}
+        return {file.id: _why(it) if isinstance(it, Exception) else it for file, it in zip(files, found, strict=True)}
+
+
+def _why(error: Exception) -> str:
+    """The parser's array of fields is as long as a row may have fields."""
+    said = root(error)
+    return "a row has more fields than any may have" if "out of bounds for length" in said else said
 
 
 def _seen(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:

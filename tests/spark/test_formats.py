@@ -318,3 +318,33 @@ def test_what_comes_out_of_a_compressed_file_is_counted_no_further_than_the_limi
     taken, refused = looks(spark, tmp_path, replace(PLAN, files=form), sound, bomb)
     assert (taken.faults, taken.rows) == ((), 1)
     assert refused.faults[0].startswith("it has more than 1,000,000 bytes uncompressed, and the limit is 1,000,000")
+
+
+ROWS = b"id,name\n1,x\n2,y\n"
+NO_TEXT = {
+    "cut off": (gzip.compress(ROWS * 1000)[:-20], "it cannot be read to its end (Unexpected end of input stream)"),
+    "corrupt": (
+        gzip.compress(ROWS)[:12] + b"\xa5" * 20,
+        "it cannot be read to its end (invalid distance too far back)",
+    ),
+    "magic alone": (b"\x1f\x8b", "it cannot be read to its end (Unexpected end of input stream)"),
+    "junk behind": (gzip.compress(ROWS) + b"junk" * 10, "it cannot be read to its end (not a gzip file)"),
+    "not compressed": (ROWS, "it is not compressed as its name or the contract says"),
+    "in itself": (gzip.compress(gzip.compress(ROWS)), 'column "id" is missing'),
+    "nothing but NUL": (gzip.compress(b"\0" * 1000), 'column "id" is missing'),
+    "sound, in two members": (gzip.compress(ROWS) + gzip.compress(b"3,z\n"), ""),
+}
+
+
+def test_compressed_text_that_breaks_off_is_at_fault_alone(spark: SparkSession, tmp_path: Path) -> None:
+    form = FileFormat(kind=FileKind.CSV, compression="gzip")
+    found = looks(spark, tmp_path, replace(PLAN, files=form), *(body for body, _ in NO_TEXT.values()))
+    told = {name: (*look.faults, "")[0] for name, look in zip(NO_TEXT, found, strict=True)}
+    assert told == {name: said for name, (_, said) in NO_TEXT.items()}
+    assert found[-1].rows == 3
+
+
+def test_a_row_of_many_lines_with_too_many_fields_is_told_plainly(spark: SparkSession, tmp_path: Path) -> None:
+    form = FileFormat(kind=FileKind.CSV, multiline=True)
+    [found] = looks(spark, tmp_path, replace(PLAN, files=form), ROWS + b"2" + b",y" * 30_000 + b"\n")
+    assert found.faults == ("it cannot be read to its end (a row has more fields than any may have)",)
