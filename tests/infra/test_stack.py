@@ -250,8 +250,8 @@ def test_the_command_line_and_the_functions_have_the_same_settings(stack: Stack)
     assert Settings.from_outputs(outputs) == Settings.from_env({n: flat(v) for n, v in environment.items()})
 
 
-def test_a_job_is_two_jars_one_zip_and_one_script_from_the_artifacts_bucket(stack: Stack) -> None:
+def test_a_job_is_three_jars_one_zip_and_one_script_from_the_artifacts_bucket(stack: Stack) -> None:
     outputs = {name: flat(body["Value"]) for name, body in stack.template["Outputs"].items()}
     uris = [outputs["JobEntryPoint"], outputs["JobPyFiles"], *outputs["JobJars"].split(",")]
-    assert [uri.rpartition(".")[2] for uri in uris] == ["py", "zip", "jar", "jar"]
+    assert [uri.rpartition(".")[2] for uri in uris] == ["py", "zip", "jar", "jar", "jar"]
     assert {uri.split("/")[2] for uri in uris} == {"cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"}
