@@ -14,6 +14,7 @@ from pyarrow import orc, parquet
 
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.plan import Plan
+from lakegate.errors import Misconfigured
 from lakegate.synthetic.spelling import holds, spelled
 
 _PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress}
