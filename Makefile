@@ -8,7 +8,7 @@ JOBS ?= 2
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test gate lint test-unit test-nessie test-spark test-synth test-local search bench bench-audit bench-keys bench-publish bench-receipts chaos lock clean
+.PHONY: help setup demo up down test gate lint test-unit test-nessie test-spark test-synth test-local search bench bench-audit bench-keys bench-publish bench-receipts chaos lock clean simulate
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -57,6 +57,9 @@ test-local: setup ## tests of the whole loop on the local cloud
 search: setup ## random tests with new examples, and more of them; a failure says how to repeat it
 	$(PYTEST) -m hypothesis --hypothesis-profile=search
 	DIFFERENTIAL_SEED=random $(PYTEST) tests/spark/test_differential.py
+
+simulate: setup ## a million simulated schedules of faults from any seed on (an hour or two); SEED=… shows one step by step, SCHEDULES=… runs fewer
+	$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED)) $(if $(SCHEDULES),--schedules $(SCHEDULES))
 
 bench: setup ## what an audit costs on top of the append it audits
 	$(BIN)/python -m bench

@@ -1,0 +1,306 @@
+"""A whole installation in memory, and the hands of everybody around it: vendors, the queue, clusters, people,
+strangers.
+
+Each hand is one verb that does one thing at once; what is done when is the schedule's business, and what must hold at
+any time is said in `invariants`.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import lru_cache
+
+from lakegate.audit.report import Report
+from lakegate.audit.wire import from_json
+from lakegate.errors import LakegateError
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.ports import MAIN
+from lakegate.testing import (
+    MemoryCatalog,
+    MemoryClock,
+    MemoryJobRunner,
+    MemoryLake,
+    MemoryLanding,
+    MemoryNotifier,
+    MemoryStore,
+    MemoryTables,
+)
+from lakegate.testing.lake import Key, KeyKind
+from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
+from lakegate.workflow.retry import discard, retry
+from lakegate.workflow.service import Service
+from lakegate.workflow.settle import settle
+from lakegate.workflow.shelf import contract_name
+from tests.simulation.spark import SparkRun, Story
+from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker
+
+FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"
+CONTRACT = """
+apiVersion: v3.1.0
+kind: DataContract
+id: {table}
+version: 1.0.0
+status: active
+servers:
+  - server: landing
+    type: s3
+    location: s3://landing/{prefix}/**
+    format: parquet
+schema:
+  - name: rows
+    physicalName: {table}
+    {settings}
+    properties:
+      - {{name: a, logicalType: integer{key}{refers}}}
+      - {{name: b, logicalType: integer{required}}}
+"""
+TABLE_SCOPE = "customProperties: [{property: scope, vendor: lakegate, value: table}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What the contract of flights says."""
+
+    strict: bool = False  # b is required
+    unique: bool = False  # a is unique in the whole table
+    refers: bool = False  # a refers to planes
+
+    def text(self) -> bytes:
+        return CONTRACT.format(
+            table=FLIGHTS,
+            prefix="flights",
+            settings=TABLE_SCOPE if self.unique else "",
+            key=", primaryKey: true, primaryKeyPosition: 1" if self.unique else "",
+            refers=f", relationships: [{{to: {PLANES}.a}}]" if self.refers else "",
+            required=", required: true" if self.strict else "",
+        ).encode()
+
+
+PLANES_TEXT = CONTRACT.format(table=PLANES, prefix="planes", settings="", key="", refers="", required="").encode()
+
+
+class Violation(AssertionError):
+    """Something that lakegate promises does not hold."""
+
+
+class Installation:
+    """See the module. `trace` is told each thing that happens, in words."""
+
+    def __init__(self, trace: Callable[[str], None] | None = None) -> None:
+        self.trace = trace
+        self.clock, self.lake, self.store = MemoryClock(), MemoryLake(), MemoryStore()
+        self.landing, self.notifier = MemoryLanding(self.clock), MemoryNotifier()
+        self.runner = MemoryJobRunner(self.store)
+        self.service = Service(
+            catalog=MemoryCatalog(lake=self.lake),
+            tables=MemoryTables(lake=self.lake),
+            runner=self.runner,
+            landing=self.landing,
+            store=self.store,
+            notifier=self.notifier,
+            clock=self.clock,
+            nessie_uri="http://nessie",
+            warehouse="lake",
+            grace=timedelta(minutes=2),
+        )
+        self.stories: dict[str, Story] = {}
+        self.files: dict[str, FileVersion] = {}  # all that ever landed, by id
+        self.queue: list[Arrival] = []
+        self.job_events: list[str] = []
+        self.workers: list[Worker] = []
+        self.jobs: dict[str, SparkRun] = {}  # by run
+        self.meddled: set[str] = set()  # branches that a stranger wrote to
+        self.discarded: set[str] = set()  # batches that a person gave up
+        self.unique = False  # whether the contract has always asked for unique keys
+        self.counted: Counter[str] = Counter()
+        self.stranger_rows = 0
+        self.uuids = 0
+        self.started = 0
+
+    def new_uuid(self) -> str:
+        self.uuids += 1
+        return f"uuid-{self.uuids}"
+
+    def say(self, kind: str, text: str = "") -> None:
+        """`kind` is counted; `text` is what is special about this one."""
+        self.counted[kind] += 1
+        if self.trace:
+            self.trace(f"{kind} {text}".rstrip())
+
+    # Vendors and their events.
+
+    def upload(self, key: str, body: bytes, story: Story) -> FileVersion:
+        file = self.landing.put(key, body)
+        self.stories[file.id], self.files[file.id] = story, file
+        self.queue.append(_arrival(file))
+        self.say("vendor: uploads", f"{file.key} {file.version_id}: {story}")
+        return file
+
+    def delete(self, file: FileVersion) -> None:
+        self.say("vendor: deletes", f"{file.key} {file.version_id}")
+        self.landing.drop(file.key, file.version_id)
+
+    def deliver(self, arrivals: list[Arrival], *, again: bool) -> None:
+        """Events become a worker; they leave the queue, unless they are delivered once more."""
+        if not again:
+            self.queue = [arrival for arrival in self.queue if arrival not in arrivals]
+        what = " and ".join(f"{arrival.key} {arrival.version_id}" for arrival in arrivals)
+        self.start("ingest", what, lambda service: receive(service, arrivals), on_end=self._redeliver(arrivals))
+
+    def _redeliver(self, arrivals: list[Arrival]) -> Callable[[Worker], None]:
+        def ended(worker: Worker) -> None:
+            failures = worker.result  # nothing where it died
+            failed = [it for failure in failures for it in failure.arrivals] if isinstance(failures, list) else arrivals
+            self.queue += failed
+
+        return ended
+
+    def lose_event(self, arrival: Arrival) -> None:
+        self.say("event: lost", f"{arrival.key} {arrival.version_id}")
+        self.queue.remove(arrival)
+
+    # Clusters.
+
+    def running_jobs(self) -> list[SparkRun]:
+        for run_id in self.runner.runs:
+            if run_id not in self.jobs:
+                self.jobs[run_id] = SparkRun(self, run_id)
+        return [job for job in self.jobs.values() if not job.ended]
+
+    def work(self, job: SparkRun) -> None:
+        self.say("job: a step", f"of {job.branch}: {job.step()}")
+        if job.ended:
+            self.job_events.append(job.branch)
+
+    def kill_job(self, job: SparkRun) -> None:
+        self.say("job: killed", job.branch)
+        job.die()
+        self.job_events.append(job.branch)
+
+    def give_job_up(self, job: SparkRun) -> None:
+        self.say("job: given up, goes on as a zombie", job.branch)
+        job.is_given_up()
+        self.job_events.append(job.branch)
+
+    def deliver_job_event(self, branch: str, *, again: bool) -> None:
+        if not again:
+            self.job_events.remove(branch)
+        attempt = Attempt.parse(branch)
+        assert attempt is not None
+        self.start("settle", branch, lambda service: settle(service, attempt))
+
+    def lose_job_event(self, branch: str) -> None:
+        self.say("event of a job: lost", branch)
+        self.job_events.remove(branch)
+
+    # Workers.
+
+    def sweep(self) -> Worker:
+        return self.start("sweep", "", reconcile)
+
+    def retry(self, batch: str) -> Worker:
+        return self.start("retry", batch, lambda service: retry(service, batch), patient=True)
+
+    def discard(self, batch: str) -> Worker:
+        self.discarded.add(batch)
+        return self.start(
+            "discard", batch, lambda service: discard(service, batch, why="not wanted", by="ann"), patient=True
+        )
+
+    def push(self, terms: Terms) -> None:
+        """As `shelf.push` stores contracts once it has checked them, which would take most of a schedule's time."""
+        self.say("contract: pushed", str(terms))
+        self.store.write(contract_name(PLANES), PLANES_TEXT)
+        self.store.write(contract_name(FLIGHTS), terms.text())
+
+    def start(
+        self,
+        kind: str,
+        what: str,
+        operation: Callable[[Service], object],
+        *,
+        patient: bool = False,
+        on_end: Callable[[Worker], None] = lambda _: None,
+    ) -> Worker:
+        self.started += 1
+        name = f"[{self.started}] {kind}"
+        self.say(f"worker: {kind}", f"[{self.started}] {what}")
+        worker = Worker(name, self.service, operation, patient=patient, on_end=on_end)
+        if not worker.ended:
+            self.workers.append(worker)
+        return worker
+
+    def step(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
+        if worker.waiting and worker.waiting.method in OUTCOME_MATTERS:
+            self.counted[f"calls of {worker.waiting.method}"] += 1
+        self.say(f"call: {fate}", f"{worker.name}: {worker.waiting}" if self.trace else "")
+        worker.step(fate)
+        self._look_at(worker)
+
+    def _look_at(self, worker: Worker) -> None:
+        if not worker.ended:
+            return
+        self.workers.remove(worker)
+        if worker.error is not None:
+            self.say(f"worker: ends with {type(worker.error).__name__}", f"{worker.name}: {worker.error}")
+        if worker.error is not None and not isinstance(worker.error, LakegateError):
+            raise Violation(f"{worker.name} broke") from worker.error
+
+    # Time.
+
+    def advance(self, span: timedelta) -> None:
+        """Functions that would live too long die before anything else happens."""
+        self.say("clock: goes on", f"by {span}")
+        self.clock.advance(span.total_seconds())
+        for worker in list(self.workers):
+            if not worker.patient and self.clock.now() - worker.since >= LONGEST_LIFE:
+                self.say("worker: its time is up", worker.name)
+                worker.kill()
+                self._look_at(worker)
+
+    # Strangers.
+
+    def publish_elsewhere(self) -> None:
+        """Somebody else's commit to main, of a table that is none of ours."""
+        self.stranger_rows += 1
+        key = Key(kind=KeyKind.OTHER, name=STRANGERS)
+        self.say("stranger: commits another table to main")
+        self.lake.commit(MAIN, {key: str(self.stranger_rows)})
+
+    def change_fields(self) -> None:
+        """Somebody changes the table of flights on main by hand: the same columns under other field ids."""
+        state = self.lake.table(MAIN, FLIGHTS)
+        if state is None:
+            return
+        self.say("stranger: gives the columns on main other field ids")
+        fields = tuple((number + 10, name, kind) for number, name, kind in state.identity.fields)
+        table = replace(state, identity=replace(state.identity, fields=fields))
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=FLIGHTS): table})
+
+    def meddle(self, branch: str) -> None:
+        """Somebody commits to an attempt's branch."""
+        self.say("stranger: commits to a branch", branch)
+        self.meddled.add(branch)
+        self.lake.commit(branch, {Key(kind=KeyKind.OTHER, name=STRANGERS): f"on {branch}"})
+
+    # What can be seen.
+
+    def report(self, branch: str) -> Report | None:
+        """The report as the job left it."""
+        body = self.store.objects.get(f"reports/{branch}.json")
+        return _report(body) if body else None
+
+    def version_of(self, file_id: str) -> str:
+        return self.files[file_id].version_id
+
+
+@lru_cache(maxsize=256)
+def _report(body: bytes) -> Report:
+    return from_json(Report, body)
+
+
+def _arrival(file: FileVersion) -> Arrival:
+    return Arrival(key=file.key, version_id=file.version_id)

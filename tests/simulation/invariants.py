@@ -1,0 +1,353 @@
+"""What lakegate promises, each promise once: those of `ALWAYS` after every commit to main, those of `AT_THE_END` when
+the world has been quiet for long enough.
+
+A promise is checked against what happened (what landed, what jobs reported, what strangers did), never by the code that
+is to keep it. Each yields a sentence for every breach.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.ports import MAIN, JobState, Kind
+from lakegate.testing import TableState
+from lakegate.testing.lake import Commit, Key, KeyKind
+from lakegate.workflow.archive import PREFIX as ARCHIVE
+from lakegate.workflow.hold import held_files
+from lakegate.workflow.status import status
+from lakegate.workflow.tell import OUTBOX
+from tests.simulation.installation import FLIGHTS, PLANES, Installation
+from tests.simulation.spark import file_of
+
+TABLES = (FLIGHTS, PLANES)
+MAY_BECOME = {
+    None: set(Decision),
+    Decision.REJECTED: set(Decision),
+    Decision.PUBLISHED: {Decision.PUBLISHED},
+    Decision.DISCARDED: {Decision.DISCARDED},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A commit to main: what main and all receipts were before, and are after.
+
+    `seen` are main's commits that the committing worker may have looked at last, and `contracts` the hashes of the
+    contracts that it may have read.
+    """
+
+    world: Installation
+    before: Commit
+    after: Commit
+    receipts_before: Mapping[str, Receipt]
+    receipts: Mapping[str, Receipt]
+    seen: tuple[Commit, ...]
+    contracts: frozenset[str]
+
+    @cached_property
+    def report(self) -> Report | None:
+        """Of the attempt that is published, if one is."""
+        note = self.after.note
+        if note is None or note.decision is not Decision.PUBLISHED:
+            return None
+        return self.world.report(Attempt(table=note.table, batch=note.batch, number=note.attempt).branch)
+
+    @cached_property
+    def changed(self) -> dict[tuple[str, str], tuple[Entry | None, Entry | None]]:
+        """The entries of receipts that are not what they were, by key and version."""
+        old, new = _entries(self.receipts_before), _entries(self.receipts)
+        return {it: (old.get(it), new.get(it)) for it in sorted({*old, *new}) if old.get(it) != new.get(it)}
+
+
+def _entries(receipts: Mapping[str, Receipt]) -> dict[tuple[str, str], Entry]:
+    return {(receipt.key, entry.version_id): entry for receipt in receipts.values() for entry in receipt.entries}
+
+
+def receipts_at(world: Installation, commit: Commit) -> dict[str, Receipt]:
+    """Every key's receipt: main's, or else the one that was folded away."""
+    main = {receipt.key: receipt for receipt in commit.contents.values() if isinstance(receipt, Receipt)}
+    bodies = [body for name, body in world.store.objects.items() if name.startswith(ARCHIVE)]
+    return {receipt.key: receipt for receipt in map(_archived, bodies)} | main
+
+
+@lru_cache(maxsize=256)
+def _archived(body: bytes) -> Receipt:
+    return Receipt.from_json(body.decode())
+
+
+def table_at(commit: Commit, table: str) -> TableState | None:
+    found = commit.contents.get(Key(kind=KeyKind.TABLE, name=table))
+    return found if isinstance(found, TableState) else None
+
+
+def rows_at(commit: Commit, table: str) -> Mapping[str, int]:
+    """The rows of each data file."""
+    state = table_at(commit, table)
+    return state.files if state else {}
+
+
+def branch_of(path: str) -> str:
+    """The attempt's branch that a data file was written on."""
+    return path.partition("/")[0]
+
+
+def _reported(world: Installation, path: str) -> FileReport | None:
+    report = world.report(branch_of(path))
+    return next((file for file in report.files if file.id == file_of(path)), None) if report else None
+
+
+# Always.
+
+
+def every_row_on_main_was_audited_and_passed(step: Step) -> Iterator[str]:
+    for table in TABLES:
+        for name, aside in ((table, False), (quarantine_of(table), True)):
+            there = rows_at(step.after, name)
+            for path in sorted(there.keys() - rows_at(step.before, name).keys()):
+                file = _reported(step.world, path)
+                if file is None:
+                    yield f"{path} in {name} is in no report"
+                    continue
+                audited = {data.path: data.rows for data in (file.quarantined if aside else file.data_files)}
+                if file.verdict is Verdict.FAIL or audited.get(path) != there[path]:
+                    yield f"{path} in {name} did not pass: {file.verdict}, {audited}"
+
+
+def no_row_leaves_main(step: Step) -> Iterator[str]:
+    for table in TABLES:
+        for name in (table, quarantine_of(table)):
+            for path in sorted(rows_at(step.before, name).keys() - rows_at(step.after, name).keys()):
+                yield f"{path} is gone from {name}"
+
+
+def each_file_version_is_there_once_and_whole(step: Step) -> Iterator[str]:
+    for table in TABLES:
+        by_file: dict[str, set[str]] = {}
+        for path in rows_at(step.after, table):
+            by_file.setdefault(file_of(path), set()).add(path)
+        for file_id, paths in sorted(by_file.items()):
+            file = _reported(step.world, min(paths))
+            if file and paths != {data.path for data in file.data_files}:
+                yield f"{file_id} is in {table} as {sorted(paths)}"
+
+
+def rows_and_receipts_agree(step: Step) -> Iterator[str]:
+    published = {
+        entry.file(receipt.bucket, receipt.key).id: entry
+        for receipt in step.receipts.values()
+        for entry in receipt.entries
+        if entry.decision is Decision.PUBLISHED
+    }
+    there = {file_of(path): path for table in TABLES for path in rows_at(step.after, table)}
+    for file_id in sorted(there.keys() ^ published.keys()):
+        yield f"{file_id} has {'rows' if file_id in there else 'a receipt'} alone"
+    for file_id, entry in published.items():
+        branch = Attempt(table=entry.table, batch=entry.batch, number=entry.attempt).branch
+        if file_id in there and branch_of(there[file_id]) != branch:
+            yield f"{file_id} was published by {branch}, says its receipt, but its rows are {there[file_id]}"
+
+
+def decisions_change_only_as_they_may(step: Step) -> Iterator[str]:
+    for file, (old, new) in step.changed.items():
+        if new is None or new.decision not in MAY_BECOME[old.decision if old else None]:
+            yield f"{file} was {old and old.decision} and is {new and new.decision}"
+        elif old and old.decision is new.decision is not Decision.REJECTED:
+            yield f"{file} was {old.decision} by {old.batch} a{old.attempt}, and again by {new.batch} a{new.attempt}"
+
+
+def the_log_says_what_was_decided(step: Step) -> Iterator[str]:
+    note = step.after.note
+    told = {(file.key, file.version_id): file for file in note.files} if note else {}
+    if told.keys() != step.changed.keys():
+        yield f"the log says {sorted(told)}, and the receipts {sorted(step.changed)}"
+        return
+    for file, (_, new) in step.changed.items():
+        if note and new and (new.decision, new.batch, new.attempt) != (note.decision, note.batch, note.attempt):
+            yield f"{file} is {new.decision} by {new.batch} a{new.attempt}, and the log says {note}"
+    for reported in step.report.files if step.report else ():
+        its = [file for file in told.values() if step.world.version_of(reported.id) == file.version_id]
+        if its and its[0].rows != reported.rows:
+            yield f"{reported.key} has {reported.rows} rows, and the log says {its[0].rows}"
+
+
+def a_reason_comes_with_every_rejection(step: Step) -> Iterator[str]:
+    for file, (_, new) in step.changed.items():
+        if new and new.decision is Decision.REJECTED and not new.reasons:
+            yield f"{file} is rejected, and nobody says why"
+
+
+def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:
+    """Iceberg finds columns by field id: under other ids the values would be in the wrong ones."""
+    report = step.report
+    if report and any(file.data_files for file in report.files):
+        audited, now = (table_at(commit, report.table) for commit in (step.world.lake.at(report.audited), step.after))
+        if audited and (now is None or now.identity != audited.identity):
+            yield f"{report.table} on main is {now and now.identity}, and {audited.identity} was audited"
+
+
+def verdicts_are_true_of_the_main_they_are_published_to(step: Step) -> Iterator[str]:
+    """The table itself may not have moved at all; another one only since the worker looked last."""
+    report = step.report
+    for table in report.depends_on if report else ():
+        base = table_at(step.world.lake.at(report.base), table) if report else None
+        commits = (step.before,) if report and table == report.table else step.seen
+        if all(table_at(commit, table) != base for commit in commits):
+            yield f"{table} has changed since {report and report.branch} was audited"
+
+
+def no_key_is_there_twice(step: Step) -> Iterator[str]:
+    if not step.world.unique:
+        return
+    seen: set[int] = set()
+    for file_id in sorted({file_of(path) for path in rows_at(step.after, FLIGHTS)}):
+        key = step.world.stories[file_id].key
+        if key is not None and key in seen:
+            yield f"key {key} is in {FLIGHTS} twice"
+        seen |= {key} if key is not None else set()
+
+
+def nothing_is_published_by_a_contract_of_before(step: Step) -> Iterator[str]:
+    if step.report and step.report.table == FLIGHTS and step.report.contract_hash not in step.contracts:
+        yield f"{step.report.branch} was audited by a contract that had been replaced"
+
+
+ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
+    every_row_on_main_was_audited_and_passed,
+    no_row_leaves_main,
+    each_file_version_is_there_once_and_whole,
+    rows_and_receipts_agree,
+    decisions_change_only_as_they_may,
+    the_log_says_what_was_decided,
+    a_reason_comes_with_every_rejection,
+    main_has_the_very_table_that_was_audited,
+    verdicts_are_true_of_the_main_they_are_published_to,
+    no_key_is_there_twice,
+    nothing_is_published_by_a_contract_of_before,
+)
+
+
+# At the end.
+
+
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """The world when nothing moves any more."""
+
+    world: Installation
+
+    @cached_property
+    def main(self) -> Commit:
+        return self.world.lake.head(MAIN)
+
+    @cached_property
+    def receipts(self) -> dict[str, Receipt]:
+        return receipts_at(self.world, self.main)
+
+    @cached_property
+    def entries(self) -> dict[str, tuple[FileVersion, Entry]]:
+        """By file version's id, what its receipt says of it."""
+        found = [(r, entry) for r in self.receipts.values() for entry in r.entries]
+        return {file.id: (file, entry) for r, entry in found for file in [entry.file(r.bucket, r.key)]}
+
+    @cached_property
+    def held(self) -> set[str]:
+        return {held.file.id for held in held_files(self.world.service)}
+
+    @property
+    def rejected(self) -> list[tuple[FileVersion, Entry]]:
+        return [pair for pair in self.entries.values() if pair[1].decision is Decision.REJECTED]
+
+    def told(self, kind: Kind, file: FileVersion, batch: str) -> bool:
+        messages = [it for it in self.world.notifier.messages if it.kind is kind and it.batch == batch]
+        return any(told.key == file.key for message in messages for told in message.files)
+
+
+def every_file_version_has_its_end(end: End) -> Iterator[str]:
+    for file in end.world.landing.versions():
+        if (file.id in end.entries) == (file.id in end.held):
+            yield f"{file.key} {file.version_id} is neither decided nor held, or both"
+
+
+def nothing_is_under_way(end: End) -> Iterator[str]:
+    for line in status(end.world.service).in_flight:
+        yield f"{line.files} of {line.branch} is in flight: {line.state}"
+    for name in end.world.store.names(OUTBOX):
+        yield f"{name} was never sent"
+
+
+def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Iterator[str]:
+    kept: dict[str, set[str]] = {}
+    for file, entry in end.rejected:
+        if entry.attempt:  # attempt 0 had no branch
+            kept.setdefault(_branch(entry), set()).add(file.id)
+    branches = {branch.name for branch in end.world.service.catalog.branches()}
+    expired = {message.branch for message in end.world.notifier.messages if message.kind is Kind.EXPIRING}
+    for branch in sorted((branches ^ kept.keys()) - (expired - branches)):
+        yield f"{branch} is {'there for nothing' if branch in branches else 'gone, and had rejected files'}"
+    for branch in sorted(branches & kept.keys() - end.world.meddled):
+        yield from _nothing_else(end, branch, kept[branch])
+
+
+def _nothing_else(end: End, branch: str, files: set[str]) -> Iterator[str]:
+    state = end.world.lake.table(branch, branch.removeprefix("wap-").split("-")[0])
+    there = {file_of(path) for path in (state.files if state else ()) if branch_of(path) == branch}
+    if end.world.report(branch) and there - files:
+        yield f"{branch} still has rows of {sorted(there - files)}"
+
+
+def _branch(entry: Entry) -> str:
+    return Attempt(table=entry.table, batch=entry.batch, number=entry.attempt).branch
+
+
+def people_were_told(end: End) -> Iterator[str]:
+    for file, entry in end.rejected:
+        if not end.told(Kind.REJECTED, file, entry.batch):
+            yield f"nobody was told that {file.key} {file.version_id} of {entry.batch} was rejected"
+    for file, entry in end.entries.values():
+        report = end.world.report(_branch(entry)) if entry.decision is Decision.PUBLISHED else None
+        warnings = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
+        if warnings and not end.told(Kind.WARNED, file, entry.batch):
+            yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"
+    for held in held_files(end.world.service):
+        if not end.told(Kind.HELD, held.file, ""):
+            yield f"nobody was told that {held.file.key} is held"
+
+
+def files_are_rejected_for_what_is_true(end: End) -> Iterator[str]:
+    for file, entry in end.rejected:
+        branch = _branch(entry)
+        report, run = end.world.report(branch), end.world.runner.find(branch)
+        published = end.receipts[file.key].published
+        failed = {it.id for it in report.files if it.verdict is Verdict.FAIL} if report else set()
+        excuses = {
+            "it failed": file.id in failed,
+            "its job failed": run is not None and run.state is JobState.FAILED,
+            "it was deleted": (file.key, file.version_id) not in end.world.landing.landed,
+            "another version is published": published is not None and published.version_id != file.version_id,
+            "a stranger changed its branch": branch in end.world.meddled,
+        }
+        if not any(excuses.values()):
+            yield f"{file.key} {file.version_id} was rejected on {branch} for no true reason: {entry.reasons}"
+
+
+def files_are_discarded_by_a_person_or_as_repeated_bytes(end: End) -> Iterator[str]:
+    for file, entry in end.entries.values():
+        if entry.decision is Decision.DISCARDED and entry.batch not in end.world.discarded:
+            published = end.receipts[file.key].published
+            if published is None or published.content != file.content:
+                yield f"{file.key} {file.version_id} is discarded, and nobody wanted that"
+
+
+AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
+    every_file_version_has_its_end,
+    nothing_is_under_way,
+    every_branch_keeps_what_was_rejected_there_and_nothing_else,
+    people_were_told,
+    files_are_rejected_for_what_is_true,
+    files_are_discarded_by_a_person_or_as_repeated_bytes,
+)

@@ -1,0 +1,208 @@
+"""Schedules: a seed decides what happens when, and what becomes of every call; the same seed does the same again.
+
+Each schedule draws its own mixture first (what may happen at all, and how often), so that rare things meet each other
+in some of them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from random import Random
+
+from tests.simulation.installation import Terms, Violation
+from tests.simulation.simulation import Simulation
+from tests.simulation.spark import Story
+from tests.simulation.worker import Fate
+
+FAULTS = (Fate.THROTTLED, Fate.LOST, Fate.UNANSWERED, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
+SPANS = (
+    *(timedelta(minutes=minutes) for minutes in (1, 1, 3, 3, 3, 3, 3, 3, 16, 70)),
+    timedelta(days=15),
+    timedelta(days=40),
+)
+OFTEN = 3  # enough of what happens by itself, whatever else does
+BYTES = (b"one", b"two", b"three")
+AT_ONCE = 4  # workers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixture:
+    """What a schedule is made of."""
+
+    terms: Terms
+    keys: int
+    files: int
+    actions: int
+    faults: float  # of so many calls of a hundred something becomes
+    haste: float  # how often a worker goes on rather than another thing happens
+    weights: dict[str, float]
+
+    @classmethod
+    def draw(cls, chance: Random) -> "Mixture":
+        weights = {name: chance.choice((0.0, 0.3, 1.0)) * weight for name, weight in WEIGHTS.items()}
+        files = chance.randint(1, 5)
+        return cls(
+            terms=Terms(strict=chance.random() < 0.5, unique=chance.random() < 0.3, refers=chance.random() < 0.3),
+            keys=chance.randint(1, files + 2),
+            files=files,
+            actions=chance.randint(20, 50),
+            faults=chance.choice((0.0, 0.01, 0.03, 0.1)),
+            haste=chance.choice((0.5, 0.9, 0.97)),
+            weights=weights | {name: WEIGHTS[name] for name in ("upload", "deliver", "work", "settle")},
+        )
+
+
+WEIGHTS = {
+    "upload": 4.0,
+    "deliver": 4.0,
+    "work": 8.0,
+    "settle": 4.0,
+    "delete": 0.3,
+    "lose_event": 0.5,
+    "lose_job_event": 0.5,
+    "kill_job": 0.5,
+    "give_job_up": 0.5,
+    "sweep": 1.5,
+    "retry": 1.0,
+    "discard": 0.5,
+    "advance": 1.0,
+    "publish_elsewhere": 0.7,
+    "change_fields": 0.2,
+    "meddle": 0.2,
+    "push": 0.5,
+}
+
+
+class Schedule(Simulation):
+    """One run of one seed."""
+
+    def __init__(self, seed: int, trace: Callable[[str], None] | None = None) -> None:
+        self.chance = Random(seed)
+        self.mixture = Mixture.draw(self.chance)
+        super().__init__(self.mixture.terms, trace)
+        self.left = {
+            "upload": self.mixture.files,
+            "push": OFTEN,
+            "publish_elsewhere": OFTEN,
+            "advance": OFTEN,
+            "retry": OFTEN,
+            "discard": 1,
+            "delete": 1,
+            "change_fields": 1,
+            "meddle": 1,
+        }
+        if self.chance.random() < 0.9:
+            self.push_contract()
+        if self.chance.random() < 0.7:
+            self._publish_first()
+
+    def run(self) -> None:
+        """All of it. Raises Violation."""
+        for _ in range(self.mixture.actions):
+            self._act()
+            while self.world.workers and self.chance.random() < self.mixture.haste:
+                self._step()
+        self.come_to_an_end()
+
+    # One thing after the other.
+
+    def _step(self) -> None:
+        worker = self.chance.choice(self.world.workers)
+        fate = self.chance.choice(FAULTS) if self.chance.random() < self.mixture.faults else Fate.DONE
+        self.let(worker, fate)
+
+    def _act(self) -> None:
+        possible = self._possible()
+        names = [name for name in possible if self.mixture.weights[name] and self.left.get(name, 1)]
+        if not names:
+            return
+        [name] = self.chance.choices(names, [self.mixture.weights[name] for name in names])
+        possible[name]()
+        if name in self.left:
+            self.left[name] -= 1
+        self.look()
+
+    def _possible(self) -> dict[str, Callable[[], object]]:
+        world, chance = self.world, self.chance
+        found: dict[str, Callable[[], object]] = {
+            "advance": lambda: world.advance(chance.choice(SPANS)),
+            "publish_elsewhere": world.publish_elsewhere,
+            "change_fields": world.change_fields,
+            "push": self.push_contract,
+            "upload": self._upload,
+        }
+        if world.landing.landed:
+            found["delete"] = lambda: world.delete(chance.choice(list(world.landing.landed.values())))
+        if world.queue:
+            found["lose_event"] = lambda: world.lose_event(chance.choice(world.queue))
+        if world.job_events:
+            found["lose_job_event"] = lambda: world.lose_job_event(chance.choice(world.job_events))
+        if jobs := world.running_jobs():
+            found["work"] = lambda: world.work(chance.choice(jobs))
+            found["kill_job"] = lambda: world.kill_job(chance.choice(jobs))
+            found["give_job_up"] = lambda: world.give_job_up(chance.choice(jobs))
+        if branches := [branch.name for branch in world.service.catalog.branches()]:
+            found["meddle"] = lambda: world.meddle(chance.choice(branches))
+        return found | (self._new_workers() if len(world.workers) < AT_ONCE else {})
+
+    def _new_workers(self) -> dict[str, Callable[[], object]]:
+        world, chance = self.world, self.chance
+        found: dict[str, Callable[[], object]] = {"sweep": world.sweep}
+        if world.queue:
+            found["deliver"] = self._deliver
+        if world.job_events:
+            found["settle"] = lambda: world.deliver_job_event(chance.choice(world.job_events), again=self._rarely())
+        if batches := self.rejected_batches():
+            found["retry"] = lambda: world.retry(chance.choice(batches))
+            found["discard"] = lambda: world.discard(chance.choice(batches))
+        return found
+
+    def _rarely(self) -> bool:
+        return self.chance.random() < 0.15
+
+    def _deliver(self) -> None:
+        world, chance = self.world, self.chance
+        several = chance.sample(world.queue, min(len(world.queue), chance.choice((1, 1, 2, 3))))
+        world.deliver(several, again=self._rarely())
+
+    def _publish_first(self) -> None:
+        world = self.world
+        world.upload("flights/first", b"first", Story(rows=1))
+        self._deliver()
+        self.finish()
+        for branch in list(world.job_events):
+            world.deliver_job_event(branch, again=False)
+        self.finish()
+
+    def _upload(self) -> None:
+        chance = self.chance
+        if chance.random() < 0.5:
+            self.world.clock.advance(1)
+        kind = "planes" if self.terms.refers and chance.random() < 0.3 else "flights"
+        number = chance.randrange(self.mixture.keys)
+        body = chance.choice(BYTES) if self._rarely() else f"{self.left['upload']}".encode()
+        self.world.upload(f"{kind}/{number}", body, self._story(number, kind))
+
+    def _story(self, number: int, kind: str) -> Story:
+        chance = self.chance
+        return Story(
+            rows=chance.randint(2, 9),
+            files=chance.choice((1, 1, 2)),
+            key=chance.randrange(4) if self.terms.unique or kind == "planes" else number,
+            needs=chance.randrange(4) if kind == "flights" and chance.random() < 0.5 else None,
+            **{self._what_is_odd(): True} if chance.random() < 0.35 else {},
+            aside=chance.choice((0, 0, 0, 1)),
+        )
+
+    def _what_is_odd(self) -> str:
+        return self.chance.choice(("bad", "nulls", "warn", "unreadable"))
+
+
+def run(seed: int, trace: Callable[[str], None] | None = None) -> Schedule:
+    """Run a seed's schedule. Raises Violation, with the seed."""
+    schedule = Schedule(seed, trace)
+    try:
+        schedule.run()
+    except Violation as violation:
+        raise Violation(f"seed {seed}: {violation}") from violation
+    return schedule

@@ -1,0 +1,87 @@
+"""A world under watch: whatever is done in it, every step is looked at. It does nothing of itself until the end.
+
+The end is a quiet time, in which no event arrives and only sweeps and jobs go on, until nothing changes any more.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from lakegate.landing.receipts import Decision
+from lakegate.ports import MAIN
+from tests.simulation.installation import Installation, Terms, Violation
+from tests.simulation.watch import Watch
+from tests.simulation.worker import Fate, Worker
+
+ENOUGH_SWEEPS = 40
+
+
+class Simulation:
+    """See the module."""
+
+    def __init__(self, terms: Terms, trace: Callable[[str], None] | None = None) -> None:
+        self.world = Installation(trace)
+        self.world.unique = terms.unique
+        self.watch = Watch(self.world)
+        self.terms = terms
+        self.began: dict[Worker, int] = {}
+
+    def let(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
+        began = self.began.setdefault(worker, self.watch.ticks)
+        self.world.step(worker, fate)
+        self.watch.look(began)
+
+    def come_to_an_end(self) -> None:
+        """A quiet time, and then what must hold at the end."""
+        self._quiet_time()
+        self.watch.end()
+
+    def look(self) -> None:
+        """After what was no worker's doing."""
+        self.watch.look(self.watch.ticks)
+
+    def push_contract(self) -> None:
+        if self.watch.contracts:
+            self.terms = Terms(strict=not self.terms.strict, unique=self.terms.unique, refers=self.terms.refers)
+        self.world.push(self.terms)
+        self.watch.note_contract()
+
+    def rejected_batches(self) -> list[str]:
+        notes = [commit.note for _, commit in self.watch.heads if commit.note]
+        return list(dict.fromkeys(note.batch for note in notes if note.decision is Decision.REJECTED))
+
+    def _quiet_time(self) -> None:
+        """Nothing new happens, no event arrives; workers and jobs come to their ends, and sweeps go on."""
+        world = self.world
+        world.say("quiet: from now on")
+        if not self.watch.contracts:
+            self.push_contract()
+        self.finish()
+        before: object = None
+        for _ in range(ENOUGH_SWEEPS):
+            world.advance(timedelta(minutes=31))
+            sweep = world.sweep()
+            self.finish()
+            now = self.state()
+            if now == before and not sweep.result:
+                return
+            before = now
+        raise Violation(f"after {ENOUGH_SWEEPS} sweeps there is still something to do: {sweep.result}")
+
+    def finish(self) -> None:
+        """Every worker and every job comes to its end."""
+        while self.world.workers or self.world.running_jobs():
+            if self.world.workers:
+                self.let(self.world.workers[0])
+            else:
+                self.world.work(self.world.running_jobs()[0])
+                self.look()
+
+    def state(self) -> object:
+        """What there is: if it is as before, nothing happened."""
+        world = self.world
+        return (
+            tuple(sorted(world.lake.branches.items())),
+            len(world.store.objects),
+            len(world.notifier.messages),
+            world.lake.head(MAIN).hash,
+        )

@@ -1,0 +1,245 @@
+"""The Spark job as the simulation runs it: the steps of `spark_jobs/append_and_audit`, without Spark.
+
+What it finds in a file is the file's story; where and when it commits, what it proves and what it reports is as in the
+real job. It may die, or be given up and go on as a zombie, between any two steps.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from lakegate.audit.job import Job, JobFile
+from lakegate.audit.plan import Plan, Severity
+from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
+from lakegate.audit.wire import to_json
+from lakegate.ports import JobState, TableIdentity
+from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryStore
+from lakegate.testing.lake import Key, KeyKind
+
+Fault = tuple[str, str] | tuple[()]  # the check that fails and its metric; nothing where none does
+FIELDS = ((1, "a", "int"), (2, "b", "int"))
+SAYS = {Severity.ERROR: Verdict.FAIL, Severity.WARNING: Verdict.WARN, Severity.QUARANTINE: Verdict.QUARANTINE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """What is in a file: `rows` in so many data `files`, a row of `key`, `aside` rows for quarantine. Its `nulls` fail
+    a contract that requires their column; it `needs` a row of the table it refers to.
+    """
+
+    rows: int
+    files: int = 1
+    key: int | None = None
+    aside: int = 0
+    bad: bool = False
+    nulls: bool = False
+    warn: bool = False
+    unreadable: bool = False
+    needs: int | None = None
+
+
+class JobError(Exception):
+    """The job says that something is not as it should be, and ends without a report."""
+
+
+class Cluster(Protocol):
+    """What jobs reach."""
+
+    lake: MemoryLake
+    store: MemoryStore
+    clock: MemoryClock
+    runner: MemoryJobRunner
+    stories: dict[str, Story]
+
+    def new_uuid(self) -> str: ...
+
+
+class SparkRun:
+    """One run of one job, step by step."""
+
+    def __init__(self, cluster: Cluster, run_id: str) -> None:
+        self.cluster, self.id = cluster, run_id
+        self.branch = cluster.runner.run(run_id).branch
+        self.ended = False
+        self._steps = self._work()
+
+    def step(self) -> str:
+        """Do the next step and say which; at the end the run has ended, well or badly."""
+        try:
+            return next(self._steps)
+        except StopIteration:
+            return self._end(JobState.SUCCEEDED)
+        except JobError as error:
+            return self._end(JobState.FAILED, str(error))
+
+    def die(self) -> None:
+        """The driver is gone."""
+        self._end(JobState.FAILED, "the driver was killed")
+
+    def is_given_up(self) -> None:
+        """The runner says that it has failed; what it does goes on."""
+        self._say(JobState.FAILED, "it took longer than it may")
+
+    def _end(self, state: JobState, reason: str = "") -> str:
+        self.ended = True
+        self._say(state, reason)
+        return f"ends: {state} {reason}"
+
+    def _say(self, state: JobState, reason: str) -> None:
+        run = self.cluster.runner.runs[self.id]
+        if run.state is JobState.RUNNING:
+            self.cluster.runner.runs[self.id] = replace(run, state=state, reason=reason)
+
+    def _work(self) -> Iterator[str]:
+        job = self.cluster.runner.job(self.id)
+        readable = [file for file in job.files if not self._story(file).unreadable]
+        if readable:
+            self._append(job, readable)
+            yield "appends"
+        verdicts = self._verdicts(job, readable)
+        aside = {file.id: self._story(file).aside for file in readable if not verdicts[file.id]}
+        if any(aside.values()):
+            self._put_aside(job, aside)
+            yield "puts rows aside"
+        audited = self._head(job)
+        if readable:
+            self._prove(job, audited, readable)
+        report = self._report(job, audited, verdicts)
+        yield "audits"
+        self.cluster.store.write(self.cluster.store.name(job.report_uri), to_json(report).encode())
+        yield "reports"
+
+    def _story(self, file: JobFile) -> Story:
+        return self.cluster.stories[file.id]
+
+    def _head(self, job: Job) -> str:
+        head = self.cluster.lake.branches.get(job.branch)
+        if head is None:
+            raise JobError(f"branch {job.branch} is gone")
+        return head
+
+    def _append(self, job: Job, files: list[JobFile]) -> None:
+        self._head(job)
+        paths = {data.path: data.rows for file in files for data in data_files(job, file, self._story(file))}
+        lake, table, by = self.cluster.lake, job.plan.table, job.plan.contract_hash
+        there = lake.table(job.branch, table)
+        if there and there.identity.contract_hash != by:
+            now = replace(there, identity=replace(there.identity, contract_hash=by))
+            lake.commit(job.branch, {Key(kind=KeyKind.TABLE, name=table): now})
+        lake.spark_append(job.branch, table, self._new_table(by), paths)
+
+    def _put_aside(self, job: Job, aside: dict[str, int]) -> None:
+        self._head(job)
+        paths = {f"{job.branch}/{file}/aside": rows for file, rows in aside.items() if rows}
+        self.cluster.lake.spark_append(job.branch, quarantine_of(job.plan.table), self._new_table(), paths)
+
+    def _new_table(self, contract_hash: str = "") -> TableIdentity:
+        """As which the append makes the table if there is none: each time it is another."""
+        return TableIdentity(uuid=self.cluster.new_uuid(), fields=FIELDS, partitions="", contract_hash=contract_hash)
+
+    def _prove(self, job: Job, audited: str, files: list[JobFile]) -> None:
+        """The base's data files are all there, the batch's each once."""
+        before, now = (self.cluster.lake.table(ref, job.plan.table) for ref in (job.base, audited))
+        batch = {data.path for file in files for data in data_files(job, file, self._story(file))}
+        if now is None or set(now.files) != {*(before.files if before else ()), *batch}:
+            raise JobError(
+                f"table {job.plan.table} on {job.branch} does not hold its base's data files and the batch's"
+            )
+
+    def _verdicts(self, job: Job, files: list[JobFile]) -> dict[str, Fault]:
+        """By file version what fails it."""
+        taken = self.keys(job.base, job.plan.table)
+        there: dict[str, Fault] = {}
+        for file in files:
+            there[file.id] = self._fault(job, self._story(file), taken)
+            if not there[file.id] and is_unique(job.plan):
+                taken |= {key for key in [self._story(file).key] if key is not None}
+        return there
+
+    def _fault(self, job: Job, story: Story, taken: set[int]) -> Fault:
+        if story.bad:
+            return ("a in range", "")
+        if story.nulls and any("required" in check.name and "b" in check.columns for check in job.plan.checks):
+            return ("b required", "")
+        if is_unique(job.plan) and story.key in taken:
+            return ("a unique", "")
+        for metric in job.plan.metrics if story.needs is not None else ():
+            if metric.refers_to and story.needs not in self.keys(job.base, metric.refers_to.table):
+                return ("a refers to nothing", metric.id)
+        return ()
+
+    def keys(self, ref: str, table: str) -> set[int]:
+        """The keys of the rows at a ref."""
+        state = self.cluster.lake.table(ref, table)
+        stories = (self.cluster.stories.get(file_of(path)) for path in (state.files if state else ()))
+        return {story.key for story in stories if story and story.key is not None}
+
+    def _report(self, job: Job, audited: str, verdicts: dict[str, Fault]) -> Report:
+        now = self.cluster.clock.now()
+        return Report(
+            branch=job.branch,
+            batch=job.batch,
+            attempt=job.attempt,
+            table=job.plan.table,
+            base=job.base,
+            audited=audited,
+            plan_hash=job.plan.hash,
+            contract_hash=job.plan.contract_hash,
+            contract_version=job.plan.contract_version,
+            started_at=now,
+            finished_at=now,
+            files=tuple(self._file_report(job, file, verdicts.get(file.id, ())) for file in job.files),
+            depends_on=job.plan.depends_on,
+        )
+
+    def _file_report(self, job: Job, file: JobFile, fault: Fault) -> FileReport:
+        story = self._story(file)
+        if story.unreadable:
+            return FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL, faults=("it can't be read",))
+        name, metric = fault or ("odd", "")
+        severity = Severity.ERROR if fault else Severity.QUARANTINE if story.aside else Severity.WARNING
+        said = bool(fault or story.aside or story.warn)
+        aside = DataFile(path=f"{job.branch}/{file.id}/aside", rows=story.aside)
+        return FileReport(
+            id=file.id,
+            key=file.key,
+            verdict=SAYS[severity] if said else Verdict.PASS,
+            rows=story.rows,
+            checks=(_check(name, metric, severity, story.rows),) if said else (),
+            data_files=data_files(job, file, story),
+            quarantined=(aside,) if story.aside and not fault else (),
+        )
+
+
+def data_files(job: Job, file: JobFile, story: Story) -> tuple[DataFile, ...]:
+    """The data files that the job makes of a file: its rows are spread over them."""
+    rows = [story.rows // story.files] * story.files
+    rows[0] += story.rows - sum(rows)
+    return tuple(DataFile(path=f"{job.branch}/{file.id}/{n}", rows=count) for n, count in enumerate(rows))
+
+
+def file_of(path: str) -> str:
+    """The file version whose rows a data file holds: in the lake every row carries it."""
+    return path.rpartition("/")[0].rpartition("/")[2]
+
+
+def is_unique(plan: Plan) -> bool:
+    """Whether the plan says that a key is unique in the whole table."""
+    return plan.table in plan.depends_on
+
+
+def _check(name: str, metric: str, severity: Severity, rows: int) -> CheckResult:
+    return CheckResult(
+        check=name,
+        name=name,
+        columns=("a",),
+        severity=severity,
+        verdict=SAYS[severity],
+        value=None,
+        expected="0 rows",
+        failing_rows=1,
+        rows=rows,
+        source=Source.STATISTICS,
+        metric=metric,
+    )

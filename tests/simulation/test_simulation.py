@@ -1,0 +1,59 @@
+"""Ten thousand schedules, always the same ones: `make simulate` runs others, a million of them, or one step by step."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.simulation.volume import run_all, run_some
+from tests.simulation.worker import OUTCOME_MATTERS, Fate
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGEST = "from tests.simulation.volume import run_some; print(run_some(range(100)).digest)"
+
+COVERED = (
+    *(f"call: {fate}" for fate in Fate),
+    *(f"calls of {method}" for method in OUTCOME_MATTERS - {"create"}),
+    *(f"worker: {kind}" for kind in ("ingest", "settle", "sweep", "retry", "discard")),
+    "clock: goes on",
+    "contract: pushed",
+    "event of a job: lost",
+    "event: lost",
+    "job: given up, goes on as a zombie",
+    "job: killed",
+    "main: commit of what is discarded",
+    "main: commit of what is rejected",
+    "main: merge of what is published",
+    "stranger: commits another table to main",
+    "stranger: commits to a branch",
+    "stranger: gives the columns on main other field ids",
+    "vendor: deletes",
+    "worker: its time is up",
+)
+
+
+def test_ten_thousand_schedules_keep_every_promise() -> None:
+    tally = run_all(range(10_000))
+    assert not tally.failed, tally
+    assert tally.schedules == 10_000
+
+
+def test_the_schedules_cover_what_they_are_to_cover() -> None:
+    counted = run_some(range(300)).counted
+    missing = [what for what in COVERED if not counted[what]]
+    assert missing == []
+
+
+def test_the_same_seed_does_the_same_in_every_process() -> None:
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", DIGEST],
+            check=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1

@@ -1,0 +1,67 @@
+"""Many schedules, one after the other, on all cores. It prints what they covered, and the first seeds that failed."""
+
+import hashlib
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+
+import structlog
+
+from tests.simulation.installation import Violation
+from tests.simulation.schedule import run
+
+PORTION = 250  # schedules that a process runs before it tells
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """What became of some schedules. `failed` are violations by seed; `digest` is another where anything was."""
+
+    schedules: int = 0
+    counted: Counter[str] = field(default_factory=Counter)
+    failed: dict[int, str] = field(default_factory=dict)
+    digest: str = ""
+
+    def add(self, other: "Tally") -> None:
+        self.schedules += other.schedules
+        self.counted += other.counted
+        self.failed |= other.failed
+        self.digest = hashlib.sha256((self.digest + other.digest).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        lines = [f"{self.schedules:,} schedules, {len(self.failed):,} of them broke a promise"]
+        lines += [f"{count:>14,}  {what}" for what, count in sorted(self.counted.items())]
+        lines += [f"\nseed {seed}: {said}" for seed, said in sorted(self.failed.items())[:5]]
+        return "\n".join(lines)
+
+
+def run_all(seeds: range, *, processes: int = 0) -> Tally:
+    """Run these seeds' schedules; the tally does not depend on how many processes do it."""
+    processes = processes or len(os.sched_getaffinity(0))
+    portions = [seeds[start : start + PORTION] for start in range(0, len(seeds), PORTION)]
+    total = Tally()
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        for part in pool.map(run_some, portions):
+            total.add(part)
+    return total
+
+
+def run_some(seeds: Iterable[int]) -> Tally:
+    """The same, in this process."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    tally, digest = Tally(), hashlib.sha256()
+    for seed in seeds:
+        tally.schedules += 1
+        try:
+            schedule = run(seed)
+        except Violation as violation:
+            tally.failed[seed] = str(violation)
+            continue
+        tally.counted += schedule.world.counted
+        digest.update(repr((seed, sorted(schedule.world.counted.items()), schedule.state())).encode())
+    tally.digest = digest.hexdigest()
+    return tally

@@ -1,0 +1,94 @@
+"""Follows a world, and raises a Violation as soon as a promise is broken. It says nothing about what may happen."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lakegate.ports import MAIN
+from lakegate.testing.lake import Commit
+from lakegate.workflow.archive import PREFIX as ARCHIVE
+from lakegate.workflow.shelf import contract_of
+from tests.simulation.installation import FLIGHTS, Installation, Violation
+from tests.simulation.invariants import ALWAYS, AT_THE_END, End, Step, receipts_at
+
+FROZEN = ("reports/", "attempts/")
+
+
+class Watch:
+    """Looked through after every step; what happened since is checked commit by commit."""
+
+    def __init__(self, world: Installation) -> None:
+        self.world = world
+        self.ticks = 0
+        self.heads: list[tuple[int, Commit]] = [(0, world.lake.head(MAIN))]  # since when each was main's head
+        self.contracts: list[tuple[int, str]] = []
+        self.frozen: dict[str, bytes] = {}
+        self.receipts = receipts_at(world, self.heads[-1][1])
+        world.store.write = self._writing(world.store.write)  # type: ignore[method-assign, assignment]
+
+    def look(self, since: int) -> None:
+        """`since`: the tick at which whoever acted began to."""
+        self.ticks += 1
+        head = self.world.lake.head(MAIN)
+        last = self.heads[-1][1]
+        if head is last:
+            self._look_at_the_archive(head)
+            return
+        new = self.world.lake.line(head.hash)
+        for commit in reversed(new[: new.index(last)]):
+            before = self.heads[-1][1]
+            self._check(before, commit, since)
+            self.heads.append((self.ticks, commit))
+
+    def _look_at_the_archive(self, head: Commit) -> None:
+        """What is put there changes nothing by itself."""
+        size = sum(name.startswith(ARCHIVE) for name in self.world.store.objects)
+        if size and receipts_at(self.world, head) != self.receipts:
+            raise Violation("the archive gives another receipt than there was")
+
+    def note_contract(self) -> None:
+        """The contract of flights as it is from now on."""
+        self.contracts.append((self.ticks, contract_of(self.world.store, FLIGHTS).plan.contract_hash))
+
+    def end(self) -> None:
+        """When nothing moves any more."""
+        end = End(world=self.world)
+        _raise(breach for promise in AT_THE_END for breach in _named(promise, end))
+
+    def _check(self, before: Commit, after: Commit, since: int) -> None:
+        kind = "merge" if after.merged else "commit"
+        self.world.counted[f"main: {kind} of what is {after.note.decision if after.note else 'not ours'}"] += 1
+        receipts_before, self.receipts = self.receipts, receipts_at(self.world, after)
+        step = Step(
+            world=self.world,
+            before=before,
+            after=after,
+            receipts_before=receipts_before,
+            receipts=self.receipts,
+            seen=tuple(_since(self.heads, since)),
+            contracts=frozenset(_since(self.contracts, since)),
+        )
+        _raise(breach for promise in ALWAYS for breach in _named(promise, step))
+
+    def _writing(self, write: Callable[[str, bytes], None]) -> Callable[[str, bytes], None]:
+        def watched(name: str, body: bytes) -> None:
+            if name.startswith(FROZEN) and self.world.store.objects.get(name, body) != body:
+                raise Violation(f"{name} was written again, and differently")
+            write(name, body)
+
+        return watched
+
+
+def _since(dated: list[tuple[int, Any]], tick: int) -> Iterator[Any]:
+    """What was so at a tick, or later."""
+    for number, (_, what) in enumerate(dated):
+        if number + 1 == len(dated) or dated[number + 1][0] >= tick:
+            yield what
+
+
+def _named(promise: Callable[[Any], Iterator[str]], of: Any) -> Iterator[str]:
+    yield from (f"{promise.__name__}: {breach}" for breach in promise(of))
+
+
+def _raise(breaches: Iterator[str]) -> None:
+    if found := list(breaches):
+        raise Violation("\n".join(found))

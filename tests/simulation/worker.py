@@ -1,0 +1,155 @@
+"""A worker: one process that runs the workflow's own code, stopped before each of its calls to the world.
+
+Whoever holds it lets it make one call after the other, and says what becomes of each. It decides nothing itself.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from greenlet import getcurrent, greenlet
+
+from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
+from lakegate.workflow.service import Service
+
+PORTS = ("catalog", "tables", "runner", "landing", "store", "notifier")
+# Of what else fails in between, an adapter knows that doing it again is safe.
+OUTCOME_MATTERS = {
+    "append",
+    "commit_receipts",
+    "create",
+    "create_branch",
+    "merge",
+    "remove",
+    "restore_receipts",
+    "tell",
+}
+
+
+class Fate(StrEnum):
+    """What becomes of one call."""
+
+    DONE = "done"
+    THROTTLED = "throttled"
+    LOST = "its request is lost"
+    UNANSWERED = "its answer is lost"
+    CRASH_BEFORE = "the worker dies before it"
+    CRASH_AFTER = "the worker dies after it"
+
+    @property
+    def happens(self) -> bool:
+        return self in (Fate.DONE, Fate.UNANSWERED, Fate.CRASH_AFTER)
+
+    @property
+    def kills(self) -> bool:
+        return self in (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
+
+
+class Crash(BaseException):
+    """The process is gone. No handler of the product may catch it."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a worker is about to do."""
+
+    port: str
+    method: str
+    arguments: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f"{self.port}.{self.method}({', '.join(_short(it) for it in self.arguments)})"
+
+    def failed(self, fate: Fate) -> LakegateError:
+        unknown = fate is not Fate.THROTTLED and self.method in OUTCOME_MATTERS
+        return (OutcomeUnknown if unknown else Retryable)(f"{self}: {fate}")
+
+
+def _short(argument: Any) -> str:
+    text = argument if isinstance(argument, str) else type(argument).__name__
+    return text if len(text) <= 70 else f"{text[:8]}…"
+
+
+class Worker:
+    """Runs one operation on a service of its own. `patient` workers are people's commands, which may live for hours;
+    others die with their function's time-out.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        whole: Service,
+        operation: Callable[[Service], object],
+        *,
+        patient: bool = False,
+        on_end: Callable[["Worker"], None] = lambda _: None,
+    ) -> None:
+        self.name, self.patient, self.on_end = name, patient, on_end
+        self.since: datetime = whole.clock.now()
+        self.steps = 0
+        self.waiting: Call | None = None
+        self.ended = self.died = False
+        self.result: object = None
+        self.error: Exception | None = None
+        self._operation = operation
+        ports: dict[str, Any] = {name: _Port(self, name, whole) for name in PORTS}
+        self._service = replace(whole, **ports)
+        self._green = greenlet(self._run)
+        self._switch(Fate.DONE)  # up to its first call
+
+    def step(self, fate: Fate = Fate.DONE) -> None:
+        """Make the call that it waits for, and go on up to the next one, or to the end."""
+        self.steps += 1
+        self._switch(fate)
+
+    def kill(self) -> None:
+        """Its time is up."""
+        self._switch(Fate.CRASH_BEFORE)
+
+    def call(self, port: Any, call: Call, *arguments: Any, **named: Any) -> Any:
+        """What the workflow meets instead of its ports."""
+        if self.died:
+            raise Crash  # what `finally` would do is not done by a process that is gone
+        self.waiting = call
+        fate: Fate = self._green.parent.switch()
+        self.died = fate is Fate.CRASH_BEFORE
+        if self.died:
+            raise Crash
+        result = getattr(port, call.method)(*arguments, **named) if fate.happens else None
+        self.died = fate is Fate.CRASH_AFTER
+        if self.died:
+            raise Crash
+        if fate is not Fate.DONE:
+            raise call.failed(fate)
+        return list(result) if isinstance(result, Iterator) else result
+
+    def _switch(self, fate: Fate) -> None:
+        self._green.parent = getcurrent()
+        self._green.switch(fate)
+        if self.ended:
+            self.on_end(self)
+
+    def _run(self, _: Fate) -> None:
+        try:
+            self.result = self._operation(self._service)
+        except Crash:
+            pass
+        except Exception as error:  # noqa: BLE001 (whoever started it looks whether it is one of the product's own)
+            self.error = error
+        self.ended = True
+
+
+class _Port:
+    """Stands before a port."""
+
+    def __init__(self, worker: Worker, name: str, whole: Service) -> None:
+        self._worker, self._name, self._port = worker, name, getattr(whole, name)
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        def called(*arguments: Any, **named: Any) -> Any:
+            call = Call(self._name, method, (*arguments, *named.values()))
+            return self._worker.call(self._port, call, *arguments, **named)
+
+        return called
