@@ -118,6 +118,21 @@ def every_row_on_main_was_audited_and_passed(step: Step) -> Iterator[str]:
                     yield f"{path} in {name} did not pass: {file.verdict}, {audited}"
 
 
+def a_publish_brings_its_tables_and_its_receipts_alone(step: Step) -> Iterator[str]:
+    if step.report:
+        names = {step.report.table, quarantine_of(step.report.table)}
+        spaces = {name.rpartition(".")[0] for name in names}
+        for key in sorted(step.after.touched):
+            its = {
+                KeyKind.TABLE: names,
+                KeyKind.NAMESPACE: spaces,
+                KeyKind.RECEIPT: {key.name},
+                KeyKind.OTHER: set[str](),
+            }
+            if key.name not in its[key.kind]:
+                yield f"{step.report.branch} also brings {key.kind} {key.name}"
+
+
 def no_row_leaves_main(step: Step) -> Iterator[str]:
     for table in TABLES:
         for name in (table, quarantine_of(table)):
@@ -218,6 +233,7 @@ def nothing_is_published_by_a_contract_of_before(step: Step) -> Iterator[str]:
 
 ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     every_row_on_main_was_audited_and_passed,
+    a_publish_brings_its_tables_and_its_receipts_alone,
     no_row_leaves_main,
     each_file_version_is_there_once_and_whole,
     rows_and_receipts_agree,

@@ -1,0 +1,154 @@
+"""Deliberate breakages of the workflow's own code, each a line or two that are others in one run of the simulation.
+
+A mutation names the lines that it replaces; where one is no longer there, it fails loudly, and whoever changed the
+code decides what the breakage is now.
+"""
+
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from lakegate.workflow import attempt, decide, fold, hold, publish, reconcile, settle, tell
+
+
+class Gone(LookupError):
+    """What a mutation would replace is no longer in the code."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """A line `old` of a function that becomes `new`."""
+
+    function: Callable[..., Any]
+    old: str
+    new: str
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """The broken function in its own place, and wherever it was imported to."""
+        broken = self._broken()
+        places = [
+            (module, name)
+            for module in list(sys.modules.values())
+            if module.__name__.startswith("lakegate.")
+            for name, value in vars(module).items()
+            if value is self.function
+        ]
+        _put(places, broken)
+        try:
+            yield
+        finally:
+            _put(places, self.function)
+
+    def _broken(self) -> Callable[..., Any]:
+        source = textwrap.dedent(inspect.getsource(self.function))
+        if source.count(self.old) != 1:
+            raise Gone(f"{self.function.__qualname__} has {source.count(self.old)} times {self.old!r}")
+        made: dict[str, Any] = {}
+        code = compile(source.replace(self.old, self.new), inspect.getfile(self.function), "exec")
+        exec(code, self.function.__globals__, made)
+        broken: Callable[..., Any] = made[self.function.__name__]
+        return broken
+
+
+def _put(places: list[tuple[Any, str]], function: Callable[..., Any]) -> None:
+    for module, name in places:
+        setattr(module, name, function)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """What somebody might break, in words and in code."""
+
+    says: str
+    edits: tuple[Edit, ...]
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for edit in self.edits:
+                stack.enter_context(edit.applied())
+            yield
+
+
+MUTATIONS = (
+    Mutation(
+        says="publish merges the branch as it is, whatever was audited",
+        edits=(
+            Edit(function=publish.prove_audited, old="head != report.audited", new="False"),
+            Edit(
+                function=publish._merge,
+                old="audited.attempt.branch, audited.report.audited, note",
+                new='audited.attempt.branch, service.catalog.head(audited.attempt.branch) or "", note',
+            ),
+        ),
+    ),
+    Mutation(
+        says="a rebase asks not whether the tables are the same",
+        edits=(Edit(function=publish._guard, old="there is None or there != here", new="there is None"),),
+    ),
+    Mutation(
+        says="publish asks not whether the tables of its verdicts have moved",
+        edits=(Edit(function=publish._prove_unmoved, old="if moved:", new="if False:"),),
+    ),
+    Mutation(
+        says="publish asks not whether the contract was pushed anew",
+        edits=(Edit(function=publish._guard_contract, old="!= audited.report.contract_hash", new="is None"),),
+    ),
+    Mutation(
+        says="the good part of a batch is published with the bad one's receipts and rows",
+        edits=(Edit(function=publish._trim, old="if file not in files", new="if False"),),
+    ),
+    Mutation(
+        says="an attempt's number is used again",
+        edits=(
+            Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
+        ),
+    ),
+    Mutation(
+        says="the branch is deleted before its files are decided",
+        edits=(
+            Edit(
+                function=settle.settle,
+                old="    decide(service, attempt, Decision.REJECTED",
+                new="    service.catalog.delete_branch(attempt.branch)\n    decide(service, attempt, Decision.REJECTED",
+            ),
+        ),
+    ),
+    Mutation(
+        says="a file is decided whatever main's receipts say",
+        edits=(Edit(function=decide.decide, old="if is_open(receipts, finding.file, attempt)", new=""),),
+    ),
+    Mutation(
+        says="what is published stays on the branch that is kept",
+        edits=(Edit(function=settle._prune, old="take_off(service, audited, gone, attempt.branch)", new="pass"),),
+    ),
+    Mutation(
+        says="a message counts as told before it is sent",
+        edits=(
+            Edit(
+                function=tell.send,
+                old="    try:\n",
+                new="    service.store.create(TOLD + name, to_json(Told(at=service.clock.now())).encode())\n    try:\n",
+            ),
+        ),
+    ),
+    Mutation(
+        says="receipts are taken off main before they are in the archive",
+        edits=(
+            Edit(function=fold._fold, old="        archive(service, receipts)\n        try:\n", new="        try:\n"),
+        ),
+    ),
+    Mutation(
+        says="the sweep looks for no file whose event was lost",
+        edits=(Edit(function=reconcile._receive_lost, old="files = waiting(service)", new="files = []"),),
+    ),
+    Mutation(
+        says="a held file is noted, and nobody is told",
+        edits=(Edit(function=hold.hold, old="    tell(service", new="    (service"),),
+    ),
+)
