@@ -93,7 +93,7 @@ class Installation:
         self.trace = trace
         self.clock, self.lake, self.store = MemoryClock(), MemoryLake(), MemoryStore()
         self.landing, self.notifier = MemoryLanding(self.clock), MemoryNotifier()
-        self.runner = MemoryJobRunner(self.store)
+        self.runner = MemoryJobRunner(self.store, clock=self.clock)
         self.service = Service(
             catalog=MemoryCatalog(lake=self.lake),
             tables=MemoryTables(lake=self.lake),

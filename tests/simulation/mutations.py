@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from lakegate.workflow import attempt, decide, fold, hold, publish, reconcile, settle, tell
+from lakegate.workflow import attempt, decide, fold, publish, reconcile, settle, tell
 
 
 class Gone(LookupError):
@@ -113,7 +113,7 @@ MUTATIONS = (
         says="the branch is deleted before its files are decided",
         edits=(
             Edit(
-                function=settle.settle,
+                function=settle._settle,
                 old="    decide(service, attempt, Decision.REJECTED",
                 new="    service.catalog.delete_branch(attempt.branch)\n    decide(service, attempt, Decision.REJECTED",
             ),
@@ -146,9 +146,5 @@ MUTATIONS = (
     Mutation(
         says="the sweep looks for no file whose event was lost",
         edits=(Edit(function=reconcile._receive_lost, old="files = waiting(service)", new="files = []"),),
-    ),
-    Mutation(
-        says="a held file is noted, and nobody is told",
-        edits=(Edit(function=hold.hold, old="    tell(service", new="    (service"),),
     ),
 )

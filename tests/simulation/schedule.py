@@ -40,12 +40,12 @@ class Mixture:
     @classmethod
     def draw(cls, chance: Random) -> "Mixture":
         weights = {name: chance.choice((0.0, 0.3, 1.0)) * weight for name, weight in WEIGHTS.items()}
-        files = chance.randint(1, 5)
+        files = chance.randint(1, 4)
         return cls(
             terms=Terms(strict=chance.random() < 0.5, unique=chance.random() < 0.3, refers=chance.random() < 0.3),
             keys=chance.randint(1, files + 2),
             files=files,
-            actions=chance.randint(20, 50),
+            actions=chance.randint(15, 40),
             faults=chance.choice((0.0, 0.01, 0.03, 0.1)),
             haste=chance.choice((0.5, 0.9, 0.97)),
             weights=weights | {name: WEIGHTS[name] for name in ("upload", "deliver", "work", "settle")},

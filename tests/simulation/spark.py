@@ -89,17 +89,19 @@ class SparkRun:
     def _say(self, state: JobState, reason: str) -> None:
         run = self.cluster.runner.runs[self.id]
         if run.state is JobState.RUNNING:
-            self.cluster.runner.runs[self.id] = replace(run, state=state, reason=reason)
+            self.cluster.runner.runs[self.id] = replace(
+                run, state=state, reason=reason, ended_at=self.cluster.clock.now()
+            )
 
     def _work(self) -> Iterator[str]:
         job = self.cluster.runner.job(self.id)
         readable = [file for file in job.files if not self._story(file).unreadable]
-        if readable:
+        if readable and not job.carries:
             self._append(job, readable)
             yield "appends"
         verdicts = self._verdicts(job, readable)
         aside = {file.id: self._story(file).aside for file in readable if not verdicts[file.id]}
-        if any(aside.values()):
+        if any(aside.values()) and not job.carries:
             self._put_aside(job, aside)
             yield "puts rows aside"
         audited = self._head(job)
@@ -213,10 +215,11 @@ class SparkRun:
 
 
 def data_files(job: Job, file: JobFile, story: Story) -> tuple[DataFile, ...]:
-    """The data files that the job makes of a file: its rows are spread over them."""
+    """The data files that a file's rows are spread over: the job makes them, if they were not carried over."""
     rows = [story.rows // story.files] * story.files
     rows[0] += story.rows - sum(rows)
-    return tuple(DataFile(path=f"{job.branch}/{file.id}/{n}", rows=count) for n, count in enumerate(rows))
+    paths = file.data_files or [f"{job.branch}/{file.id}/{n}" for n in range(story.files)]
+    return tuple(DataFile(path=path, rows=count) for path, count in zip(paths, rows, strict=True))
 
 
 def file_of(path: str) -> str:
