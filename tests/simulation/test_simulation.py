@@ -11,7 +11,7 @@ from tests.simulation.worker import OUTCOME_MATTERS, Fate
 ROOT = Path(__file__).resolve().parents[2]
 DIGEST = "from tests.simulation.volume import run_some; print(run_some(range(100)).digest)"
 
-SCHEDULES = 3_000
+SCHEDULES = 10_000
 COVERED = (
     *(f"call: {fate}" for fate in Fate),
     *(f"calls of {method}" for method in OUTCOME_MATTERS - {"create"}),
