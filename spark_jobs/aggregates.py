@@ -49,6 +49,8 @@ def failing(metric: Metric) -> Column:
     """What is true of a row that counts."""
     if metric.kind is MetricKind.NULLS:
         return F.col(quoted(metric.columns[0])).isNull()
+    if metric.passes:  # where it isn't true, a null included, the predicate is asked
+        return F.when(F.expr(metric.passes), False).otherwise(F.expr(metric.sql))  # noqa: FBT003 - a value
     return F.expr(metric.sql)
 
 

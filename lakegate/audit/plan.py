@@ -149,6 +149,7 @@ class Metric:
     `sql` is in Spark's dialect: of FAILING a predicate, true for a failing row and never null; of VALUE an aggregate
     expression; of QUERY a query. A VALUE that is too heavy for the one pass with others is `alone`; one that is the
     least or the greatest value of its column says so in `bound` (`lower`, `upper`), so that statistics can tell it.
+    `passes` is a predicate in Spark's dialect that costs less than that of FAILING and is true of no row that fails.
     """
 
     id: str
@@ -160,6 +161,7 @@ class Metric:
     refers_to: Reference | None = None
     alone: bool = False
     bound: str = ""
+    passes: str = ""
 
 
 class Comparison(StrEnum):

@@ -233,8 +233,7 @@ def all_null(fields: Iterable[Field]) -> Metric:
 
 def value(columns: tuple[str, ...], aggregate: str, *, alone: bool = False, bound: str = "") -> Metric:
     """The number that an aggregate in Spark's SQL gives."""
-    metric = Metric(id="", kind=MetricKind.VALUE, columns=columns, sql=aggregate, alone=alone, bound=bound)
-    return replace(metric, id=f"{metric.kind.value}-{fingerprint(metric)}")
+    return _named(Metric(id="", kind=MetricKind.VALUE, columns=columns, sql=aggregate, alone=alone, bound=bound))
 
 
 def queried(columns: tuple[str, ...], query: str) -> Metric:
@@ -254,10 +253,13 @@ def transform(name: str, of: str, width: int | None = None) -> str:
     return exp.Anonymous(this=name, expressions=[*widths, column(of)]).sql(dialect="spark", normalize_functions=False)
 
 
-def failing(field: Field, wrong: exp.Expr, proof: Proof | None = None) -> Metric:
+def failing(field: Field, wrong: exp.Expr, proof: Proof | None = None, passes: exp.Expr | None = None) -> Metric:
+    """How many rows are wrong. `passes` is a cheaper condition that is true of none that is."""
     certain = exp.Coalesce(this=field.anywhere(wrong), expressions=[exp.false()])
-    proof = None if field.steps else proof  # statistics are of columns, and of no part of an array
-    return _identified(kind=MetricKind.FAILING, columns=(field.name,), sql=certain.sql(dialect="spark"), proof=proof)
+    made = Metric(id="", kind=MetricKind.FAILING, columns=(field.name,), sql=certain.sql(dialect="spark"))
+    if field.steps:  # statistics are of columns, and of no part of an array; and a condition is of one value
+        return _named(made)
+    return _named(replace(made, proof=proof, passes=passes.sql(dialect="spark") if passes else ""))
 
 
 def _value(field: Field, aggregate: exp.Expr) -> Metric:
@@ -278,7 +280,10 @@ def _identified(
 
 
 def _named(metric: Metric) -> Metric:
-    return replace(metric, id=f"{metric.kind.value}-{fingerprint(replace(metric, id=''))}")
+    """By what it is, and not by how it is found faster."""
+    said = to_plain(replace(metric, id=""))
+    del said["passes"]
+    return replace(metric, id=f"{metric.kind.value}-{fingerprint(said)}")
 
 
 def fingerprint(value: object, length: int = 12) -> str:

@@ -7,7 +7,7 @@ them agree on.
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -71,16 +71,28 @@ def portable(pattern: str) -> Portable:
 
     Raises ValueError, with what is wrong, where they would not agree.
     """
+    tree = parse(pattern)
+    tied = len(tree) > 0 and tree[0] == (op.AT, op.AT_BEGINNING)
+    return Portable(text=_sequence(tree), repeats_group=_repeats_group(tree), tries=_endless(tree) + (0 if tied else 1))
+
+
+def parse(pattern: str) -> Any:
+    """The pattern as Python's own reader takes it apart. Raises ValueError, with what is wrong."""
     if found := _NOT_ECMA.search(pattern):
         raise ValueError(f"{found[1]} is not supported: engines do not agree on it")
     try:
         with warnings.catch_warnings():  # brackets in brackets, which are escaped when they are written anew
             warnings.simplefilter("ignore", FutureWarning)
-            tree = parser.parse(pattern, _FLAGS)
+            return parser.parse(pattern, _FLAGS)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"is no regular expression: {error}") from None
-    tied = len(tree) > 0 and tree[0] == (op.AT, op.AT_BEGINNING)
-    return Portable(text=_sequence(tree), repeats_group=_repeats_group(tree), tries=_endless(tree) + (0 if tied else 1))
+
+
+def class_of(characters: Iterable[int], *, negated: bool) -> str:
+    """A class of these characters, or of all others. It is spelled out: Java looks single characters up in a table, and
+    asks ranges one after the other. A pattern of a UUID takes half the time.
+    """
+    return f"[{'^' * negated}{''.join(map(_in_class, characters))}]"
 
 
 def _endless(tree: Any) -> int:
@@ -128,16 +140,14 @@ def _in_class(code: int) -> str:
 
 def _class(members: Sequence[tuple[Any, Any]]) -> str:
     negated = bool(members) and members[0][0] is op.NEGATE
+    if len(members) > 1 and not negated and all(map(_is_few, members)):
+        return class_of((code for _, value in members for code in _codes(value)), negated=False)
     parts = [_member(kind, value) for kind, value in members[negated:]]
-    if len(parts) > 1 and not negated and all(map(_is_few, members)):
-        parts = [_in_class(code) for _, value in members for code in _codes(value)]
     return f"[{'^' * negated}{''.join(parts)}]"
 
 
 def _is_few(member: tuple[Any, Any]) -> bool:
-    """Whether it is written out: Java looks single characters up in a table, and asks ranges one after the other. A
-    pattern of a UUID takes half the time.
-    """
+    """Whether it is written out."""
     kind, value = member
     return kind in (op.LITERAL, op.RANGE) and max(_codes(value)) < _ASCII
 

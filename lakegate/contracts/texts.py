@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from lakegate.audit.plan import Metric, Proof
+from lakegate.contracts import quick
 from lakegate.contracts.metrics import Field, failing
 from lakegate.contracts.patterns import portable
 
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_LONGEST_LABEL = 63
+_MOST_OCTETS = 4  # of a character
+_USUAL = "[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*"  # labels, of texts that are no longer than one may be
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
 _HEX = "[0-9A-Fa-f]{1,4}"
@@ -37,10 +41,13 @@ def _ipv6() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """What a text of the format is like all over, how long it may be, and what else must be true of it."""
+    """What a text of the format is like all over, how long it may be, and what else must be true of it. Of `usual`,
+    which is less work for an engine, are most of the texts that have no more characters than a label.
+    """
 
     pattern: str
     note: str
+    usual: str = ""
     longest: int | None = None
     besides: Callable[[exp.Expr], exp.Expr] | None = None
 
@@ -55,6 +62,7 @@ def _is_day(text: exp.Expr) -> exp.Expr:
 FORMATS: Mapping[str, Format] = {
     "email": Format(
         pattern=rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{_LABEL}(?:\.{_LABEL})*",
+        usual=f"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{_USUAL}",
         longest=320,
         note="as HTML's forms take it, of 320 characters at most",
     ),
@@ -66,7 +74,7 @@ FORMATS: Mapping[str, Format] = {
         longest=2_048,
         note="a scheme, a colon and characters that RFC 3986 allows, of 2,048 characters at most",
     ),
-    "hostname": Format(pattern=rf"{_LABEL}(?:\.{_LABEL})*", longest=253, note="RFC 1123"),
+    "hostname": Format(pattern=rf"{_LABEL}(?:\.{_LABEL})*", usual=_USUAL, longest=253, note="RFC 1123"),
     "ipv4": Format(pattern=_IPV4, note="four numbers to 255, without leading zeros"),
     "ipv6": Format(pattern=_ipv6(), note="RFC 4291's spellings, without a zone"),
     "byte": Format(
@@ -83,28 +91,40 @@ DESCRIBING = ("password", "binary")
 def shorter(field: Field, length: int) -> Metric:
     """How many rows are shorter. That a text is not empty, its lower bound can prove."""
     proof = Proof(column=field.name, minimum="", exclusive_minimum=True) if length == 1 else None
-    return failing(field, exp.LT(this=_length(field), expression=exp.Literal.number(length)), proof)
+    short = exp.LT(this=_length(field), expression=exp.Literal.number(length))
+    enough = exp.GTE(this=quick.octets(field.value), expression=exp.Literal.number(length * _MOST_OCTETS))
+    return failing(field, short, proof, passes=enough)
 
 
 def longer(field: Field, length: int) -> Metric:
-    return failing(field, exp.GT(this=_length(field), expression=exp.Literal.number(length)))
+    """How many rows are longer."""
+    limit = exp.Literal.number(length)
+    few = exp.LTE(this=quick.octets(field.value), expression=limit)
+    return failing(field, exp.GT(this=_length(field), expression=limit.copy()), passes=few)
 
 
 def unlike(field: Field, pattern: str) -> Metric:
     """How many rows have the pattern nowhere. ValueError where engines would not agree on it, or never be done."""
     found = portable(pattern)
-    return failing(field, _without(field, found.text, found.longest))
+    passes = quick.has(field.value, pattern)
+    if passes is None and found.longest is not None:
+        passes = quick.short_and_like(field.value, found.longest, found.text)
+    return failing(field, _without(field, found.text, found.longest), passes=passes)
 
 
 def not_of_format(field: Field, name: str) -> Metric:
     """How many rows are not of the format, a name among FORMATS."""
     known = FORMATS[name]
-    wrong = _without(field, portable(f"^(?:{known.pattern})$").text, known.longest)
+    whole = f"^(?:{known.pattern})$"
+    wrong = _without(field, portable(whole).text, known.longest)
     if known.besides:
         there = exp.Not(this=exp.Is(this=field.value, expression=exp.null()))
         beside = exp.And(this=there, expression=exp.Not(this=exp.Paren(this=known.besides(field.value))))
-        wrong = exp.Or(this=wrong, expression=exp.Paren(this=beside))
-    return failing(field, wrong)
+        return failing(field, exp.Or(this=wrong, expression=exp.Paren(this=beside)))
+    if known.usual:
+        usual = portable(f"^{known.usual}$").text
+        return failing(field, wrong, passes=quick.short_and_like(field.value, _LONGEST_LABEL, usual))
+    return failing(field, wrong, passes=quick.has(field.value, whole))
 
 
 def _length(field: Field) -> exp.Expr:

@@ -184,28 +184,54 @@ CASES = [
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What Spark says of a case's rows: by predicate, and by the cheaper condition of each, which may be none."""
+
+    fails: list[list[bool | None]]
+    passes: list[list[bool | None]]
+
+
 @pytest.fixture(scope="module")
-def judged() -> list[list[list[bool | None]]]:
-    plans = [plan_for(case.column) for case in CASES]
-    return verdicts(
+def judged() -> list[Judged]:
+    asked = [failing(plan_for(case.column)) for case in CASES]
+    told = verdicts(
         [
             Rows(
-                column=plan.columns[0].name,
+                column=metrics[0].columns[0],
                 type=case.type,
                 values=case.values,
-                predicates=[metric.sql for metric in failing(plan)],
+                predicates=[*(metric.sql for metric in metrics), *(metric.passes or "false" for metric in metrics)],
             )
-            for plan, case in zip(plans, CASES, strict=True)
+            for metrics, case in zip(asked, CASES, strict=True)
         ]
     )
+    return [Judged(fails=said[: len(said) // 2], passes=said[len(said) // 2 :]) for said in told]
 
 
 @pytest.mark.parametrize("at", range(len(CASES)))
-def test_spark_fails_just_the_wrong_rows_and_is_never_in_doubt(judged: list[list[list[bool | None]]], at: int) -> None:
-    case, by_predicate = CASES[at], judged[at]
+def test_spark_fails_just_the_wrong_rows_and_is_never_in_doubt(judged: list[Judged], at: int) -> None:
+    case, fails = CASES[at], judged[at].fails
 
-    assert by_predicate
-    assert all(verdict is not None for said in by_predicate for verdict in said)
-    assert [
-        value for value, said in zip(case.values, zip(*by_predicate, strict=True), strict=True) if any(said)
-    ] == case.wrong
+    assert fails
+    assert all(verdict is not None for said in fails for verdict in said)
+    assert [value for value, said in zip(case.values, zip(*fails, strict=True), strict=True) if any(said)] == case.wrong
+
+
+@pytest.mark.parametrize("at", range(len(CASES)))
+def test_what_passes_a_cheaper_condition_does_not_fail(judged: list[Judged], at: int) -> None:
+    rows = zip(judged[at].fails, judged[at].passes, strict=True)
+
+    assert not [at for fails, passes in rows for at, both in enumerate(zip(fails, passes, strict=True)) if all(both)]
+
+
+def test_texts_that_have_a_pattern_do_pass_its_cheaper_condition(judged: list[Judged]) -> None:
+    passed = {
+        str(case.column["logicalTypeOptions"].get("pattern")): [*zip(case.values, said.passes[0], strict=True)]
+        for case, said in zip(CASES, judged, strict=True)
+        if case.type == "string" and "logicalTypeOptions" in case.column
+    }
+
+    assert [text for text, passes in passed["^[0-9a-f]{32}$"] if passes] == ["0123456789abcdef" * 2]
+    assert [text for text, passes in passed[r"^id-\d{4}-[0-9a-fA-F]{12}$"] if passes] == ["id-2013-00ffAA00ffAA"]
+    assert [text for text, passes in passed["^[A-Z0-9]{6,10}$"] if passes] == ["TAXI00", "TAXI001234"]

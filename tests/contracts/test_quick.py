@@ -1,0 +1,72 @@
+"""Which patterns have a cheaper condition, and what it says. That it is true of no other text, Spark is asked."""
+
+from __future__ import annotations
+
+from string import ascii_uppercase
+
+import pytest
+
+from lakegate.audit.plan import Metric
+from lakegate.contracts import quick
+from lakegate.contracts.metrics import column
+from tests.contracts.test_predicates import failing, plan_for
+
+
+def said(pattern: str) -> str | None:
+    found = quick.has(column("it"), pattern)
+    return found.sql(dialect="spark") if found else None
+
+
+def metrics(**options: object) -> list[Metric]:
+    return failing(plan_for({"logicalType": "string", "logicalTypeOptions": options}))
+
+
+IN_PLACE = f"""\
+OCTET_LENGTH(`it`) = 16 AND SUBSTRING(CAST(`it` AS BINARY), 1, 1) = CAST('x' AS BINARY) AND \
+NOT CAST(SUBSTRING(CAST(`it` AS BINARY), 2, 15) AS STRING) RLIKE '[^{ascii_uppercase}]'"""
+DIGITS = """\
+OCTET_LENGTH(`it`) = 17 AND SUBSTRING(CAST(`it` AS BINARY), 9, 1) = CAST('-' AS BINARY) AND \
+NOT UNHEX(CAST(CONCAT(SUBSTRING(CAST(`it` AS BINARY), 1, 8), \
+SUBSTRING(CAST(`it` AS BINARY), 10, 8)) AS STRING)) IS NULL"""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "condition"),
+    [
+        ("^[a-c]{2,3}$", "OCTET_LENGTH(`it`) >= 2 AND OCTET_LENGTH(`it`) <= 3 AND NOT `it` RLIKE '[^abc]'"),
+        (r"^(?:\d+)$", "OCTET_LENGTH(`it`) >= 1 AND NOT `it` RLIKE '[^0123456789]'"),
+        ("^x[A-Z]{15}$", IN_PLACE),
+        ("^[0-9a-fA-F]{8}-[0-9a-fA-F]{8}$", DIGITS),
+    ],
+)
+def test_classes_by_their_number_and_place_have_one(pattern: str, condition: str) -> None:
+    assert said(pattern) == condition
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["a", "^[a-z]{20}", "[a-z]{20}$", "^$", "^(?:){3}$", "^T[0-9]{6}C$", "^[a-z]{20}|x$", "^x[a-z]{9,20}$",
+     "^x[^a]{20}$", "^x.{20}$", r"^x\s{20}$", "^x[é]{20}$", "^(?:x[a-z]){20}$", "^(?:[a-z]{2}){20}$",
+     "^(?:[a-z]?){20}$", "^x[a-z]{20}?$"],
+)  # fmt: skip
+def test_others_have_none(pattern: str) -> None:
+    assert said(pattern) is None
+
+
+def test_lengths_are_known_from_octets() -> None:
+    assert [metric.passes for metric in metrics(minLength=2, maxLength=9)] == [
+        "OCTET_LENGTH(`it`) >= 8",
+        "OCTET_LENGTH(`it`) <= 9",
+    ]
+
+
+def test_a_metric_is_the_same_however_it_is_found() -> None:
+    [short] = metrics(maxLength=9)
+    assert short.id == "failing-c2961946a111"
+
+
+def test_a_part_of_a_column_has_none() -> None:
+    plan = plan_for(
+        {"logicalType": "array", "items": {"logicalType": "string", "logicalTypeOptions": {"maxLength": 9}}}
+    )
+    assert [metric.passes for metric in failing(plan)] == [""]
