@@ -23,7 +23,7 @@ from lakegate.contracts.metrics import (
     scoped,
 )
 from lakegate.contracts.settings import SCOPE, scope, setting
-from lakegate.contracts.texts import DESCRIBING, FORMATS, longer, not_of_format, shorter, unlike
+from lakegate.contracts.texts import DESCRIBING, FORMATS, as_long, longer, not_of_format, shorter, unlike
 from lakegate.contracts.types import Comparable
 from lakegate.contracts.words import meant
 
@@ -120,8 +120,18 @@ def column_checks(field: Field, column: Item, severity: Severity = Severity.ERRO
     options = column.get("logicalTypeOptions")
     made = [_zero(rule, field, column, severity) for rule in (*COLUMN_RULES, _unique(column))]
     if options is not None and not _empty_range(field, options) and not _empty_sizes(options):
-        made += [_zero(rule, field, options, severity) for rule in OPTION_RULES]
+        made += _of_options(field, options, severity)
     return [each for each in made if each]
+
+
+def _of_options(field: Field, options: Item, severity: Severity) -> list[Checked | None]:
+    made = {rule.word: _zero(rule, field, options, severity) for rule in OPTION_RULES}
+    for word in ("pattern", "format"):
+        if (short := made["minLength"]) and (like := made[word]):
+            check, metric = short
+            text = options.plain(word) if word == "pattern" else FORMATS[options.plain(word)].pattern
+            made["minLength"] = check, as_long(metric, options.plain("minLength"), like[1], text)
+    return list(made.values())
 
 
 def _unique(column: Item) -> Rule:

@@ -48,6 +48,11 @@ def short_and_like(text: exp.Expr, longest: int, pattern: str) -> exp.Expr:
     return exp.And(this=short, expression=exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(pattern)))
 
 
+def shortest(pattern: str) -> int:
+    """How many characters a text that has the pattern has at least."""
+    return int(parse(pattern).getwidth()[0])
+
+
 def octets(text: exp.Expr) -> exp.Expr:
     """Known without a look at the text. Characters are at most as many, and at least a quarter."""
     return exp.Anonymous(this="OCTET_LENGTH", expressions=[text.copy()])

@@ -4,7 +4,7 @@ A format is a pattern and, where no pattern can say it all, a condition besides.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -94,6 +94,13 @@ def shorter(field: Field, length: int) -> Metric:
     short = exp.LT(this=_length(field), expression=exp.Literal.number(length))
     enough = exp.GTE(this=quick.octets(field.value), expression=exp.Literal.number(length * _MOST_OCTETS))
     return failing(field, short, proof, passes=enough)
+
+
+def as_long(short: Metric, length: int, like: Metric, pattern: str) -> Metric:
+    """How many rows are shorter, where the column has a pattern too: if no text that has it is shorter, what shows the
+    one cheaply shows the other, and Spark computes it once for both.
+    """
+    return replace(short, passes=like.passes) if like.passes and quick.shortest(pattern) >= length else short
 
 
 def longer(field: Field, length: int) -> Metric:

@@ -60,6 +60,18 @@ def test_lengths_are_known_from_octets() -> None:
     ]
 
 
+def test_what_shows_a_pattern_shows_that_no_text_is_shorter() -> None:
+    short, long, like = metrics(minLength=16, maxLength=16, pattern="^[A-Z]{16}$")
+    assert short.passes == like.passes != ""
+    assert long.passes == "OCTET_LENGTH(`it`) <= 16"
+
+
+def test_a_text_that_has_a_pattern_may_be_too_short() -> None:
+    short, like = metrics(minLength=5, pattern="^[A-Z]{4,16}$")
+    assert short.passes == "OCTET_LENGTH(`it`) >= 20"
+    assert like.passes.startswith("OCTET_LENGTH(`it`) >= 4 AND")
+
+
 def test_a_metric_is_the_same_however_it_is_found() -> None:
     [short] = metrics(maxLength=9)
     assert short.id == "failing-c2961946a111"
