@@ -51,8 +51,8 @@ class LakegateStack(Stack):
             self.spark.run_jobs(function.role)
             if config.slack_secret:
                 Secret.from_secret_name_v2(function, "SlackSecret", config.slack_secret).grant_read(function.role)
-        # Settling adds data files to a table by metadata, and reconcile settles what an event did not.
-        for role in (self.settle.role, self.reconcile.role, self.spark.role):
+        # Opening an attempt takes replaced data files off its branch by metadata, and settling adds files that way.
+        for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.spark.role):
             self.storage.write_warehouse(role)
         self.storage.run_job(self.spark.role)
 

@@ -42,13 +42,17 @@ class Changes:
 
 @dataclass(frozen=True, kw_only=True)
 class DecidedFile:
-    """One file version in a decision's commit. `rows` is 0 where no row was read; `quarantined` are not among them."""
+    """One file version in a decision's commit. `rows` is 0 where no row was read; `quarantined` are not among them.
+    They took the place of so many rows of the versions that it `replaces`.
+    """
 
     key: str
     version_id: str
     rows: int = 0
     quarantined: int = 0
     reasons: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    replaced: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,6 +312,7 @@ class Message:
     published_files: int = 0
     published_rows: int = 0
     quarantined_rows: int = 0
+    replaced_rows: int = 0
     why: str = ""
     commands: tuple[str, ...] = ()
 

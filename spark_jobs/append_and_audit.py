@@ -189,6 +189,8 @@ def _audit(run: Run) -> None:
     view = audit_table(run, loaded, AUDIT, [look.file.id for look in run.good])
     if any(map(leaving, run.checks.values())):
         _put_aside(run, view)
+    elif run.job.replaced_aside:
+        _aside(run, AUDIT, {})
 
 
 def _put_aside(run: Run, view: quarantine.View) -> None:
@@ -199,7 +201,7 @@ def _put_aside(run: Run, view: quarantine.View) -> None:
         quarantine.put_aside(spark, job, view, good(before), failed, _left_out(run, failed))
         run.audited = nessie.head(job.nessie_uri, job.branch)
         open_catalog(spark, LEFT, job, f"{job.branch}@{run.audited}")
-        run.aside = _aside(run, {file: _leaving(before[file]) for file in failed})
+        run.aside = _aside(run, LEFT, {file: _leaving(before[file]) for file in failed})
     audit_table(run, iceberg.load(spark, LEFT, job.plan.table), LEFT, good(before))
     run.checks = afterwards(before, run.checks)
 
@@ -216,13 +218,15 @@ def _leaving(checks: Iterable[CheckResult]) -> int:
     return next(int(check.value or 0) for check in checks if check.check == BUDGET)
 
 
-def _aside(run: Run, rows: dict[str, int]) -> PerFile:
-    """The data files in the quarantine table, proved to hold just what was to be put aside."""
+def _aside(run: Run, after: str, rows: dict[str, int]) -> PerFile:
+    """The data files in the quarantine table, proved to hold just what was to be put aside, in the place of what is
+    replaced.
+    """
     name = quarantine_of(run.job.plan.table)
-    base, loaded = (iceberg.load(run.spark, catalog, name) for catalog in (BASE, LEFT))
+    base, loaded = (iceberg.load(run.spark, catalog, name) for catalog in (BASE, after))
     difference = iceberg.compare(run.spark, base, loaded)
     found = by_file(run.job, difference, iceberg.fields(run.spark, loaded))
-    prove(run.job, difference, found, rows, name)
+    prove(run.job, difference, found, rows, run.job.replaced_aside, name)
     return found
 
 
@@ -236,13 +240,14 @@ def audit_table(run: Run, loaded: Any, catalog: str, files: Sequence[str]) -> qu
         aside = {file: sum(data.rows for data in files) for file, files in run.aside.items()}
         arrived = {file: sum(data.rows for data in files) + aside.get(file, 0) for file, files in found.items()}
         rows = expected(spark, run.grown.plan, run.good, arrived)
-        prove(job, difference, found, {file: number - aside.get(file, 0) for file, number in rows.items()})
+        left = {file: number - aside.get(file, 0) for file, number in rows.items()}
+        prove(job, difference, found, left, job.replaced)
         run.files = {look.file.id: found.get(look.file.id, []) for look in run.good}
 
     read = _reader(run, catalog, loaded, difference, run.files)
     looks = [look for look in run.good if look.file.id in files]
     batch = Batch(files={look.file.id: run.files[look.file.id] for look in looks}, columns=columns, read=read)
-    base = Base(spark=spark, catalog=BASE, tables={job.plan.table: run.base})
+    base = Base(spark=spark, catalog=BASE, tables={job.plan.table: run.base}, replaced={job.plan.table: job.replaced})
     with run.step("measure"):
         measured, resolved = measure.measure_all(job.plan, batch, base)
         dependents: dict[str, Dependent] = {**resolved, **unparsed.metrics(job.plan, looks, rows)}
@@ -295,6 +300,7 @@ def _file_report(run: Run, look: Look) -> FileReport:
         checks=checks,
         data_files=_data_files(data),
         quarantined=_data_files(run.aside.get(look.file.id, [])),
+        replaces=look.file.replaces,
     )
 
 

@@ -1,17 +1,20 @@
-"""What tables hold at the attempt's base: of their rows, those whose keys the batch could share, and no others.
+"""What tables hold at the attempt's base, but for what the batch replaces: of their rows, those whose keys the batch
+could share, and no others.
 
 Iceberg plans by the bounds in its manifests, so that the cost grows with what is near, not with the table.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.near import Box, comparable, near
 from lakegate.audit.plan import Plan, Reference
+from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import Field
 from lakegate.audit.types import canonical
 from spark_jobs import iceberg
@@ -29,11 +32,15 @@ class Near:
 
 @dataclass(frozen=True, kw_only=True)
 class Base:
-    """A catalog of the session that stands at the base, and its tables as far as they are loaded (None: not there)."""
+    """A catalog of the session that stands at the base, and its tables as far as they are loaded (None: not there).
+
+    Of a table, the data files that are `replaced` do not count.
+    """
 
     spark: SparkSession
     catalog: str
     tables: dict[str, Any | None] = field(default_factory=dict)
+    replaced: Mapping[str, Sequence[DataFile]] = field(default_factory=dict)
 
     def table(self, name: str) -> Any | None:
         if name not in self.tables:
@@ -42,9 +49,12 @@ class Base:
 
     def rows(self, name: str) -> int:
         """How many rows the table has: by its manifests, if none of its rows is deleted by a file of its own."""
-        table = self.table(name)
+        table, replaced = self.table(name), self.replaced.get(name, ())
         counted = iceberg.rows(table) if table is not None else 0
-        return self.spark.table(table_name(self.catalog, name)).count() if counted is None else counted
+        if counted is not None:
+            return counted - sum(data.rows for data in replaced)
+        rows = self.spark.table(table_name(self.catalog, name))
+        return rows.where(~F.col("_file").isin([data.path for data in replaced])).count()
 
     def near(self, target: Reference, columns: Sequence[Field], boxes: Sequence[Box]) -> Near | None:
         """The target's rows that may have a key of the batch, which has it in `columns` and in these boxes; None where
@@ -57,7 +67,8 @@ class Base:
         if not set(target.columns) <= theirs.keys():
             return None  # a column that came with the batch: no row has a key
         where = near(boxes, [(mine, theirs[name]) for mine, name in zip(columns, target.columns, strict=True)])
-        tasks = iceberg.plan(self.spark, table, json.dumps(where))
+        replaced = frozenset(data.path for data in self.replaced.get(target.table, ()))
+        tasks = iceberg.plan(self.spark, table, json.dumps(where), replaced)
         if tasks.isEmpty():
             return None
         name = table_name(self.catalog, target.table)

@@ -1,7 +1,7 @@
 """Iceberg tables through its own Java API: metadata and manifests at a commit, as plain values."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,9 +110,9 @@ def read(
     return staged(spark, name_in_spark, table, tasks, _APART if apart else None)
 
 
-def plan(spark: SparkSession, table: Any, where: str) -> Any:
+def plan(spark: SparkSession, table: Any, where: str, without: Collection[str] = ()) -> Any:
     """What Iceberg would read of the table for an expression in its JSON: a list of its own tasks. They leave out data
-    files that bounds rule out, and say of the others which of their parts to skip.
+    files that bounds rule out, and those that it is to do without, and say of the others which of their parts to skip.
     """
     java = jvm(spark)
     expression = java.org.apache.iceberg.expressions.ExpressionParser.fromJson(where, table.schema())
@@ -120,7 +120,9 @@ def plan(spark: SparkSession, table: Any, where: str) -> Any:
     try:
         found = planned.iterator()
         while found.hasNext():
-            tasks.add(found.next())
+            task = found.next()
+            if not without or task.file().location() not in without:
+                tasks.add(task)
     finally:
         planned.close()
     return tasks

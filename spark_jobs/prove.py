@@ -1,9 +1,12 @@
-"""What the audited commit must hold, whatever the append said: the base's data files, and the batch's each once."""
+"""What the audited commit must hold, whatever the append said: the base's data files but for those that the batch
+replaces, and the batch's each once.
+"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
+from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import DataFileStatistics, Field
 from spark_jobs.errors import JobError
 from spark_jobs.iceberg import Difference
@@ -30,12 +33,17 @@ def prove(
     difference: Difference,
     found: Mapping[str, Sequence[DataFileStatistics]],
     rows: Mapping[str, int],
+    replaced: Iterable[DataFile] = (),
     table: str = "",
 ) -> None:
-    """JobError unless the base is all there and exactly these file versions came, with as many rows as were read."""
-    if difference.lost or difference.deletes:
-        gone = f"{len(difference.lost)} data files of its base are gone, or rows of it are deleted"
-        raise JobError(_said(job, gone, table))
+    """JobError unless the base is all there but for just what is replaced, and exactly these file versions came, with
+    as many rows as were read.
+    """
+    if kept := {data.path for data in replaced} - difference.lost:
+        raise JobError(_said(job, f"{len(kept)} data files that the batch replaces are still there", table))
+    lost = difference.lost - {data.path for data in replaced}
+    if lost or difference.deletes:
+        raise JobError(_said(job, f"{len(lost)} data files of its base are gone, or rows of it are deleted", table))
     there = {file: sum(data.rows for data in files) for file, files in found.items()}
     if there != rows:
         wrong = sorted(file for file in there.keys() | rows.keys() if there.get(file) != rows.get(file))

@@ -19,7 +19,10 @@ def message(note: Note) -> str:
     """What the decision's commit says to a person who reads the log."""
     attempt = Attempt(table=note.table, batch=note.batch, number=note.attempt)
     files, rows = len(note.files) + note.more, sum(file.rows for file in note.files)
-    told = [f"{note.decision} {note.table}: {files:,} file{'s' * (files != 1)}, {rows:,} rows", "", attempt.branch]
+    replaced = sum(file.replaced for file in note.files)
+    instead = f" in the place of {replaced:,}" if replaced else ""
+    said = f"{note.decision} {note.table}: {files:,} file{'s' * (files != 1)}, {rows:,} rows{instead}"
+    told = [said, "", attempt.branch]
     reasons = [f"{file.key}: {reason}" for file in note.files[:20] for reason in file.reasons]
     return "\n".join([*told, *([note.why] if note.why else []), *reasons[:20]])
 

@@ -143,7 +143,8 @@ def _facts(message: Message) -> list[Block]:
 def _published(message: Message) -> str:
     if message.kind is Kind.WARNED:
         aside = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
-        return f"{message.published_rows:,} rows are on main{aside}"
+        instead = f", in the place of {message.replaced_rows:,}" if message.replaced_rows else ""
+        return f"{message.published_rows:,} rows are on main{instead}{aside}"
     if not message.published_files:
         return ""
     files = f"{message.published_files:,} other file{'s' * (message.published_files != 1)} of the batch"

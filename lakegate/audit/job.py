@@ -5,11 +5,13 @@ see the run may read it.
 from dataclasses import dataclass, field
 
 from lakegate.audit.plan import Plan
+from lakegate.audit.report import DataFile, Replaced
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobFile:
-    """One file version to append: `uri` is its staged copy, named without surprises; `key` is for people.
+    """One file version to append: `uri` is its staged copy, named without surprises; `key` is for people. What it
+    `replaces` was taken off the branch.
 
     Where the attempt carries another's data files, `data_files` are this file version's, and it has no staged copy.
     """
@@ -19,6 +21,7 @@ class JobFile:
     uri: str
     size: int
     data_files: tuple[str, ...] = ()
+    replaces: Replaced = field(default_factory=Replaced)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +30,7 @@ class Job:
 
     `history` holds what the table's last published file versions measured, oldest first, by metric id: as it was when
     the attempt began. `crashed` are the attempts at these files, by number, whose jobs crashed one after the other just
-    before this one.
+    before this one. `left_out` says of claimed file versions (by id) why they are not among the files.
 
     With `carries` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: what that found in batch scope holds, and only checks of table scope are run.
@@ -45,4 +48,15 @@ class Job:
     history: dict[str, tuple[float, ...]] = field(default_factory=dict)
     crashed: tuple[int, ...] = ()
     carries: str = ""
+    left_out: dict[str, str] = field(default_factory=dict)
     format: int = 3
+
+    @property
+    def replaced(self) -> tuple[DataFile, ...]:
+        """What was taken off the branch's table before the job."""
+        return tuple(data for file in self.files for data in file.replaces.data_files)
+
+    @property
+    def replaced_aside(self) -> tuple[DataFile, ...]:
+        """The same of its quarantine."""
+        return tuple(data for file in self.files for data in file.replaces.quarantined)

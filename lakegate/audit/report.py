@@ -76,13 +76,29 @@ class DataFile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Replaced:
+    """What a file version takes the place of: other `versions` of its key, their data files in the table and in its
+    quarantine. They are off the branch before the file is appended.
+    """
+
+    versions: tuple[str, ...] = ()
+    data_files: tuple[DataFile, ...] = ()
+    quarantined: tuple[DataFile, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(data.rows for data in self.data_files)
+
+
+@dataclass(frozen=True, kw_only=True)
 class FileReport:
     """One file version. `faults` are what kept it from being appended (unreadable, wrong columns, no rows); then it
     has no checks.
 
     `rows` are those of its data files, and `quarantined` its data files in the quarantine table.
     `evolves` is what the file asked of the table (`"zip" string`, `"n" bigint, was int`: a column or a type that the
-    contract has not), `discards` are its columns that were not read.
+    contract has not), `discards` are its columns that were not read. It was judged as if what it
+    `replaces` were not there.
     """
 
     id: str
@@ -95,6 +111,7 @@ class FileReport:
     quarantined: tuple[DataFile, ...] = ()
     evolves: tuple[str, ...] = ()
     discards: tuple[str, ...] = ()
+    replaces: Replaced = field(default_factory=Replaced)
 
     @property
     def quarantined_rows(self) -> int:

@@ -76,11 +76,11 @@ def _published(now: Status, at: datetime) -> list[RenderableType]:
     lines = now.published
     rows = sum(line.rows for line in lines)
     title = f"Published ({_files(lines)}, {count(rows, 'row')})"
-    aside = ["quarantine"] if any(line.quarantined for line in lines) else []
-    made = terminal.table("table", "rows", *aside, "when", "files", title=title, right=["rows", *aside])
+    more = [name for name in ("quarantined", "replaced") if any(getattr(line, name) for line in lines)]
+    made = terminal.table("table", "rows", *more, "when", "files", title=title, right=["rows", *more])
     for line in lines[:SHOWN]:
-        put_aside = [f"{line.quarantined:,}" if line.quarantined else ""] if aside else []
-        made.add_row(clean(line.table), f"{line.rows:,}", *put_aside, ago(line.since, at), _named(line))
+        numbers = [f"{number:,}" if (number := getattr(line, name)) else "" for name in more]
+        made.add_row(clean(line.table), f"{line.rows:,}", *numbers, ago(line.since, at), _named(line))
     return [made, *_more(lines)] if lines else []
 
 

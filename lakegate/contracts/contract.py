@@ -4,11 +4,12 @@ How ODCS is read is its neighbours' matter, and they are imported at the first l
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.errors import ContractFaults
+from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.routes import Route
 
 BRANCH_DAYS = 30
@@ -23,6 +24,7 @@ class Contract:
     route: Route
     plan: Plan
     branch_days: int = BRANCH_DAYS  # that the branch of a rejected batch is kept
+    ingestion: Ingestion = field(default_factory=Ingestion)
 
     @property
     def table(self) -> str:

@@ -10,10 +10,12 @@ from lakegate.contracts import words
 from lakegate.contracts.contract import BRANCH_DAYS, Contract
 from lakegate.contracts.document import Broken, Document, Item, parse
 from lakegate.contracts.formats import written
+from lakegate.contracts.ingestion import ingestion_of
 from lakegate.contracts.settings import whole_number
 from lakegate.contracts.shape import check_shape, server_words
 from lakegate.contracts.table import plan_of
 from lakegate.errors import Fault, Misconfigured
+from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.routes import Route
 
 _TABLE_NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
@@ -52,11 +54,19 @@ def _contract(root: Item) -> Contract | None:
     location = landing.get("location") if landing else None
     route = _route(name or "", location) if location else None
     days = whole_number(table, "branchDays", BRANCH_DAYS) if table else BRANCH_DAYS
-    return _assembled(plan, route, days) if name and plan and route else None
+    ingestion = ingestion_of(table) if table else Ingestion()
+    return _assembled(plan, route, days, ingestion) if name and plan and route else None
 
 
-def _assembled(plan: Plan, route: Route, days: int) -> Contract:
-    return Contract(id=plan.contract_id, version=plan.contract_version, route=route, plan=plan, branch_days=days)
+def _assembled(plan: Plan, route: Route, days: int, ingestion: Ingestion) -> Contract:
+    return Contract(
+        id=plan.contract_id,
+        version=plan.contract_version,
+        route=route,
+        plan=plan,
+        branch_days=days,
+        ingestion=ingestion,
+    )
 
 
 def _landing(root: Item) -> Item | None:

@@ -8,19 +8,22 @@ SCOPE = "scope"
 
 
 def setting(owner: Item, name: str) -> Item | None:
-    """The entry of that name among the item's `customProperties`, if it is ours."""
+    """The entry of that name among the item's `customProperties`, if it is ours; a fault for another one."""
     ours = [each for each in owner.each("customProperties") if each.plain("vendor") == words.OURS]
-    return next((each for each in ours if each.plain("property") == name), None)
+    found = [each for each in ours if each.plain("property") == name]
+    for again in found[1:]:
+        again.fault(f"{name} is there twice")
+    return found[0] if found else None
 
 
-def whole_number(owner: Item, name: str, default: int) -> int:
-    """A setting that is a number from 1 up; a fault where it is something else."""
+def whole_number(owner: Item, name: str, default: int, most: int | None = None) -> int:
+    """A setting that is a number from 1 up to `most`; a fault where it is something else."""
     said = setting(owner, name)
     if said is None:
         return default
     value = said.plain("value")
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        said.fault(f"{name} is {value!r}, and it is a whole number from 1 up")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= (most or value):
+        said.fault(f"{name} is {value!r}, and it is a whole number from 1 {f'to {most:,}' if most else 'up'}")
         return default
     return value
 

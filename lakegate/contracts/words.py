@@ -247,6 +247,10 @@ TABLE_SETTINGS: Place = _enforced(
     "told again before it goes",
     reorderedColumns="columns in another order than the contract's: `allow` (if not said) or `freeze`",
     scope=f"if it has a primary key, of that. {_SCOPE}",
+    reuploads="other bytes under a key whose rows are on main: `replace` (if not said) publishes their rows in the "
+    "place of those, `append` on top of them, `ignore` discards them, `reject` rejects them and tells",
+    batchFiles="how many files are ingested together at most; 1 to 1,000, which it is if not said",
+    batchBytes="how many bytes at most; 100,000,000,000 if not said. A larger file is a batch of its own",
 )
 
 SERVER_SETTINGS: Place = _enforced(

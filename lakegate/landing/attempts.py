@@ -2,12 +2,13 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Self
 
 from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Ingestion
 
 _BRANCH = re.compile(
     r"wap-(?P<table>.+)-(?P<batch>[0-9]{8}T[0-9]{4}-[0-9a-f]{8})-a(?P<number>[0-9]+)(?:-r(?P<nonce>[0-9a-f]+))?"
@@ -19,6 +20,20 @@ def batch_id(table: str, files: Iterable[FileVersion]) -> str:
     members = sorted(files, key=lambda file: file.order)
     digest = hashlib.sha256("\0".join([table, *sorted(file.id for file in members)]).encode()).hexdigest()
     return f"{members[0].landed_at:%Y%m%dT%H%M}-{digest[:8]}"
+
+
+def batches(files: Iterable[FileVersion], limits: Ingestion) -> Iterator[list[FileVersion]]:
+    """The files in their order, in as few batches as that and the limits allow."""
+    batch: list[FileVersion] = []
+    size = 0
+    for file in files:
+        if batch and (len(batch) == limits.batch_files or size + file.size > limits.batch_bytes):
+            yield batch
+            batch, size = [], 0
+        batch.append(file)
+        size += file.size
+    if batch:
+        yield batch
 
 
 @dataclass(frozen=True, kw_only=True)

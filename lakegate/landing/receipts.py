@@ -16,7 +16,7 @@ from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import Content, FileVersion
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Decision(StrEnum):
@@ -29,7 +29,9 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """The decision of one file version, as its receipt holds it."""
+    """The decision of one file version, as its receipt holds it. A published one `replaces` the versions whose rows it
+    took off main.
+    """
 
     version_id: str
     size: int
@@ -41,13 +43,26 @@ class Entry:
     batch: str
     attempt: int
     reasons: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
 
     @property
     def content(self) -> Content | None:
         return Content(checksum=self.checksum, size=self.size) if self.checksum else None
 
+    @property
+    def order(self) -> tuple[datetime, str, str]:
+        """As the file version's own."""
+        return (self.landed_at, self.sequencer, self.version_id)
+
     @classmethod
-    def of(cls, file: FileVersion, decision: Decision, attempt: Attempt, reasons: Iterable[str] = ()) -> Self:
+    def of(
+        cls,
+        file: FileVersion,
+        decision: Decision,
+        attempt: Attempt,
+        reasons: Iterable[str] = (),
+        replaces: Iterable[str] = (),
+    ) -> Self:
         return cls(
             version_id=file.version_id,
             size=file.size,
@@ -59,6 +74,7 @@ class Entry:
             batch=attempt.batch,
             attempt=attempt.number,
             reasons=tuple(reasons),
+            replaces=tuple(sorted(replaces)),
         )
 
     def file(self, bucket: str, key: str) -> FileVersion:
@@ -80,7 +96,8 @@ def receipt_name(key: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """The decided versions of one landing key, and which one is current on main.
+    """The decided versions of one landing key. Which of them are on main follows from what was published in whose
+    place.
 
     None is ever forgotten here: a forgotten version that is still in the landing bucket would be ingested again.
     """
@@ -88,7 +105,6 @@ class Receipt:
     bucket: str
     key: str
     entries: tuple[Entry, ...] = ()
-    current: str | None = None
 
     @property
     def name(self) -> str:
@@ -98,9 +114,16 @@ class Receipt:
         return next((entry for entry in self.entries if entry.version_id == version_id), None)
 
     @property
+    def on_main(self) -> tuple[Entry, ...]:
+        """The versions whose rows are on main, oldest first: one, or several where the contract appends them."""
+        published = [entry for entry in self.entries if entry.decision is Decision.PUBLISHED]
+        replaced = {version for entry in published for version in entry.replaces}
+        return tuple(sorted((e for e in published if e.version_id not in replaced), key=lambda entry: entry.order))
+
+    @property
     def published(self) -> Entry | None:
-        """The version whose rows are on main."""
-        return self.entry(self.current) if self.current else None
+        """The newest version whose rows are on main."""
+        return self.on_main[-1] if self.on_main else None
 
     def files(self) -> list[FileVersion]:
         return [entry.file(self.bucket, self.key) for entry in self.entries]
@@ -108,8 +131,7 @@ class Receipt:
     def decided(self, entry: Entry) -> Self:
         """This receipt with `entry` in it, in the place of an earlier decision of the same version."""
         others = tuple(old for old in self.entries if old.version_id != entry.version_id)
-        current = entry.version_id if entry.decision is Decision.PUBLISHED else self.current
-        return replace(self, entries=(*others, entry), current=current)
+        return replace(self, entries=(*others, entry))
 
     def to_json(self) -> str:
         return json.dumps({"format": FORMAT, **asdict(self)}, default=str, sort_keys=True, ensure_ascii=False)
@@ -132,8 +154,9 @@ class Receipt:
                     "landed_at": datetime.fromisoformat(entry["landed_at"]),
                     "decision": Decision(entry["decision"]),
                     "reasons": tuple(entry["reasons"]),
+                    "replaces": tuple(entry.get("replaces", ())),
                 }
             )
             for entry in raw["entries"]
         )
-        return cls(bucket=raw["bucket"], key=raw["key"], entries=tuple(entries), current=raw["current"])
+        return cls(bucket=raw["bucket"], key=raw["key"], entries=tuple(entries))

@@ -12,24 +12,28 @@ from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.standing import standing
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.carry import carry
-from lakegate.workflow.claims import base_of, claims_on, is_open, job_name
+from lakegate.workflow.claims import Claim, base_of, claims_on, is_open, job_name, job_of, whole_claims_on
 from lakegate.workflow.earlier import earlier
 from lakegate.workflow.history import history
+from lakegate.workflow.replace import Published, take_off_replaced
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
 
 log = structlog.get_logger()
+GONE = "it was deleted from the landing bucket before it could be staged"
 
 
 def open_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> Attempt:
     """Make the attempt's branch from main's head, claim the files on it, and launch its job.
 
-    Files that were decided before the branch's base are left out; with none left there is no branch. Returns the
-    attempt, whose number is a later one where the asked one was used up for something else.
+    Files that main says are not to be ingested any more are left out, for whoever receives them again; with none left
+    there is no branch. Returns the attempt, whose number is a later one where the asked one was used up for something
+    else.
     """
     files = list(files)
     while _is_used_up(service, attempt, files):
@@ -60,7 +64,12 @@ def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) ->
 def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:
     """Receipts on a branch are claims; merged, they are the decision "published"."""
     receipts = receipts_at(service, f"{MAIN}@{base}", {file.key for file in files})
-    claims = [claimed(receipts, file, attempt) for file in files if is_open(receipts, file, attempt)]
+    reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
+    claims = [
+        claimed(receipts, file, attempt, its.replaces)
+        for file in files
+        if is_open(receipts, file, attempt) and not (its := standing(receipts.get(file.key), file, reuploads)).decision
+    ]
     if not claims:
         service.catalog.delete_branch(attempt.branch)
         return
@@ -78,27 +87,44 @@ def _head(service: Service, attempt: Attempt) -> str:
     return head
 
 
-def claimed(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt) -> Receipt:
-    """The file's receipt as it will be when the attempt is published."""
+def claimed(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, replaces: Iterable[str] = ()) -> Receipt:
+    """The file's receipt as it will be when the attempt is published in the place of these versions."""
     receipt = receipts.get(file.key) or Receipt(bucket=file.bucket, key=file.key)
-    return receipt.decided(Entry.of(file, Decision.PUBLISHED, attempt))
+    return receipt.decided(Entry.of(file, Decision.PUBLISHED, attempt, replaces=replaces))
 
 
 def launch(service: Service, attempt: Attempt) -> None:
-    """Freeze the job of an attempt whose claims are made, and start it. Launching it again starts nothing new."""
-    if service.store.read(job_name(attempt)) is None:
-        files = claims_on(service, attempt)
-        if not files:
-            return
-        service.store.create(job_name(attempt), to_json(_job(service, attempt, files)).encode())
+    """Freeze the job of an attempt whose claims are made, take off the branch what its files replace, and start it.
+    Launching it again starts nothing new.
+    """
+    job = job_of(service.store, attempt) or _freeze(service, attempt)
+    if job is None:
+        return
+    take_off_replaced(service, job)
     run = service.runner.start(attempt, service.store.uri(job_name(attempt)))
     log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, run=run)
 
 
-def _job(service: Service, attempt: Attempt, files: list[FileVersion]) -> Job:
+def _freeze(service: Service, attempt: Attempt) -> Job | None:
+    """The attempt's job: this worker's, or that of another which was first. None where nothing is claimed."""
+    claims = whole_claims_on(service, attempt)
+    if not claims:
+        return None
+    service.store.create(job_name(attempt), to_json(_job(service, attempt, claims)).encode())
+    return job_of(service.store, attempt)
+
+
+def _job(service: Service, attempt: Attempt, claims: list[Claim]) -> Job:
     plan, base = contract_of(service.store, attempt.table).plan, base_of(service, attempt)
-    before = earlier(service, attempt, base, files)
-    carried = carry(service, attempt, base, plan, before.report, files)
+    claimed_files = [claim.file for claim in claims]
+    before = earlier(service, attempt, base, claimed_files)
+    replacing = any(claim.replaces for claim in claims)  # its rows come from the files, so that the job proves it all
+    carried = None if replacing else carry(service, attempt, base, plan, before.report, claimed_files)
+    files, left_out = (
+        (_carried(claimed_files, carried.data_files), dict[str, str]())
+        if carried
+        else _files(service, attempt, base, claims, plan.files)
+    )
     return Job(
         branch=attempt.branch,
         batch=attempt.batch,
@@ -108,28 +134,40 @@ def _job(service: Service, attempt: Attempt, files: list[FileVersion]) -> Job:
         warehouse=service.warehouse,
         report_uri=service.store.uri(report_name(attempt)),
         plan=plan,
-        files=_carried(files, carried.data_files) if carried else _staged(service, attempt, files, plan.files),
-        history=history(service, plan),
+        files=tuple(files),
+        history=history(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),
         crashed=before.crashed,
         carries=service.store.uri(report_name(replace(attempt, number=carried.report.attempt))) if carried else "",
+        left_out=left_out,
     )
 
 
-def _carried(files: Iterable[FileVersion], data_files: Mapping[str, tuple[str, ...]]) -> tuple[JobFile, ...]:
-    return tuple(JobFile(id=it.id, key=it.key, uri="", size=it.size, data_files=data_files[it.id]) for it in files)
+def _carried(files: Iterable[FileVersion], data_files: Mapping[str, tuple[str, ...]]) -> list[JobFile]:
+    return [JobFile(id=it.id, key=it.key, uri="", size=it.size, data_files=data_files[it.id]) for it in files]
 
 
-def _staged(service: Service, attempt: Attempt, files: Iterable[FileVersion], form: FileFormat) -> tuple[JobFile, ...]:
-    return tuple(staged for file in files if (staged := _stage(service, attempt, file, form)))
+def _files(
+    service: Service, attempt: Attempt, base: str, claims: list[Claim], form: FileFormat
+) -> tuple[list[JobFile], dict[str, str]]:
+    """What is claimed, staged; and why the rest is not: the settling will say so."""
+    published = Published(service=service, table=attempt.table, ref=f"{MAIN}@{base}")
+    files, left_out = [], {}
+    for claim in claims:
+        try:
+            files.append(_file(service, attempt, claim, form, published))
+        except Refused as why:
+            log.warning("left_out", branch=attempt.branch, key=claim.file.key, why=str(why))
+            left_out[claim.file.id] = str(why)
+    return files, left_out
 
 
-def _stage(service: Service, attempt: Attempt, file: FileVersion, form: FileFormat) -> JobFile | None:
-    """A copy of exactly the claimed version, named so that Spark knows how it is compressed. One that is gone is left
-    out, and the settling says so.
+def _file(service: Service, attempt: Attempt, claim: Claim, form: FileFormat, published: Published) -> JobFile:
+    """A copy of exactly the claimed version, named so that Spark knows how it is compressed, and what it replaces.
+    Raises Refused where either can't be had.
     """
+    file, replaces = claim.file, published.replaced(claim.file, claim.replaces)
     try:
         uri = service.landing.stage(file, f"{attempt.branch}/{file.id}{form.suffix(file.key)}")
-    except Refused:
-        log.warning("file_gone", branch=attempt.branch, key=file.key, version=file.version_id)
-        return None
-    return JobFile(id=file.id, key=file.key, uri=uri, size=file.size)
+    except Refused as why:
+        raise Refused(GONE) from why
+    return JobFile(id=file.id, key=file.key, uri=uri, size=file.size, replaces=replaces)

@@ -61,7 +61,11 @@ def _entries(
     if report.error or report.evolves or report.plan_hash != plan.hash or not plan.depends_on:
         return None
     known = {entry.id: entry for entry in report.files}
-    found = [known[file.id] for file in files if file.id in known and may_be_carried(plan, known[file.id])]
+    found = [
+        entry
+        for file in files
+        if (entry := known.get(file.id)) and not entry.replaces.versions and may_be_carried(plan, entry)
+    ]
     if len(found) < len(files) or not any(entry.data_files for entry in found):
         return None
     table = service.tables.identity(base, plan.table)

@@ -26,23 +26,34 @@ def is_open(receipts: Mapping[str, Receipt], file: FileVersion, attempt: Attempt
     return entry.decision is Decision.REJECTED and later
 
 
-def published_instead(receipts: Mapping[str, Receipt], file: FileVersion) -> Entry | None:
-    """The other version of this file's key whose rows are on main."""
-    receipt = receipts.get(file.key)
-    published = receipt.published if receipt else None
-    return published if published and published.version_id != file.version_id else None
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A file version that is being worked on, and the versions of its key that it is to replace."""
+
+    file: FileVersion
+    replaces: tuple[Entry, ...]
 
 
-def claimed_files(receipts: Mapping[str, Receipt | None], attempt: Attempt) -> list[FileVersion]:
-    """The file versions that these receipts of an attempt's branch claim for it, oldest first."""
+def claims_in(receipts: Mapping[str, Receipt | None], attempt: Attempt) -> list[Claim]:
+    """What these receipts of an attempt's branch claim for it, oldest first."""
     mine = [
-        entry.file(receipt.bucket, receipt.key)
+        _claim(receipt, entry)
         for receipt in receipts.values()
         if receipt is not None
         for entry in receipt.entries
         if (entry.batch, entry.attempt) == (attempt.batch, attempt.number)
     ]
-    return sorted(mine, key=lambda file: file.order)
+    return sorted(mine, key=lambda claim: claim.file.order)
+
+
+def _claim(receipt: Receipt, entry: Entry) -> Claim:
+    replaces = (receipt.entry(version) for version in entry.replaces)
+    return Claim(file=entry.file(receipt.bucket, receipt.key), replaces=tuple(old for old in replaces if old))
+
+
+def claimed_files(receipts: Mapping[str, Receipt | None], attempt: Attempt) -> list[FileVersion]:
+    """The file versions that these receipts of an attempt's branch claim for it, oldest first."""
+    return [claim.file for claim in claims_in(receipts, attempt)]
 
 
 def job_name(attempt: Attempt) -> str:
@@ -66,11 +77,16 @@ def base_of(service: Service, attempt: Attempt) -> str:
 
 def claims_on(service: Service, attempt: Attempt) -> list[FileVersion]:
     """What the attempt's branch claims; empty where the branch is gone or was never given claims."""
+    return [claim.file for claim in whole_claims_on(service, attempt)]
+
+
+def whole_claims_on(service: Service, attempt: Attempt) -> list[Claim]:
+    """The same, with what each is to replace."""
     head = service.catalog.head(attempt.branch)
     if head is None:
         return []
     changes = service.catalog.changes(base_of(service, attempt), head)
-    return claimed_files(changes.receipts, attempt)
+    return claims_in(changes.receipts, attempt)
 
 
 def open_files(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:

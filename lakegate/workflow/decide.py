@@ -16,8 +16,6 @@ from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
 TRIES = 10
-IDENTICAL = "the same bytes are already published under this key"
-ALREADY_PUBLISHED = "already published: this key's version {current} is on main, and these are other bytes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,16 +25,6 @@ class Finding:
     file: FileVersion
     reasons: tuple[str, ...] = ()
     rows: int = 0
-
-
-def identical(file: FileVersion) -> Finding:
-    """The very bytes that its key has published."""
-    return Finding(file=file, reasons=(IDENTICAL,))
-
-
-def superseding(file: FileVersion, published: Entry) -> Finding:
-    """Other bytes under a published key."""
-    return Finding(file=file, reasons=(ALREADY_PUBLISHED.format(current=published.version_id),))
 
 
 def decide(

@@ -3,7 +3,7 @@
 Nothing is kept for it besides, so a check that came with yesterday's contract begins with what was measured since.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from lakegate.audit.plan import MetricKind, Plan
 from lakegate.audit.report import FileReport
@@ -14,14 +14,18 @@ from lakegate.ports import Note
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
 
+Version = tuple[str, str]
+"""A landing key and one of its version ids."""
 DECISIONS = 10_000  # of the table: as far back as its log is searched for enough files
 
 
-def history(service: Service, plan: Plan) -> dict[str, tuple[float, ...]]:
-    """By id, the metrics whose drift the plan checks: their values in the files published last, oldest first."""
+def history(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:
+    """By id, the metrics whose drift the plan checks: their values in the files published last, oldest first. File
+    versions that are `replaced`, or about to be, do not count.
+    """
     wanted = _wanted(plan)
     found: dict[str, list[float]] = {metric: [] for metric in wanted}
-    for file in _published(service, plan.table) if wanted else ():
+    for file in _published(service, plan.table, replaced) if wanted else ():
         for metric, value in _measured(plan, file).items():
             if metric in wanted and len(found[metric]) < wanted[metric]:
                 found[metric].append(value)
@@ -45,12 +49,15 @@ def _measured(plan: Plan, file: FileReport) -> dict[str, float]:
     return rows | {check.metric: check.measured for check in file.checks if check.measured is not None}
 
 
-def _published(service: Service, table: str) -> Iterator[FileReport]:
+def _published(service: Service, table: str, replaced: Iterable[Version]) -> Iterator[FileReport]:
     """The table's published file versions, the last one first; those whose report is gone are left out."""
+    gone = set(replaced)
     for decided in service.catalog.decisions(DECISIONS, table):
         if decided.note.decision is Decision.PUBLISHED:
             files = _reported(service, decided.note)
-            yield from (files[file.key] for file in reversed(decided.note.files) if file.key in files)
+            its = [file for file in decided.note.files if (file.key, file.version_id) not in gone]
+            gone.update((file.key, version) for file in decided.note.files for version in file.replaces)
+            yield from (files[file.key] for file in reversed(its) if file.key in files)
 
 
 def _reported(service: Service, note: Note) -> Mapping[str, FileReport]:

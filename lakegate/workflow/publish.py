@@ -4,22 +4,25 @@ It proves before every merge that the merge brings the audited files and their r
 forces, and it never runs Spark: when main moved, the same data files are appended to a fresh branch by metadata alone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import structlog
 
 from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.audit.report import DataFile, FileReport, Report, Verdict
 from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Decision, Receipt
+from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, Changes, DecidedFile, FileChanges, Note
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.attempt import claimed
-from lakegate.workflow.claims import base_of, claimed_files, is_open, published_instead
+from lakegate.workflow.claims import base_of, claimed_files, is_open
+from lakegate.workflow.replace import paths_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
 
@@ -50,32 +53,42 @@ class Audited:
 
     def paths(self, files: Iterable[FileVersion]) -> dict[str, frozenset[str]]:
         """Their data files in each table that the attempt changed: its own, and that one's quarantine if rows went
-        there. A file version that was gone before its job has none.
+        there or came from there. A file version that was gone before its job has none.
         """
         reports = [report for file in files if (report := self.reported.get(file.id))]
-        found = {self.attempt.table: frozenset(data.path for report in reports for data in report.data_files)}
-        if any(entry.quarantined for entry in self.report.files):
-            aside = frozenset(data.path for report in reports for data in report.quarantined)
-            found[quarantine_of(self.attempt.table)] = aside
+        data_files = [data for report in reports for data in report.data_files]
+        return self._by_table(data_files, [data for report in reports for data in report.quarantined])
+
+    def replaced(self, files: Iterable[FileVersion]) -> dict[str, frozenset[str]]:
+        """The data files that they take the place of, in the same tables."""
+        replaced = [report.replaces for file in files if (report := self.reported.get(file.id))]
+        data_files = [data for each in replaced for data in each.data_files]
+        return self._by_table(data_files, [data for each in replaced for data in each.quarantined])
+
+    def _by_table(self, own: Iterable[DataFile], aside: Iterable[DataFile]) -> dict[str, frozenset[str]]:
+        found = {self.attempt.table: paths_of(own)}
+        if any(entry.quarantined or entry.replaces.quarantined for entry in self.report.files):
+            found[quarantine_of(self.attempt.table)] = paths_of(aside)
         return found
 
 
 def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) -> None:
     """Bring these audited files to main. Files that another attempt published meanwhile are left out.
 
-    Raises Refused where a proof fails or a file was rejected or discarded meanwhile, NeedsNewAttempt where main's table
-    is not the one that was audited, or a table that its verdicts depend on has changed, Retryable where main keeps
-    moving.
+    Raises Refused where a proof fails or a file was rejected, discarded or overtaken meanwhile, NeedsNewAttempt where
+    main's table is not the one that was audited, its key's versions there are not those that a file replaces, or a
+    table that its verdicts depend on has changed, Retryable where main keeps moving.
     """
     wanted = list(files)
     prove_audited(service, audited)
     for turn in range(TRIES):
         main = service.catalog.head(MAIN) or ""
-        wanted = _still_open(service, audited.attempt, wanted, main)
+        wanted = _still_open(service, audited, wanted, main)
         if not wanted:
             return
         _prove_unmoved(service, audited, main)
         _prove_together(audited, wanted)
+        _guard_put_back(audited, wanted)
         _guard_contract(service, audited)
         try:
             _merge(service, audited, wanted, main, rebase=turn > 0)
@@ -131,21 +144,41 @@ def _prove_together(audited: Audited, files: Iterable[FileVersion]) -> None:
         raise NeedsNewAttempt(f"not all good files of {audited.attempt.branch} can be published together any more")
 
 
-def _still_open(service: Service, attempt: Attempt, files: list[FileVersion], main: str) -> list[FileVersion]:
+def _still_open(service: Service, audited: Audited, files: list[FileVersion], main: str) -> list[FileVersion]:
     receipts = receipts_at(service, f"{MAIN}@{main}", {file.key for file in files})
+    reuploads = contract_of(service.store, audited.attempt.table).ingestion.reuploads
+    open_files = [file for file in files if is_open(receipts, file, audited.attempt)]
     for file in files:
-        _refuse_if_dropped(receipts, file, attempt)
-    return [file for file in files if is_open(receipts, file, attempt)]
+        if file in open_files:
+            _guard_versions(audited, file, receipts.get(file.key), reuploads)
+        else:
+            _refuse_if_dropped(audited.attempt, file, receipts[file.key])
+    return open_files
 
 
-def _refuse_if_dropped(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt) -> None:
-    batch, receipt = f"batch {attempt.batch} of {attempt.table}", receipts.get(file.key)
-    entry = receipt.entry(file.version_id) if receipt else None
-    if is_open(receipts, file, attempt):
-        if other := published_instead(receipts, file):
-            raise Refused(f"{batch}: {file.key} was published as version {other.version_id} meanwhile")
-    elif entry and entry.decision is not Decision.PUBLISHED:
-        raise Refused(f"{batch}: {file.key} was {entry.decision} meanwhile")
+def _guard_versions(audited: Audited, file: FileVersion, receipt: Receipt | None, reuploads: Reuploads) -> None:
+    """Of its key, main has just what the file was appended in the place of."""
+    its, branch = standing(receipt, file, reuploads), audited.attempt.branch
+    if its.decision:
+        raise Refused(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
+    if its.replaces != set(audited.reported[file.id].replaces.versions):
+        raise NeedsNewAttempt(f"{file.key} has other versions on main than those that it replaces on {branch}")
+
+
+def _refuse_if_dropped(attempt: Attempt, file: FileVersion, receipt: Receipt) -> None:
+    entry = receipt.entry(file.version_id)
+    if entry and entry.decision is not Decision.PUBLISHED:
+        raise Refused(f"batch {attempt.batch} of {attempt.table}: {file.key} was {entry.decision} meanwhile")
+
+
+def _guard_put_back(audited: Audited, files: list[FileVersion]) -> None:
+    """A verdict of table scope was found without the rows that all files of the batch were to replace: where one of
+    them is left behind, its old rows stay, and the verdict is of another table.
+    """
+    table = audited.attempt.table
+    left = [file for file in audited.claims if file not in files]
+    if table in audited.report.depends_on and audited.replaced(left)[table]:
+        raise NeedsNewAttempt(f"rows of {table} that were replaced on {audited.attempt.branch} stay on main")
 
 
 def _merge(service: Service, audited: Audited, files: list[FileVersion], main: str, *, rebase: bool) -> None:
@@ -166,10 +199,16 @@ def _merge(service: Service, audited: Audited, files: list[FileVersion], main: s
 
 
 def _trim(service: Service, audited: Audited, files: list[FileVersion], own: Attempt) -> str:
-    """A branch from the audited commit, without what it holds of all other files. Returns its base."""
+    """A branch from the audited commit, without what it holds of all other files, and with what those were to replace.
+    Returns its base.
+    """
+    left, base = [file for file in audited.claims if file not in files], audited.report.base
     service.catalog.create_branch(own.branch, audited.report.audited)
-    take_off(service, audited, [file for file in audited.claims if file not in files], own.branch)
-    return audited.report.base
+    take_off(service, audited, left, own.branch)
+    for table, paths in audited.replaced(left).items():
+        if paths:
+            service.tables.append(table, own.branch, f"{MAIN}@{base}", paths)
+    return base
 
 
 def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
@@ -185,16 +224,30 @@ def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], b
 
 
 def _rebase(service: Service, audited: Audited, files: list[FileVersion], main: str, own: Attempt) -> str:
-    """A branch from main's head, with the audited data files of these files appended by metadata. Returns its base."""
+    """A branch from main's head, with the audited data files of these files appended by metadata, and what they replace
+    taken off. Returns its base.
+    """
     paths = {table: paths for table, paths in audited.paths(files).items() if paths}
-    _guard(service, audited, main, paths)
+    replaced = {table: paths for table, paths in audited.replaced(files).items() if paths}
+    _guard(service, audited, main, {**paths, **replaced})
+    _guard_replaced(service, audited, main, replaced)
     catalog, attempt = service.catalog, audited.attempt
     receipts = receipts_at(service, f"{MAIN}@{main}", {file.key for file in files})
     catalog.create_branch(own.branch, main)
-    catalog.commit_receipts(own.branch, main, [claimed(receipts, file, attempt) for file in files])
+    claims = [claimed(receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]
+    catalog.commit_receipts(own.branch, main, claims)
     for table, its in paths.items():
         service.tables.append(table, own.branch, audited.ref, its)
+    for table, its in replaced.items():
+        service.tables.remove(table, own.branch, its)
     return main
+
+
+def _guard_replaced(service: Service, audited: Audited, main: str, replaced: Mapping[str, frozenset[str]]) -> None:
+    """What is to be replaced is on main as the attempt knew it; otherwise a new one finds what can be done."""
+    for table, paths in replaced.items():
+        if not paths <= service.tables.paths(f"{MAIN}@{main}", table):
+            raise NeedsNewAttempt(f"rows of {table} that {audited.attempt.branch} replaces were rewritten on main")
 
 
 def _guard(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> None:
@@ -220,14 +273,18 @@ def _guard_contract(service: Service, audited: Audited) -> None:
 
 
 def _prove_own(service: Service, audited: Audited, files: list[FileVersion], own: Attempt, base: str) -> str:
-    """The own branch holds its base's data files and exactly the audited ones of these files. Returns its head."""
+    """The own branch holds its base's data files, exactly the audited ones of these files, and nothing of what they
+    replace. Returns its head.
+    """
     head = service.catalog.head(own.branch) or ""
     _prove(audited, service.catalog.changes(base, head), files, f"branch {own.branch}")
+    replaced = audited.replaced(files)
     for table, paths in audited.paths(files).items():
-        if service.tables.compare(table, base, f"{own.branch}@{head}") != FileChanges(added=paths):
+        wanted = FileChanges(added=paths, removed=replaced[table])
+        if service.tables.compare(table, base, f"{own.branch}@{head}") != wanted:
             raise Refused(
-                f"branch {own.branch}: the data files of {table} are not main's plus the audited ones; "
-                f"nothing is merged"
+                f"branch {own.branch}: the data files of {table} are not main's plus the audited ones in the place of "
+                f"those that they replace; nothing is merged"
             )
     return head
 
@@ -241,6 +298,8 @@ def _note(audited: Audited, files: list[FileVersion]) -> Note:
             rows=entry.rows,
             quarantined=entry.quarantined_rows,
             reasons=entry.warnings,
+            replaces=entry.replaces.versions,
+            replaced=entry.replaces.rows,
         )
         for file in files
         for entry in [audited.reported[file.id]]

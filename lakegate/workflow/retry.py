@@ -7,6 +7,7 @@ from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, Decided
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.attempt import open_attempt
@@ -75,12 +76,11 @@ def _refuse_if_claimed(service: Service, found: Rejected) -> None:
 def retry(service: Service, batch: str) -> Attempt:
     """Start a new attempt at a batch's rejected files, with the contract of now, and return it."""
     found = rejected(service, batch)
-    contract_of(service.store, found.table)  # a person must have one ready before an attempt starts
+    reuploads = contract_of(service.store, found.table).ingestion.reuploads
     for file, _ in found.files:
-        current = found.receipts[file.key].published
-        if current is not None:
+        if (its := standing(found.receipts[file.key], file, reuploads)).decision:
             raise Refused(
-                f"batch {batch} of {found.table}: {file.key} is published already as version {current.version_id}"
+                f'batch {batch} of {found.table}: {file.key}: {its.reason}. Run: lakegate discard {batch} --why "…"'
             )
     return open_attempt(service, found.last.next(), [file for file, _ in found.files])
 

@@ -3,7 +3,7 @@
 It may be run at any time, by anyone, again: it looks at what is already done and goes on from there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import structlog
@@ -13,21 +13,22 @@ from lakegate.errors import Conflict, LakegateError, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry
+from lakegate.landing.standing import standing
 from lakegate.ports import JobState, ToldFile
 from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.claims import claims_on, is_open, not_taken_on, published_instead
+from lakegate.workflow.attempt import GONE, open_attempt
+from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on
 from lakegate.workflow.crash import Crash, crash, tried_again, why_no_report
-from lakegate.workflow.decide import Finding, decide, identical, superseding
+from lakegate.workflow.decide import Finding, decide
 from lakegate.workflow.early import Again, early, premature
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish, take_off
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
+from lakegate.workflow.shelf import contract_of
 from lakegate.workflow.tell import rejected_message, rejection, tell, warned_message
 from lakegate.workflow.turns import ahead, takes_turns, waiting
 
 log = structlog.get_logger()
-GONE = "it was deleted from the landing bucket before it could be staged"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,13 +98,13 @@ def judge(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> 
     except Refused as why:
         return _without_report(claims, str(why))
     if report is not None:
-        return _by_report(report, claims)
+        return _by_report(report, claims, _left_out(service, attempt))
     run = service.runner.find(attempt.branch)
     if run is None or run.state is JobState.RUNNING:
         return None
     report = accepted_report(service.store, attempt)  # it may have been written between the two looks
     if report is not None:
-        return _by_report(report, claims)
+        return _by_report(report, claims, _left_out(service, attempt))
     crashed = crash(service, attempt, run)
     return replace(_without_report(claims, str(crashed or why_no_report(run))), crash=crashed)
 
@@ -112,18 +113,28 @@ def _without_report(claims: tuple[FileVersion, ...], why: str) -> Outcome:
     return Outcome(good=(), bad=tuple(Finding(file=file, reasons=(why,)) for file in claims), report=None, error=why)
 
 
-def _by_report(report: Report, claims: tuple[FileVersion, ...]) -> Outcome:
+def _left_out(service: Service, attempt: Attempt) -> Mapping[str, str]:
+    job = job_of(service.store, attempt)
+    return job.left_out if job else {}
+
+
+def _by_report(report: Report, claims: tuple[FileVersion, ...], left_out: Mapping[str, str]) -> Outcome:
     entries = {entry.id: entry for entry in report.files}
     good = tuple(file for file in claims if file.id in entries and entries[file.id].verdict is not Verdict.FAIL)
     if report.error:
         good = ()
-    bad = tuple(_finding(file, entries.get(file.id), report.error) for file in claims if file not in good)
+    gone = {file.id: left_out.get(file.id, GONE) for file in claims if file.id not in entries}
+    bad = tuple(
+        _finding(file, entries.get(file.id), report.error or gone.get(file.id, ""))
+        for file in claims
+        if file not in good
+    )
     return Outcome(good=good, bad=bad, report=report, error=report.error)
 
 
 def _finding(file: FileVersion, entry: FileReport | None, error: str) -> Finding:
     if error or entry is None:
-        return Finding(file=file, reasons=(error or GONE,))
+        return Finding(file=file, reasons=(error,))
     return Finding(file=file, reasons=entry.reasons, rows=entry.rows)
 
 
@@ -156,19 +167,20 @@ def _publish_good(service: Service, attempt: Attempt, claims: list[FileVersion],
 
 
 def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion]) -> list[FileVersion]:
-    """Those that are open. One whose key got another version published since it was claimed is decided here."""
+    """Those that are open. One that is not to be ingested any more, by what was published of its key since it was
+    claimed, is decided here.
+    """
     attempt, files = audited.attempt, list(files)
     _, receipts = main_receipts(service, files)
+    reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     files = [file for file in files if is_open(receipts, file, attempt)]
-    overtaken = {file.id: other for file in files if (other := published_instead(receipts, file))}
+    stand = {file.id: standing(receipts.get(file.key), file, reuploads) for file in files}
     for file in files:
-        if other := overtaken.get(file.id):
-            same = file.content is not None and file.content == other.content
-            finding = replace(
-                identical(file) if same else superseding(file, other), rows=audited.reported[file.id].rows
-            )
-            decide(service, attempt, Decision.DISCARDED if same else Decision.REJECTED, [finding])
-    return [file for file in files if file.id not in overtaken]
+        its = stand[file.id]
+        if its.decision:
+            finding = Finding(file=file, reasons=(its.reason,), rows=audited.reported[file.id].rows)
+            decide(service, attempt, its.decision, [finding])
+    return [file for file in files if not stand[file.id].decision]
 
 
 def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:
@@ -213,6 +225,7 @@ def _tell(
     reports = {entry.id: entry for entry in outcome.report.files} if outcome.report else {}
     published = [file for file in gone if _is_its(entries.get(file.id), Decision.PUBLISHED, attempt)]
     rows = sum(reports[file.id].rows for file in published if file.id in reports)
+    replaced = sum(reports[file.id].replaces.rows for file in published if file.id in reports)
     if kept:
         told = [_told(file, entries.get(file.id), reports.get(file.id)) for file in kept]
         message = rejected_message(
@@ -229,7 +242,11 @@ def _tell(
     if warned:
         files = [_told_warnings(file, report) for file, report in warned]
         aside = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
-        tell(service, f"{attempt.branch}-warned", warned_message(attempt, files, rows, quarantined=aside))
+        tell(
+            service,
+            f"{attempt.branch}-warned",
+            warned_message(attempt, files, rows, quarantined=aside, replaced=replaced),
+        )
 
 
 def _told(file: FileVersion, entry: Entry | None, report: FileReport | None) -> ToldFile:

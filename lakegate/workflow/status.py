@@ -25,7 +25,7 @@ from lakegate.workflow.shelf import Shelf
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """Files of one batch that are in the same state. `versions` are parallel to `files`; `attempt` is 0 where none was
-    needed. `quarantined` rows are not among its `rows`.
+    needed. `quarantined` rows are not among its `rows`, which took the place of so many that were `replaced`.
     """
 
     batch: str
@@ -39,6 +39,7 @@ class Line:
     since: datetime
     attempt: int = 0
     quarantined: int = 0
+    replaced: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,12 +134,12 @@ def _waiting(file: FileVersion, table: str, state: str, reasons: tuple[str, ...]
 
 
 def _decided(service: Service, limit: int, open_branches: set[str]) -> list[Line]:
-    """Decisions newest first; a file version counts where it was decided last."""
+    """Decisions newest first; a file version counts where it was decided last, and no more once it was replaced."""
     seen: set[tuple[str, str]] = set()
     lines = []
     for decided in service.catalog.decisions(limit):
         files = [file for file in decided.note.files if (file.key, file.version_id) not in seen]
-        seen.update((file.key, file.version_id) for file in files)
+        seen.update((file.key, version) for file in files for version in (file.version_id, *file.replaces))
         if files:
             lines.append(_line(decided.note, files, decided.at, open_branches))
     return lines
@@ -158,6 +159,7 @@ def _line(note: Note, files: list[DecidedFile], at: datetime, open_branches: set
         since=at,
         attempt=note.attempt,
         quarantined=sum(file.quarantined for file in files),
+        replaced=sum(file.replaced for file in files),
     )
 
 

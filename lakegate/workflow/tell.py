@@ -146,7 +146,7 @@ def _query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
 
 
 def warned_message(
-    attempt: Attempt, files: Iterable[ToldFile], rows: int, *, quarantined: Mapping[str, int] = _NONE
+    attempt: Attempt, files: Iterable[ToldFile], rows: int, *, quarantined: Mapping[str, int] = _NONE, replaced: int = 0
 ) -> Message:
     """Published, but with warnings; `quarantined` are the files (by id) that left rows in quarantine, and how many."""
     told = tuple(files)
@@ -159,6 +159,7 @@ def warned_message(
         files=told,
         published_rows=rows,
         quarantined_rows=sum(quarantined.values()),
+        replaced_rows=replaced,
         commands=(f"lakegate show {attempt.batch}", *look),
     )
 

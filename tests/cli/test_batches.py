@@ -137,8 +137,18 @@ def test_show_keeps_the_reasons_of_an_attempt_that_left_no_report(desk: Desk) ->
     assert "published" in told
 
 
+def test_a_replacement_says_how_many_rows_it_took_the_place_of(desk: Desk) -> None:
+    desk.published("1.parquet")
+    desk.run("drop", desk.file("1.parquet", b"other"), "--table", "nyc.flights", "--wait")
+    [line] = desk.json("status")["published"]
+    assert line["replaced"] == line["rows"] > 0
+    assert "replaced" in desk.run("status").stdout
+    assert f"in the place of {line['replaced']}" in desk.run("show", line["batch"]).stdout
+
+
 def test_show_of_a_rejection_that_needed_no_job(desk: Desk) -> None:
     desk.published("1.parquet")
+    desk.world.push_contract(reuploads="reject")
     desk.run("drop", desk.file("1.parquet", b"other"), "--table", "nyc.flights", "--wait")
     told = desk.run("show", desk.json("status")["rejected"][0]["batch"])
     assert told.exit_code == 0

@@ -104,6 +104,7 @@ def test_the_same_bytes_dropped_again_are_already_published(desk: Desk) -> None:
 
 def test_other_bytes_under_a_published_key_are_rejected(desk: Desk) -> None:
     desk.published("1.parquet")
+    desk.world.push_contract(reuploads="reject")
     again = desk.run("drop", desk.file("1.parquet", b"other"), "--table", "nyc.flights", "--wait")
     assert again.exit_code == 1
     assert "already published: this key's version" in again.stdout

@@ -458,6 +458,7 @@ def _batch(desk: Desk, what: str) -> str:
             return desk.rejected()
         case "no job":
             desk.published("1.parquet")
+            desk.world.push_contract(reuploads="reject")
             desk.run("drop", desk.file("1.parquet", b"other"), "--table", "nyc.flights", "--wait")
             return str(desk.json("status")["rejected"][0]["batch"])
     desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")

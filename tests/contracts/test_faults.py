@@ -120,6 +120,34 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         + "      - {property: newColumns, vendor: lakegate, value: discard}\n",
         [("value: discard", "newColumns is there twice")],
     ),
+    "reuploads that are none": (
+        ORDERS,
+        ORDERS + "    customProperties: [{property: reuploads, vendor: lakegate, value: replaced}]\n",
+        [
+            (
+                "    customProperties: [",
+                "'replaced', and it can be replace or append or ignore or reject (did you mean 'replace'?)",
+            )
+        ],
+    ),
+    "reuploads twice": (
+        ORDERS,
+        ORDERS
+        + "    customProperties:\n"
+        + "      - {property: reuploads, vendor: lakegate, value: append}\n"
+        + "      - {property: reuploads, vendor: lakegate, value: ignore}\n",
+        [("value: ignore", "reuploads is there twice")],
+    ),
+    "more files in a batch than can be": (
+        ORDERS,
+        ORDERS + "    customProperties: [{property: batchFiles, vendor: lakegate, value: 1001}]\n",
+        [("    customProperties: [", "batchFiles is 1001, and it is a whole number from 1 to 1,000")],
+    ),
+    "no bytes in a batch": (
+        ORDERS,
+        ORDERS + "    customProperties: [{property: batchBytes, vendor: lakegate, value: 0}]\n",
+        [("    customProperties: [", "batchBytes is 0, and it is a whole number from 1 up")],
+    ),
     "setting on a check": (
         OPERATOR,
         OPERATOR + "            customProperties: [{property: sample, vendor: lakegate, value: 3}]\n",

@@ -28,6 +28,7 @@ from lakegate.audit.plan import (
 )
 from lakegate.audit.wire import from_json, from_plain, to_json, to_plain
 from lakegate.contracts import load, overlaps
+from lakegate.landing.ingestion import Ingestion, Reuploads
 from lakegate.landing.routes import Route
 from tests.contracts.test_predicates import plan_for
 
@@ -356,6 +357,15 @@ def test_a_stance_that_is_said_and_is_the_usual_one_makes_no_other_contract() ->
     setting = "    customProperties: [{property: newColumns, vendor: lakegate, value: freeze}]\n"
 
     assert load(GOOD + setting, "a").plan.contract_hash == load(GOOD, "b").plan.contract_hash
+
+
+def test_how_files_are_ingested_is_no_part_of_what_is_audited() -> None:
+    said = {"reuploads": "append", "batchFiles": 20, "batchBytes": 1000}
+    lines = [f"      - {{property: {name}, vendor: lakegate, value: {value}}}" for name, value in said.items()]
+    contract = load("\n".join([GOOD.rstrip(), "    customProperties:", *lines]), "orders.yaml")
+
+    assert contract.ingestion == Ingestion(reuploads=Reuploads.APPEND, batch_files=20, batch_bytes=1000)
+    assert contract.plan.contract_hash == load(GOOD, "orders.yaml").plan.contract_hash
 
 
 def test_a_plan_from_before_there_was_a_policy_has_the_usual_one() -> None:

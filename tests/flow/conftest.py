@@ -103,10 +103,11 @@ class Installation:
         head = CONTRACT.format(table=self.table, prefix=self.prefix, settings=settings)
         push(self.service.store, [("things.yaml", (head + "".join(f"      - {{{p}}}\n" for p in properties)).encode())])
 
-    def drop(self, columns: Mapping[str, Sequence[Any]]) -> FileVersion:
+    def drop(self, columns: Mapping[str, Sequence[Any]], key: str = "") -> FileVersion:
+        """Under a key of its own, or as the next version of one."""
         path = self.folder / f"{unique('file')}.parquet"
         pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), path)
-        landed = self.service.landing.upload(path, f"{self.prefix}/{path.name}")
+        landed = self.service.landing.upload(path, key or f"{self.prefix}/{path.name}")
         file = self.service.landing.look(landed.key, landed.version_id)
         assert file is not None
         return file

@@ -47,7 +47,13 @@ def test_a_receipt_of_format_1_is_read() -> None:
     receipt = Receipt.from_json(kept("receipt-1"))
     assert [entry.decision for entry in receipt.entries] == [Decision.REJECTED, Decision.PUBLISHED]
     assert receipt.published == receipt.entries[1]
-    assert json.loads(receipt.to_json())["format"] == 1
+    assert json.loads(receipt.to_json())["format"] == 2
+
+
+def test_a_receipt_of_format_2_is_read() -> None:
+    receipt = Receipt.from_json(kept("receipt-2"))
+    assert [entry.version_id for entry in receipt.on_main] == ["v2"]
+    assert Receipt.from_json(receipt.to_json()) == receipt
 
 
 @pytest.mark.parametrize(("kind", "name", "own"), [(Report, "report-1", 2), (Job, "job-1", 3)])
@@ -64,7 +70,7 @@ def test_a_plan_of_a_newer_format_is_refused_within_its_job() -> None:
 
 
 def test_a_newer_receipt_is_refused_with_both_versions() -> None:
-    with pytest.raises(Misconfigured, match=r"shop/orders/2.parquet has format 9, and .* up to format 1: update"):
+    with pytest.raises(Misconfigured, match=r"shop/orders/2.parquet has format 9, and .* up to format 2: update"):
         Receipt.from_json(kept("receipt-1", format=9))
 
 

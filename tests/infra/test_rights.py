@@ -53,13 +53,11 @@ def test_each_role_uses_its_own_prefixes_of_the_service_bucket(
     assert stack.rights_in(role, BUCKET, "StorageService") == rights
 
 
-@pytest.mark.parametrize("role", ["SettleRole", "ReconcileRole", "SparkRole"])
-def test_who_settles_and_who_appends_adds_to_the_warehouse_and_deletes_nothing(stack: Stack, role: str) -> None:
+@pytest.mark.parametrize("role", ROLES)
+def test_who_opens_attempts_settles_or_appends_adds_to_the_warehouse_and_deletes_nothing(
+    stack: Stack, role: str
+) -> None:
     assert stack.rights_in(role, BUCKET, "StorageLake") == WAREHOUSE
-
-
-def test_ingest_has_no_right_in_the_lake(stack: Stack) -> None:
-    assert stack.rights_in("IngestRole", BUCKET, "StorageLake") == set()
 
 
 @pytest.mark.parametrize("role", ROLES)

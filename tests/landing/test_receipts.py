@@ -1,11 +1,13 @@
 """Receipts, attempts and ids: what a redelivery derives again, and what survives being stored."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from lakegate.landing.attempts import Attempt, batch_id
+from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.receipts import Decision, Entry, Receipt
 
 NOON = datetime(2013, 1, 31, 12, 0, tzinfo=UTC)
@@ -60,6 +62,21 @@ def entry(version: str, decision: Decision, attempt: Attempt = ATTEMPT) -> Entry
 def test_a_receipt_survives_being_stored() -> None:
     receipt = Receipt(bucket="landing", key='a "ü"\n').decided(entry("v1", Decision.REJECTED))
     assert Receipt.from_json(receipt.to_json()) == receipt
+
+
+def test_a_version_that_replaces_others_is_alone_on_main() -> None:
+    receipt = Receipt(bucket="landing", key="k").decided(entry("v1", Decision.PUBLISHED))
+    receipt = receipt.decided(entry("v2", Decision.PUBLISHED))
+    assert [it.version_id for it in receipt.on_main] == ["v1", "v2"]
+    receipt = receipt.decided(replace(entry("v3", Decision.PUBLISHED), replaces=("v1", "v2")))
+    assert [it.version_id for it in receipt.on_main] == ["v3"]
+
+
+def test_files_go_together_in_their_order_as_many_as_the_limits_allow() -> None:
+    files = [file(version=str(number)) for number in range(5)]
+    assert [len(batch) for batch in batches(files, Ingestion(batch_files=2))] == [2, 2, 1]
+    assert [len(batch) for batch in batches(files, Ingestion(batch_bytes=2))] == [1] * 5
+    assert [each for batch in batches(files, Ingestion(batch_bytes=7)) for each in batch] == files
 
 
 def test_the_last_published_version_is_current_whatever_is_rejected_later() -> None:

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.plan import Plan
+from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import DataFileStatistics, Field
 from spark_jobs import iceberg
 from spark_jobs.append import rows_of
@@ -146,6 +147,16 @@ def proved(difference: Difference, **rows: int) -> None:
 
 def test_the_batchs_files_each_once_are_proved() -> None:
     proved(holding(f1=3, f2=4), f1=3, f2=4)
+
+
+def test_the_base_may_lack_just_what_the_batch_replaces() -> None:
+    difference, old = replace(holding(f1=3), lost=frozenset({"old.parquet"})), DataFile(path="old.parquet", rows=2)
+    found = by_file(job(), difference, {FILE_COLUMN: FILE})
+    prove(job(), difference, found, {"f1": 3}, [old])
+    with pytest.raises(JobError, match="1 data files that the batch replaces are still there"):
+        prove(job(), difference, found, {"f1": 3}, [old, DataFile(path="other.parquet", rows=1)])
+    with pytest.raises(JobError, match="1 data files of its base are gone"):
+        prove(job(), replace(difference, lost=difference.lost | {"base.parquet"}), found, {"f1": 3}, [old])
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,15 @@ from tests.workflow.test_interleavings import (
     TOLD,
     Scene,
     a_rejected_batch,
+    a_replacement,
+    a_replacement_received_twice,
+    a_replacement_that_failed_on_the_main_it_was_made_from,
     a_world,
     an_early_file_settled_twice,
     assert_all_is_well,
     discarded,
     land,
+    lived,
     other_bytes_under_a_published_key,
     rebased_twice,
     recover,
@@ -102,6 +106,19 @@ def other_bytes_of_a_published_key() -> Scene:
     return replace(scene, other=scene.one)
 
 
+def a_replacement_crashed() -> Scene:
+    return replace(a_replacement(), other=swept)
+
+
+def a_replacement_that_fails() -> Scene:
+    return replace(a_replacement_that_failed_on_the_main_it_was_made_from(), other=swept)
+
+
+def a_replacement_and_all_that_comes_of_it() -> Scene:
+    scene = a_replacement_received_twice()
+    return replace(scene, one=lived(scene.world, scene.one), other=swept)
+
+
 def other_bytes_whose_event_is_lost() -> Scene:
     return replace(other_bytes_under_a_published_key(), other=swept)
 
@@ -128,6 +145,9 @@ SCENES = [
     a_held_files_pick_up,
     a_new_attempt,
     a_rebase,
+    a_replacement_crashed,
+    a_replacement_that_fails,
+    a_replacement_and_all_that_comes_of_it,
     verdicts_of_a_table,
     an_early_file,
     other_bytes_of_a_published_key,

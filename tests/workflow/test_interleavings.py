@@ -127,8 +127,9 @@ def assert_all_is_well(scene: Scene) -> None:
     decisions = {name: entry.decision if entry else None for name, entry in entries.items()}
     assert decisions in scene.decisions
     published = {name for name, decision in decisions.items() if decision is PUBLISHED}
-    assert world.rows_on_main() == {name: world.rows_of(name) for name in published}
-    assert world.quarantined_on() == {name: aside for name in published if (aside := world.aside_of(name))}
+    there = world.on_main()
+    assert world.rows_on_main() == {name: world.rows_of(name) for name in there}
+    assert world.quarantined_on() == {name: aside for name in there if (aside := world.aside_of(name))}
     assert world.publications_by_name() == dict.fromkeys(published, 1)
     rejected = [entry for entry in entries.values() if entry and entry.decision is REJECTED and entry.attempt]
     kept = {Attempt(table=e.table, batch=e.batch, number=e.attempt).branch for e in rejected}
@@ -240,13 +241,17 @@ def an_event_and_all_that_comes_of_it() -> Scene:
     )
 
 
-def two_versions_of_a_key(body: bytes = b"two", second: Decision = REJECTED) -> Scene:
+def two_versions_of_a_key(
+    body: bytes = b"two", newer: Decision = PUBLISHED, older: Decision = DISCARDED, reuploads: str = "replace"
+) -> Scene:
+    """What becomes of the one that comes second, whichever that is."""
     world = a_world()
+    world.push_contract(reuploads=reuploads)
     world.drop("1", rows=2, body=b"one", deliver=False)
     world.drop("1b", rows=3, body=body, deliver=False, under=world.key("1"))
-    first = {"0": PUBLISHED, "1": PUBLISHED, "1b": second}
-    decisions = (first, first | {"1": second, "1b": PUBLISHED})
-    told = TOLD if second is REJECTED else {}
+    first = {"0": PUBLISHED, "1": PUBLISHED, "1b": newer}
+    decisions = (first, first | {"1": older, "1b": PUBLISHED})
+    told = TOLD if REJECTED in (older, newer) else {}
     return Scene(world=world, one=received(world, "1"), other=received(world, "1b"), decisions=decisions, told=told)
 
 
@@ -254,8 +259,77 @@ def the_same_bytes_twice() -> Scene:
     return two_versions_of_a_key(b"one", DISCARDED)
 
 
+def two_versions_of_a_key_that_are_appended() -> Scene:
+    return two_versions_of_a_key(older=PUBLISHED, reuploads="append")
+
+
+def two_versions_of_a_key_of_which_one_is_ignored() -> Scene:
+    return two_versions_of_a_key(newer=DISCARDED, reuploads="ignore")
+
+
+def two_versions_of_a_key_of_which_one_is_rejected() -> Scene:
+    return two_versions_of_a_key(newer=REJECTED, older=REJECTED, reuploads="reject")
+
+
+def a_replacement(*, bad: str = "", aside: int = 1, moved: bool = True) -> Scene:
+    """A new version of a published key is audited with a file beside it, and main has moved since."""
+    world = a_world(table=False)
+    for name in ("0", "1"):
+        world.drop(name, rows=2, aside=1)
+    world.run()
+    world.drop("1b", rows=5, bad=bad, aside=aside, under=world.key("1"), deliver=False)
+    land(world, "2", "9")
+    attempt = audited(world, "1b", "2")
+    if moved:
+        settle(world.service, audited(world, "9"))
+    decisions = {**dict.fromkeys(("0", "1", "1b", "2", "9"), PUBLISHED)}
+    told = {"0": [Kind.WARNED], "1": [Kind.WARNED] * (2 if aside else 1)}
+    if bad:
+        decisions, told = decisions | {"1b": REJECTED}, told | {"1": [Kind.WARNED, Kind.REJECTED]}
+    world.wait_out_the_grace()
+    return Scene(world=world, one=settled(attempt), other=settled(attempt), decisions=(decisions,), told=told)
+
+
+def a_replacement_on_the_main_it_was_made_from() -> Scene:
+    return a_replacement(moved=False)
+
+
+def a_replacement_that_failed() -> Scene:
+    return a_replacement(bad="broken")
+
+
+def a_replacement_that_failed_on_the_main_it_was_made_from() -> Scene:
+    return a_replacement(bad="broken", moved=False)
+
+
+def a_replacement_that_failed_where_verdicts_depend_on_the_table() -> Scene:
+    scene = a_replacement(bad="broken", moved=False)
+    scene.world.depends_on = (TABLE,)
+    return scene
+
+
+def a_replacement_received_twice() -> Scene:
+    world = a_world()
+    world.drop("0b", rows=3, under=world.key("0"), deliver=False)
+    world.wait_out_the_grace()
+    decisions = (dict.fromkeys(("0", "0b"), PUBLISHED),)
+    return Scene(world=world, one=received(world, "0b"), other=lived(world), decisions=decisions, told={})
+
+
+def two_replacements_of_one_key() -> Scene:
+    """Workers that did not see each other's claims are at two newer versions; the last one is what stays."""
+    world = a_world()
+    for name in ("0b", "0c"):
+        world.drop(name, rows=len(name) + len(world.files), under=world.key("0"), deliver=False)
+    one, other = audited(world, "0b"), audited(world, "0c")
+    published = dict.fromkeys(("0", "0b", "0c"), PUBLISHED)
+    decisions = (published, published | {"0b": DISCARDED})
+    return Scene(world=world, one=settled(one), other=settled(other), decisions=decisions, told={})
+
+
 def other_bytes_under_a_published_key() -> Scene:
     world = a_world()
+    world.push_contract(reuploads="reject")
     for name in ("0b", "0c"):
         world.drop(name, rows=3, body=name.encode(), deliver=False, under=world.key("0"))
     decisions = ({"0": PUBLISHED, "0b": REJECTED, "0c": REJECTED},)
@@ -519,6 +593,16 @@ SCENES = [
     an_event_and_all_that_comes_of_it,
     two_versions_of_a_key,
     the_same_bytes_twice,
+    two_versions_of_a_key_that_are_appended,
+    two_versions_of_a_key_of_which_one_is_ignored,
+    two_versions_of_a_key_of_which_one_is_rejected,
+    a_replacement,
+    a_replacement_on_the_main_it_was_made_from,
+    a_replacement_that_failed,
+    a_replacement_that_failed_on_the_main_it_was_made_from,
+    a_replacement_that_failed_where_verdicts_depend_on_the_table,
+    a_replacement_received_twice,
+    two_replacements_of_one_key,
     other_bytes_under_a_published_key,
     one_attempt_settled_twice,
     settled_by_its_event_and_by_a_sweep,

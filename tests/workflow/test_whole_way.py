@@ -111,7 +111,8 @@ def test_the_same_bytes_dropped_again_are_published_once_and_nobody_is_bothered(
     assert status(world.service).in_flight == ()
 
 
-def test_new_bytes_under_a_published_key_are_rejected(world: World) -> None:
+def test_new_bytes_under_a_published_key_are_rejected_where_the_contract_says_so(world: World) -> None:
+    world.push_contract(reuploads="reject")
     world.drop("1.parquet", rows=3, body=b"old")
     world.run()
     world.drop("1.parquet", rows=4, body=b"new")
@@ -123,13 +124,16 @@ def test_new_bytes_under_a_published_key_are_rejected(world: World) -> None:
 
 def test_two_versions_of_a_key_at_once_take_turns(world: World) -> None:
     first = world.drop("1.parquet", rows=3, body=b"old", deliver=False)
-    second = world.drop("1.parquet", rows=4, body=b"new", deliver=False)
-    world.deliver(first, second)
+    second = world.drop("newer", rows=4, body=b"new", deliver=False, under=first.key)
+    world.deliver(second, first)
+    world.run()
+    assert world.rows_on_main() == {"1.parquet": 3}
     world.run()
     world.wait_out_the_grace()
     reconcile(world.service)
-    assert world.rows_on_main() == {"1.parquet": 3}
-    assert "already published" in world.rejected()["1.parquet"][0]
+    world.run()
+    assert world.rows_on_main() == {"newer": 4}
+    assert world.publications_by_name() == {"1.parquet": 1, "newer": 1}
 
 
 def test_a_mended_file_under_a_rejected_key_is_published(world: World) -> None:
@@ -302,8 +306,24 @@ def test_a_message_that_slack_refuses_keeps_no_other_from_being_told(world: Worl
     assert [file.key for message in world.messages() for file in message.files] == [world.key("2.parquet")]
 
 
+def test_a_burst_of_a_thousand_files_is_one_batch(world: World) -> None:
+    files = [world.drop(str(number), rows=1, deliver=False) for number in range(1000)]
+    world.deliver(*files)
+    assert world.job_runs() == 1
+
+
+def test_a_batch_has_no_more_bytes_than_its_contract_says(world: World) -> None:
+    world.push_contract(batchBytes=7)
+    files = [
+        world.drop(body.decode(), rows=1, body=body, deliver=False) for body in (b"1234", b"123", b"12345678", b"1")
+    ]
+    world.deliver(*files)
+    claims = sorted([file.key for file in world.claims(attempt)] for attempt in world.attempts())
+    assert claims == [[world.key("1")], [world.key("1234"), world.key("123")], [world.key("12345678")]]
+
+
 def test_many_lost_files_become_several_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakegate.workflow.receive.FILES", 2)
+    world.push_contract(batchFiles=2)
     monkeypatch.setattr("lakegate.workflow.reconcile.AT_ONCE", 4)
     for name in "12345":
         world.drop(name, rows=1, deliver=False)

@@ -192,9 +192,12 @@ class World:
 
     # People.
 
-    def push_contract(self, *, changed: bool = False, drift: bool = False) -> None:
+    def push_contract(self, *, changed: bool = False, drift: bool = False, **settings: object) -> None:
+        """`settings` are the table's of ours."""
         text = CONTRACT.replace("name: b", "name: b\n        required: true") if changed else CONTRACT
         text += DRIFT if drift else ""
+        text += "    customProperties:\n" if settings else ""
+        text += "".join(f"      - {{property: {k}, vendor: lakegate, value: {v}}}\n" for k, v in settings.items())
         push(self.store, [("flights.yaml", text.encode())])
 
     def push_text(self, text: str) -> None:
@@ -292,6 +295,12 @@ class World:
         path = f"{table}/{name or len(self.lake.commits)}"
         self.lake.spark_append(MAIN, table, self._identity(), {path: 1})
 
+    def compact(self) -> None:
+        """Somebody rewrites all rows of main's table into one data file."""
+        state = self.lake.table(MAIN, TABLE)
+        assert state is not None
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=TABLE): replace(state, files={"compacted": state.rows})})
+
     def reject_behind_the_back(self, attempt: Attempt, files: tuple[FileVersion, ...]) -> None:
         receipts = [
             Receipt(bucket=file.bucket, key=file.key).decided(Entry.of(file, Decision.REJECTED, attempt, ["by hand"]))
@@ -302,6 +311,7 @@ class World:
     def _spark(self, job: Job) -> Report:
         if job.carries:
             return self._audit_carried(job)
+        self._prove_replaced(job)
         readable = [file for file in job.files if not self.stories[file.id].unreadable]
         if readable:
             paths = {f"{job.branch}/{file.id}": self.stories[file.id].rows for file in readable}
@@ -375,10 +385,20 @@ class World:
             for check in plan.checks
         )
 
+    def _prove_replaced(self, job: Job) -> None:
+        """As the real job does: of its base, the branch lacks what its files replace, and nothing else."""
+        for table, lost in (
+            (job.plan.table, [data.path for file in job.files for data in file.replaces.data_files]),
+            (quarantine_of(job.plan.table), [data.path for file in job.files for data in file.replaces.quarantined]),
+        ):
+            before, now = (self.service.tables.paths(ref, table) for ref in (f"{MAIN}@{job.base}", job.branch))
+            assert before - now == set(lost), f"{job.branch}: {table} lacks something else than what is replaced"
+
     def _file_report(self, job: Job, file: JobFile) -> FileReport:
         story = self.stories[file.id]
         if story.unreadable:
-            return FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL, faults=(story.unreadable,))
+            faults = (story.unreadable,)
+            return FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL, faults=faults, replaces=file.replaces)
         put_aside = self._aside(job, story)
         severity = Severity.ERROR if story.bad else Severity.QUARANTINE if put_aside else Severity.WARNING
         said = story.bad or story.warn or ("odd" if put_aside and not story.needs else "")
@@ -406,6 +426,7 @@ class World:
             checks=checks,
             data_files=(data,),
             quarantined=(aside,) if put_aside else (),
+            replaces=file.replaces,
             evolves=(story.evolves,) if story.evolves else (),
         )
 
@@ -472,6 +493,12 @@ class World:
         names = {file.version_id: name for name, file in self.files.items()}
         return {names[version]: versions.count(version) for version in versions}
 
+    def on_main(self) -> set[str]:
+        """The names of the file versions whose rows main's receipts say are there."""
+        receipts = self.service.catalog.receipts(MAIN, [file.key for file in self.files.values()])
+        versions = {(key, entry.version_id) for key, receipt in receipts.items() for entry in receipt.on_main}
+        return {name for name, file in self.files.items() if (file.key, file.version_id) in versions}
+
     def entries(self) -> dict[str, Entry | None]:
         """What main's receipts say of each landed file version, by name."""
         receipts = self.service.catalog.receipts(MAIN, [file.key for file in self.files.values()])
@@ -479,6 +506,17 @@ class World:
             name: receipts[file.key].entry(file.version_id) if file.key in receipts else None
             for name, file in self.files.items()
         }
+
+    def names_at(self, ref: str) -> set[str]:
+        """The files whose rows the table has at a ref."""
+        return set(self._rows(ref))
+
+    def body_of(self, name: str) -> bytes:
+        file = self.files[name]
+        return self.landing.bodies[file.key, file.version_id]
+
+    def last_job(self) -> Job:
+        return self.runner.job(list(self.runner.runs)[-1])
 
     def rows_of(self, name: str) -> int:
         return self.stories[self.files[name].id].rows

@@ -1,0 +1,49 @@
+"""What becomes of a file version whose key has other versions on main: as its contract says, and as they were uploaded.
+
+It judges by receipts alone; it decides nothing.
+"""
+
+from dataclasses import dataclass
+
+from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Reuploads
+from lakegate.landing.receipts import Decision, Receipt
+
+IDENTICAL = "the same bytes are already published under this key"
+OVERTAKEN = "overtaken: a newer version of this key, {current}, is published"
+IGNORED = "ignored: this key's version {current} is on main, and the contract ignores re-uploads"
+REFUSED = "already published: this key's version {current} is on main, and the contract rejects re-uploads"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Where a file version stands among its key's. With a `decision` it needs no attempt, and `reason` says why;
+    otherwise it is ingested, and takes the place of the versions that it `replaces` (their ids).
+    """
+
+    decision: Decision | None = None
+    reason: str = ""
+    replaces: frozenset[str] = frozenset()
+
+
+def standing(receipt: Receipt | None, file: FileVersion, reuploads: Reuploads) -> Standing:
+    """By the key's receipt on main; the file itself is open, or on main nowhere but in this reading."""
+    others = [entry for entry in receipt.on_main if entry.version_id != file.version_id] if receipt else []
+    if not others:
+        return Standing()
+    current = max(others, key=lambda entry: entry.order)
+    if file.content is not None and any(entry.content == file.content for entry in others):
+        return Standing(decision=Decision.DISCARDED, reason=IDENTICAL)
+    if reuploads is Reuploads.APPEND:
+        return Standing()
+    if reuploads is Reuploads.REPLACE and file.order > current.order:
+        return Standing(replaces=frozenset(entry.version_id for entry in others))
+    decision, reason = _CLOSED[reuploads]
+    return Standing(decision=decision, reason=reason.format(current=current.version_id))
+
+
+_CLOSED = {
+    Reuploads.REPLACE: (Decision.DISCARDED, OVERTAKEN),
+    Reuploads.IGNORE: (Decision.DISCARDED, IGNORED),
+    Reuploads.REJECT: (Decision.REJECTED, REFUSED),
+}

@@ -1,0 +1,90 @@
+"""Replacing: which data files a new version of a key takes the place of, and taking them off its attempt's branch.
+
+They are known from the reports of those versions, and must be on main still, one by one: rows that were rewritten into
+other data files can't be told apart by metadata.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from lakegate.audit.job import Job
+from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.report import DataFile, FileReport, Replaced, Report
+from lakegate.errors import Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Entry
+from lakegate.workflow.reports import read_report
+from lakegate.workflow.service import Service
+
+IRREPLACEABLE = (
+    "it cannot replace version {version} of its key: {why}. Delete that version's rows from {table} yourself (WHERE "
+    "_lakegate_file = '{id}'), push the contract with reuploads: append, then run lakegate retry"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What of one table is published at a commit of main (`main@hash`)."""
+
+    service: Service
+    table: str
+    ref: str
+    reports: dict[Attempt, Report | None] = field(default_factory=dict)  # as far as they were read
+    listed: dict[str, frozenset[str]] = field(default_factory=dict)  # data files by table, the same
+
+    def replaced(self, file: FileVersion, versions: Iterable[Entry]) -> Replaced:
+        """What the file takes the place of, or Refused where metadata alone can't take it off."""
+        versions = list(versions)
+        reports = [self._report(entry, entry.file(file.bucket, file.key)) for entry in versions]
+        aside = self._paths(quarantine_of(self.table)) if any(report.quarantined for report in reports) else ()
+        return Replaced(
+            versions=tuple(entry.version_id for entry in versions),
+            data_files=tuple(data for report in reports for data in report.data_files),
+            # What somebody has cleared from quarantine is gone from there, as it was to be.
+            quarantined=tuple(data for report in reports for data in report.quarantined if data.path in aside),
+        )
+
+    def _report(self, entry: Entry, old: FileVersion) -> FileReport:
+        report = self._read(Attempt(table=entry.table, batch=entry.batch, number=entry.attempt))
+        found = next((each for each in report.files if each.id == old.id), None) if report else None
+        if found is None:
+            raise _irreplaceable(entry, old, "the report that names its data files is gone")
+        if not paths_of(found.data_files) <= self._paths(self.table):
+            raise _irreplaceable(entry, old, "its data files were rewritten or removed on main by somebody")
+        return found
+
+    def _read(self, attempt: Attempt) -> Report | None:
+        if attempt not in self.reports:
+            self.reports[attempt] = read_report(self.service.store, attempt)
+        return self.reports[attempt]
+
+    def _paths(self, table: str) -> frozenset[str]:
+        if table not in self.listed:
+            self.listed[table] = self.service.tables.paths(self.ref, table)
+        return self.listed[table]
+
+
+def _irreplaceable(entry: Entry, old: FileVersion, why: str) -> Refused:
+    return Refused(IRREPLACEABLE.format(version=entry.version_id, why=why, table=entry.table, id=old.id))
+
+
+def paths_of(files: Iterable[DataFile]) -> frozenset[str]:
+    return frozenset(data.path for data in files)
+
+
+def take_off_replaced(service: Service, job: Job) -> None:
+    """Take what the job's files replace off its branch, before it starts. Done again it changes nothing."""
+    _take_off(service, job.branch, job.plan.table, paths_of(job.replaced))
+    _take_off(service, job.branch, quarantine_of(job.plan.table), paths_of(job.replaced_aside))
+
+
+def _take_off(service: Service, branch: str, table: str, paths: frozenset[str]) -> None:
+    there = paths and paths & service.tables.paths(branch, table)
+    if not there:
+        return
+    try:
+        service.tables.remove(table, branch, there)
+    except Refused:
+        if paths & service.tables.paths(branch, table):  # otherwise another worker was at it
+            raise

@@ -1,0 +1,232 @@
+"""A key's next version: it replaces, comes on top, is left alone or rejected, as the contract says."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Decision
+from lakegate.ports import MAIN, Decided
+from lakegate.workflow.fold import fold
+from lakegate.workflow.reports import report_name
+from lakegate.workflow.retry import retry
+from lakegate.workflow.settle import settle
+from lakegate.workflow.status import status
+from tests.workflow.world import TABLE, World
+
+
+@pytest.fixture
+def world() -> World:
+    """A world with two published keys, `0` and `1`; rows of `1` are in quarantine, too."""
+    world = World()
+    world.drop("0", rows=1)
+    world.drop("1", rows=2, aside=1)
+    world.run()
+    return world
+
+
+def again(world: World, name: str = "1b", *, rows: int = 5, deliver: bool = True, bad: str = "") -> None:
+    """Other bytes under the key of `1`."""
+    world.drop(name, rows=rows, under=world.key("1"), deliver=deliver, body=name.encode(), bad=bad)
+
+
+def audited(world: World, *names: str) -> Attempt:
+    attempt = world.open_attempt(*(world.files[name] for name in names))
+    world.run(settle_after=False)
+    return attempt
+
+
+def last_decision(world: World) -> Decided:
+    return next(world.service.catalog.decisions(1))
+
+
+def test_a_new_versions_rows_take_the_place_of_the_old_ones_in_quarantine_too(world: World) -> None:
+    again(world)
+    world.run()
+    assert (world.rows_on_main(), world.quarantined_on()) == ({"0": 1, "1b": 5}, {})
+    assert world.branches() == []
+
+
+def test_the_log_and_the_status_say_what_was_replaced(world: World) -> None:
+    again(world)
+    world.run()
+    [file] = last_decision(world).note.files
+    assert (file.rows, file.replaced, file.replaces) == (5, 2, (world.files["1"].version_id,))
+    lines = status(world.service).published
+    assert [(line.rows, line.replaced) for line in lines] == [(5, 2), (1, 0)]
+
+
+def test_a_new_version_is_rebased_when_main_moved(world: World) -> None:
+    again(world, deliver=False)
+    attempt = audited(world, "1b")
+    world.drop("2", rows=7, deliver=False)
+    settle(world.service, audited(world, "2"))
+    jobs = world.job_runs()
+    settle(world.service, attempt)
+    assert (world.rows_on_main(), world.job_runs()) == ({"0": 1, "1b": 5, "2": 7}, jobs)
+
+
+def test_a_reader_finds_the_old_rows_or_the_new_ones_in_every_commit_of_main(world: World) -> None:
+    again(world, deliver=False)
+    world.drop("2", rows=7, deliver=False)
+    attempt = audited(world, "1b")
+    settle(world.service, audited(world, "2"))
+    settle(world.service, attempt)
+    names = [world.names_at(commit.hash) & {"1", "1b"} for commit in world.lake.line(world.lake.branches[MAIN])]
+    assert names[0] == {"1b"}
+    assert set(map(frozenset, names)) <= {frozenset({"1"}), frozenset({"1b"}), frozenset()}
+    assert frozenset() not in map(frozenset, names[: names.index({"1"})])
+
+
+def test_a_new_version_that_fails_leaves_the_old_rows_where_they_are(world: World) -> None:
+    again(world, bad="broken", deliver=False)
+    world.drop("2", rows=7, deliver=False)
+    world.drop_together("1b", "2")
+    world.run()
+    assert (world.rows_on_main(), world.quarantined_on()) == ({"0": 1, "1": 2, "2": 7}, {"1": 1})
+    assert set(world.rejected()) == {"1"}
+
+
+def test_where_verdicts_depend_on_the_table_good_files_are_audited_again_without_the_failed_replacement(
+    world: World,
+) -> None:
+    world.depends_on = (TABLE,)
+    again(world, bad="broken", deliver=False)
+    world.drop("2", rows=7, deliver=False)
+    attempt = audited(world, "1b", "2")
+    settle(world.service, attempt)
+    assert "2" not in world.rows_on_main()
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2, "2": 7}
+    assert attempt.next().branch not in world.branches()
+
+
+def test_the_same_bytes_again_are_discarded_whatever_the_contract_says(world: World) -> None:
+    for reuploads in ("replace", "append", "ignore", "reject"):
+        world.push_contract(reuploads=reuploads)
+        world.drop(reuploads, rows=2, under=world.key("1"), body=world.body_of("1"))
+        world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2}
+    assert world.rejected() == {}
+
+
+def test_bytes_that_were_replaced_are_ingested_when_they_come_back(world: World) -> None:
+    again(world)
+    world.run()
+    world.drop("1c", rows=2, under=world.key("1"), body=world.body_of("1"))
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1c": 2}
+
+
+def test_an_older_version_that_arrives_late_replaces_nothing(world: World) -> None:
+    again(world, "older", deliver=False)
+    again(world, "newer", rows=6)
+    world.run()
+    world.deliver(world.files["older"])
+    assert world.rows_on_main() == {"0": 1, "newer": 6}
+    entry = world.entries()["older"]
+    assert entry is not None
+    assert (entry.decision, entry.reasons[0][:9]) == (Decision.DISCARDED, "overtaken")
+    assert world.messages()[1:] == []
+
+
+def test_a_version_that_is_overtaken_while_it_is_audited_is_discarded(world: World) -> None:
+    again(world, "older", deliver=False)
+    again(world, "newer", rows=6, deliver=False)
+    older, newer = audited(world, "older"), audited(world, "newer")
+    settle(world.service, newer)
+    settle(world.service, older)
+    assert world.rows_on_main() == {"0": 1, "newer": 6}
+    assert world.branches() == []
+
+
+def test_a_version_whose_predecessor_was_published_meanwhile_is_audited_anew_and_replaces_that(world: World) -> None:
+    again(world, "older", deliver=False)
+    again(world, "newer", rows=6, deliver=False)
+    older, newer = audited(world, "older"), audited(world, "newer")
+    settle(world.service, older)
+    settle(world.service, newer)
+    assert world.rows_on_main() == {"0": 1, "older": 5}
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "newer": 6}
+    assert last_decision(world).note.files[0].replaces == (world.files["older"].version_id,)
+
+
+def test_appended_versions_are_on_main_together_and_are_replaced_together(world: World) -> None:
+    world.push_contract(reuploads="append")
+    again(world)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2, "1b": 5}
+    world.push_contract()
+    again(world, "1c", rows=6)
+    world.run()
+    assert (world.rows_on_main(), world.quarantined_on()) == ({"0": 1, "1c": 6}, {})
+    assert last_decision(world).note.files[0].replaced == 7
+
+
+def test_ignored_versions_are_discarded_and_nobody_is_told(world: World) -> None:
+    world.push_contract(reuploads="ignore")
+    again(world)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2}
+    (line,) = status(world.service).discarded
+    assert line.reasons[0].startswith("ignored: ")
+    assert world.rejected() == {}
+
+
+def test_rows_that_somebody_rewrote_are_not_replaced_and_the_reason_says_what_to_do(world: World) -> None:
+    world.compact()
+    again(world)
+    world.run()
+    assert world.rows_on_main() == {"compacted": 3}
+    [reason] = world.rejected()["1"]
+    assert "rewritten or removed" in reason
+    assert f"_lakegate_file = '{world.files['1'].id}'" in reason
+
+
+def test_rows_that_somebody_rewrites_during_the_audit_are_not_replaced(world: World) -> None:
+    again(world, deliver=False)
+    attempt = audited(world, "1b")
+    world.compact()
+    settle(world.service, attempt)
+    world.run()
+    assert world.rows_on_main() == {"compacted": 3}
+    assert "rewritten or removed" in world.rejected()["1"][0]
+
+
+def test_without_the_old_versions_report_it_is_not_replaced(world: World) -> None:
+    entry = world.entries()["1"]
+    assert entry is not None
+    world.store.delete(report_name(Attempt(table=TABLE, batch=entry.batch, number=entry.attempt)))
+    again(world)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2}
+    assert "report that names its data files is gone" in world.rejected()["1"][0]
+
+
+def test_a_rejected_version_is_retried_in_the_place_of_what_is_published_then(world: World) -> None:
+    again(world, bad="broken")
+    world.run()
+    [line] = status(world.service).rejected
+    world.mend("1b")
+    retry(world.service, line.batch)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1b": 5}
+
+
+def test_a_folded_receipt_is_replaced_like_any_other(world: World) -> None:
+    world.clock.advance(world.service.keep.total_seconds() + 10)
+    fold(world.service)
+    assert world.on_main() == set()
+    again(world)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1b": 5}
+
+
+def test_a_replaced_version_counts_in_no_history(world: World) -> None:
+    world.push_contract(drift=True)
+    again(world)
+    assert list(world.last_job().history.values()) == [(1.0,)]
+    world.run()
+    world.drop("2", rows=3)
+    assert list(world.last_job().history.values()) == [(1.0, 5.0)]
