@@ -286,6 +286,7 @@ class Kind(StrEnum):
 
     REJECTED = "rejected"  # files failed their contract, or their job failed
     WARNED = "warned"  # files were published with warnings
+    APPROVED = "approved"  # rejected files were published by a person's word
     HELD = "held"  # files wait for a contract
     EXPIRING = "expiring"  # the branch of a rejected batch is deleted soon
 

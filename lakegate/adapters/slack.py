@@ -36,6 +36,7 @@ NAME, REASON = 300, 300
 TITLES = {
     Kind.REJECTED: "🛑 Rejected",
     Kind.WARNED: "⚠️ Published with warnings",
+    Kind.APPROVED: "✅ Approved and published",
     Kind.HELD: "⏸️ Held: no contract routes",
     Kind.EXPIRING: "⏳ Branch goes soon:",
 }
@@ -141,7 +142,7 @@ def _facts(message: Message) -> list[Block]:
 
 
 def _published(message: Message) -> str:
-    if message.kind is Kind.WARNED:
+    if message.kind in (Kind.WARNED, Kind.APPROVED):
         aside = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
         instead = f", in the place of {message.replaced_rows:,}" if message.replaced_rows else ""
         return f"{message.published_rows:,} rows are on main{instead}{aside}"

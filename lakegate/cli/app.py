@@ -210,6 +210,20 @@ def retry(ctx: typer.Context, batch: Batch, *, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def approve(
+    ctx: typer.Context,
+    batch: Batch,
+    *,
+    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, kept in main's log with your name.")],
+    as_json: AsJson = False,
+) -> None:
+    """Publish a batch's rejected files all the same, exactly as they were audited."""
+    from lakegate.cli import batches
+
+    raise typer.Exit(batches.approve(_installation(ctx), batch, why, as_json=as_json))
+
+
+@app.command()
 def discard(
     ctx: typer.Context,
     batch: Batch,

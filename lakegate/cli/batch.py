@@ -95,7 +95,8 @@ def _next(batch: str, table: str, tries: tuple[Try, ...], decisions: tuple[Decid
     commands += [f'lakegate query "{look}" --ref {seen[-1].branch}'] if seen else []
     commands += _quarantine_commands(batch, table, tries)
     if Decision.REJECTED in last.values():
-        commands += [f"lakegate retry {batch}", f'lakegate discard {batch} --why "…"']
+        approve = [f'lakegate approve {batch} --why "…"'] if seen else []
+        commands += [f"lakegate retry {batch}", *approve, f'lakegate discard {batch} --why "…"']
     elif kept:
         commands += [f"lakegate wait {batch}"]
     return tuple(commands)

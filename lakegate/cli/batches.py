@@ -1,4 +1,7 @@
-"""`status`, `retry`, `discard`, `reconcile`: batches as a person sees and moves them. It decides nothing itself."""
+"""`status`, `retry`, `approve`, `discard`, `reconcile`: batches as a person sees and moves them.
+
+It decides nothing itself.
+"""
 
 import getpass
 from collections.abc import Sequence
@@ -12,6 +15,7 @@ from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import ago, busy, clean, count, indented, say, say_json
 from lakegate.workflow import retry as workflow
+from lakegate.workflow.approve import approve as publish_approved
 from lakegate.workflow.status import Line, Status
 from lakegate.workflow.status import status as read_status
 
@@ -128,6 +132,16 @@ def discard(installation: Installation, batch: str, why: str, *, as_json: bool) 
         say_json({"batch": batch, "files": files, "why": why})
         return Exit.DONE
     say(f"{count(files, 'file')} of {batch} discarded for good: {why}")
+    return Exit.DONE
+
+
+def approve(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
+    with busy(f"publishing {batch}"):
+        files = publish_approved(installation.service, batch, why, getpass.getuser())
+    if as_json:
+        say_json({"batch": batch, "files": files, "why": why})
+        return Exit.DONE
+    say(f"{count(files, 'file')} of {batch} published as audited: {why}")
     return Exit.DONE
 
 

@@ -5,7 +5,7 @@ forces, and it never runs Spark: when main moved, the same data files are append
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import structlog
@@ -100,6 +100,42 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
     raise Retryable(f"batch {audited.attempt.batch} of {audited.attempt.table}: main kept moving; it is tried again")
 
 
+def publish_rejected(service: Service, audited: Audited, files: list[FileVersion], *, why: str, by: str) -> None:
+    """Bring files that this attempt rejected to main all the same, by the word of a person. Its branch may have lost
+    other files since.
+
+    Raises as `publish` does; that another worker published them is Refused, too.
+    """
+    changes = service.catalog.changes(audited.report.base, audited.report.audited)
+    _prove(audited, changes, audited.claims, "what was audited")
+    for _ in range(TRIES):
+        main = service.catalog.head(MAIN) or ""
+        _guard_rejected(service, audited, files, main)
+        _prove_unmoved(service, audited, main)
+        _guard_contract(service, audited)
+        try:
+            _merge_own(service, audited, files, main, replace(_note(audited, files), why=why, by=by), rebase=True)
+        except Conflict:
+            log.info("main_moved", branch=audited.attempt.branch, table=audited.attempt.table)
+            continue
+        log.info("approved", branch=audited.attempt.branch, files=len(files), by=by)
+        return
+    raise Retryable(f"batch {audited.attempt.batch} of {audited.attempt.table}: main kept moving; do it again")
+
+
+def _guard_rejected(service: Service, audited: Audited, files: list[FileVersion], main: str) -> None:
+    """By main, each of them is still as this attempt left it."""
+    receipts = receipts_at(service, f"{MAIN}@{main}", {file.key for file in files})
+    reuploads = contract_of(service.store, audited.attempt.table).ingestion.reuploads
+    its = (Decision.REJECTED, audited.attempt.batch, audited.attempt.number)
+    for file in files:
+        receipt = receipts.get(file.key)
+        entry = receipt.entry(file.version_id) if receipt else None
+        if entry is None or (entry.decision, entry.batch, entry.attempt) != its:
+            raise Refused(f"batch {audited.attempt.batch} of {audited.attempt.table}: {file.key} was decided meanwhile")
+        _guard_versions(audited, file, receipt, reuploads)
+
+
 def prove_audited(service: Service, audited: Audited) -> None:
     """The branch's head is the audited commit; it differs from its base in its tables and its receipts alone."""
     branch, report = audited.attempt.branch, audited.report
@@ -188,7 +224,13 @@ def _merge(service: Service, audited: Audited, files: list[FileVersion], main: s
         _guard_schema(audited, files)
     if not rebase and len(files) == len(audited.claims):
         service.catalog.merge(audited.attempt.branch, audited.report.audited, note)
-        return
+    else:
+        _merge_own(service, audited, files, main, note, rebase=rebase)
+
+
+def _merge_own(
+    service: Service, audited: Audited, files: list[FileVersion], main: str, note: Note, *, rebase: bool
+) -> None:
     own = audited.attempt.rebase(service.clock.now(), service.clock.nonce())
     try:
         base = _rebase(service, audited, files, main, own) if rebase else _trim(service, audited, files, own)
@@ -297,7 +339,7 @@ def _note(audited: Audited, files: list[FileVersion]) -> Note:
             version_id=file.version_id,
             rows=entry.rows,
             quarantined=entry.quarantined_rows,
-            reasons=entry.warnings,
+            reasons=entry.reasons or entry.warnings,
             replaces=entry.replaces.versions,
             replaced=entry.replaces.rows,
         )

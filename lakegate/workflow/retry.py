@@ -91,5 +91,6 @@ def discard(service: Service, batch: str, why: str, by: str) -> int:
     attempt = found.last.next()
     findings = [Finding(file=file, reasons=entry.reasons) for file, entry in found.files]
     discarded = decide(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
-    delete_settled(service, attempt)
+    if discarded:
+        delete_settled(service, attempt)
     return len(discarded)

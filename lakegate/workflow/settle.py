@@ -21,11 +21,12 @@ from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on
 from lakegate.workflow.crash import Crash, crash, tried_again, why_no_report
 from lakegate.workflow.decide import Finding, decide
 from lakegate.workflow.early import Again, early, premature
+from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish, take_off
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
-from lakegate.workflow.tell import rejected_message, rejection, tell, warned_message
+from lakegate.workflow.tell import approved_message, rejected_message, rejection, tell, warned_message
 from lakegate.workflow.turns import ahead, takes_turns, waiting
 
 log = structlog.get_logger()
@@ -238,7 +239,14 @@ def _tell(
             published_rows=rows,
         )
         tell(service, rejection(attempt), message)
-    warned = [(file, reports[file.id]) for file in published if file.id in reports and reports[file.id].warnings]
+    failed = {file.id for file in published if file.id in reports and reports[file.id].verdict is Verdict.FAIL}
+    if failed:
+        tell_approved(service, attempt)
+    warned = [
+        (file, reports[file.id])
+        for file in published
+        if file.id in reports and file.id not in failed and reports[file.id].warnings
+    ]
     if warned:
         files = [_told_warnings(file, report) for file, report in warned]
         aside = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
@@ -247,6 +255,16 @@ def _tell(
             f"{attempt.branch}-warned",
             warned_message(attempt, files, rows, quarantined=aside, replaced=replaced),
         )
+
+
+def tell_approved(service: Service, attempt: Attempt) -> None:
+    """Tell of what a person let through of this attempt, as main's log has it."""
+    for decided in service.catalog.decisions(DECISIONS, attempt.table):
+        note = decided.note
+        its = (note.decision, note.batch, note.attempt) == (Decision.PUBLISHED, attempt.batch, attempt.number)
+        if its and note.by:
+            tell(service, f"{attempt.branch}-approved", approved_message(note))
+            return
 
 
 def _told(file: FileVersion, entry: Entry | None, report: FileReport | None) -> ToldFile:

@@ -13,7 +13,7 @@ from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.wire import from_json, to_json
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import Kind, Message, ToldFile
+from lakegate.ports import Kind, Message, Note, ToldFile
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -132,7 +132,12 @@ def rejected_message(
         why=why,
         published_files=published_files,
         published_rows=published_rows,
-        commands=(*(look if branch else []), f"lakegate retry {batch}", f'lakegate discard {batch} --why "…"'),
+        commands=(
+            *(look if branch else []),
+            f"lakegate retry {batch}",
+            *([f'lakegate approve {batch} --why "…"'] if branch and appended else []),
+            f'lakegate discard {batch} --why "…"',
+        ),
     )
 
 
@@ -175,6 +180,22 @@ def expiring_message(attempt: Attempt, files: Iterable[ToldFile], ends: datetime
         files=tuple(files),
         why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. The files stay rejected; retry appends them anew.",
         commands=(f"lakegate show {batch}", f"lakegate retry {batch}", f'lakegate discard {batch} --why "…"'),
+    )
+
+
+def approved_message(note: Note) -> Message:
+    """Published though they were rejected, because a person said so."""
+    return Message(
+        kind=Kind.APPROVED,
+        batch=note.batch,
+        table=note.table,
+        branch="",
+        files=tuple(ToldFile(key=file.key, reasons=file.reasons, rows=file.rows) for file in note.files),
+        published_rows=sum(file.rows for file in note.files),
+        quarantined_rows=sum(file.quarantined for file in note.files),
+        replaced_rows=sum(file.replaced for file in note.files),
+        why=f"{note.by}: {note.why}",
+        commands=(f"lakegate show {note.batch}",),
     )
 
 

@@ -146,6 +146,17 @@ def test_a_replacement_says_how_many_rows_it_took_the_place_of(desk: Desk) -> No
     assert f"in the place of {line['replaced']}" in desk.run("show", line["batch"]).stdout
 
 
+def test_an_approval_publishes_and_names_who_and_why(desk: Desk) -> None:
+    desk.published("0.parquet")
+    batch = desk.rejected("1.parquet")
+    assert f'lakegate approve {batch} --why "…"' in desk.json("show", batch)["next"]
+    told = desk.run("approve", batch, "--why", "known at the vendor's")
+    assert told.exit_code == 0
+    assert f"1 file of {batch} published as audited: known at the vendor's" in told.stdout
+    assert "known at the vendor's, by " in desk.run("show", batch).stdout
+    assert desk.run("approve", batch, "--why", "again").exit_code == 1
+
+
 def test_show_of_a_rejection_that_needed_no_job(desk: Desk) -> None:
     desk.published("1.parquet")
     desk.world.push_contract(reuploads="reject")

@@ -24,6 +24,7 @@ from tests.workflow.test_interleavings import (
     a_replacement_received_twice,
     a_replacement_that_failed_on_the_main_it_was_made_from,
     a_world,
+    an_approval,
     an_early_file_settled_twice,
     assert_all_is_well,
     discarded,
@@ -119,6 +120,11 @@ def a_replacement_and_all_that_comes_of_it() -> Scene:
     return replace(scene, one=lived(scene.world, scene.one), other=swept)
 
 
+def an_approval_crashed() -> Scene:
+    scene = an_approval()
+    return replace(scene, other=again(scene.one))
+
+
 def other_bytes_whose_event_is_lost() -> Scene:
     return replace(other_bytes_under_a_published_key(), other=swept)
 
@@ -133,6 +139,7 @@ def assert_well_after_a_crash(scene: Scene) -> None:
     """As without it, but a message may have been told once more."""
     told = scene.world.told()
     assert scene.told is not None
+    assert not callable(scene.told)
     assert {key: set(kinds) for key, kinds in told.items()} == {key: set(kinds) for key, kinds in scene.told.items()}
     assert all(len(kinds) <= len(scene.told[key]) * 2 for key, kinds in told.items())
     assert_all_is_well(replace(scene, told=told))
@@ -142,6 +149,7 @@ SCENES = [
     a_retry,
     a_retry_that_fails_again,
     a_discard,
+    an_approval_crashed,
     a_held_files_pick_up,
     a_new_attempt,
     a_rebase,

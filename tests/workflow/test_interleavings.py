@@ -15,6 +15,7 @@ from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import JobState, Kind
+from lakegate.workflow.approve import approve
 from lakegate.workflow.crash import SHORTEST
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
@@ -108,7 +109,7 @@ class Scene:
     one: Operation
     other: Operation
     decisions: tuple[Mapping[str, Decision | None], ...]
-    told: Mapping[str, list[Kind]] | None
+    told: Mapping[str, list[Kind]] | Callable[[Mapping[str, Decision | None]], Mapping[str, list[Kind]]] | None
 
 
 PUBLISHED, REJECTED, DISCARDED = Decision
@@ -135,7 +136,8 @@ def assert_all_is_well(scene: Scene) -> None:
     kept = {Attempt(table=e.table, batch=e.batch, number=e.attempt).branch for e in rejected}
     assert set(world.branches()) == kept
     once_each = {name: [Kind.REJECTED] for name, decision in decisions.items() if decision is REJECTED}
-    assert world.told() == (once_each if scene.told is None else scene.told)
+    told = scene.told(decisions) if callable(scene.told) else once_each if scene.told is None else scene.told
+    assert world.told() == told
     assert status(world.service).in_flight == ()
 
 
@@ -166,6 +168,10 @@ def retried(batch: str) -> Operation:
 
 def discarded(batch: str) -> Operation:
     return lambda service: discard(service, batch, why="not wanted", by="ann")
+
+
+def approved(batch: str) -> Operation:
+    return lambda service: approve(service, batch, why="known at the vendor's", by="ann")
 
 
 def lived(world: World, first: Operation = swept) -> Operation:
@@ -566,6 +572,41 @@ def a_discard_and_a_sweep() -> Scene:
     )
 
 
+def an_approval(*, other: str = "approve") -> Scene:
+    """Of a file that is to replace another, beside one that was published; and main has moved since."""
+    world = a_world(table=False)
+    for name in ("0", "1"):
+        world.drop(name, rows=2)
+    world.run()
+    world.drop("1b", rows=5, bad="broken", aside=1, under=world.key("1"), deliver=False)
+    land(world, "2", "9")
+    attempt = audited(world, "1b", "2")
+    settle(world.service, attempt)
+    settle(world.service, audited(world, "9"))
+    operations = {"approve": approved, "retry": retried, "discard": discarded}
+    published = dict.fromkeys(("0", "1", "1b", "2", "9"), PUBLISHED)
+    decisions = (published, published | {"1b": DISCARDED}) if other == "discard" else (published,)
+    told = {"1": [Kind.REJECTED, Kind.APPROVED]}
+    batch = attempt.batch
+    return Scene(world=world, one=approved(batch), other=operations[other](batch), decisions=decisions, told=told)
+
+
+def an_approval_and_a_sweep() -> Scene:
+    return replace(an_approval(), other=swept)
+
+
+def an_approval_and_a_discard() -> Scene:
+    def told(decisions: Mapping[str, Decision | None]) -> dict[str, list[Kind]]:
+        return {"1": [Kind.REJECTED, *([Kind.APPROVED] if decisions["1b"] is PUBLISHED else [])]}
+
+    return replace(an_approval(other="discard"), told=told)
+
+
+def a_discard_and_an_approval() -> Scene:
+    scene = an_approval_and_a_discard()
+    return replace(scene, one=scene.other, other=scene.one)
+
+
 def two_sweeps() -> Scene:
     """Files held and routed again, files whose event was lost, an attempt to settle, one that needs another."""
     world = a_world(table=False)
@@ -629,6 +670,10 @@ SCENES = [
     a_retry_and_a_discard,
     a_discard_and_a_retry_with_all_that_comes_of_it,
     a_discard_and_a_sweep,
+    an_approval,
+    an_approval_and_a_sweep,
+    an_approval_and_a_discard,
+    a_discard_and_an_approval,
     two_sweeps,
     an_event_and_a_sweep,
 ]

@@ -1,0 +1,83 @@
+"""Approving: a person lets a batch's rejected files be published as they were audited, and answers for it by name.
+
+What was audited is what is published, by its commit: nothing is appended or measured anew.
+"""
+
+from lakegate.audit.report import Report
+from lakegate.errors import Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.ports import MAIN
+from lakegate.workflow.claims import base_of, claimed_files
+from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish_rejected
+from lakegate.workflow.reports import read_report
+from lakegate.workflow.retry import Rejected, rejected
+from lakegate.workflow.service import Service
+from lakegate.workflow.settle import settle, tell_approved
+
+
+def approve(service: Service, batch: str, why: str, by: str) -> int:
+    """Publish a batch's rejected files, in one merge for each attempt that rejected some. Returns how many files.
+
+    Raises Refused, with the next command, where what was audited is not what main would get.
+    """
+    found = rejected(service, batch)
+    chosen = [(_audited(service, found, attempt, files), files) for attempt, files in _by_attempt(found).items()]
+    for audited, files in chosen:
+        try:
+            publish_rejected(service, audited, files, why=why, by=by)
+        except NeedsNewAttempt as moved:
+            raise _refused(found, f"{moved}. Run: lakegate retry {batch}, and approve what that rejects") from moved
+        tell_approved(service, audited.attempt)
+        settle(service, audited.attempt)
+    return len(found.files)
+
+
+def _by_attempt(found: Rejected) -> dict[Attempt, list[FileVersion]]:
+    grouped: dict[Attempt, list[FileVersion]] = {}
+    for file, entry in found.files:
+        attempt = Attempt(table=found.table, batch=found.batch, number=entry.attempt)
+        grouped.setdefault(attempt, []).append(file)
+    return grouped
+
+
+def _audited(service: Service, found: Rejected, attempt: Attempt, files: list[FileVersion]) -> Audited:
+    """The attempt as it was audited, which these files have rows in. Raises Refused where that is not so any more."""
+    report = read_report(service.store, attempt)
+    if report is None or report.error:
+        raise _refused(found, f"it was not audited. Run: lakegate retry {found.batch}")
+    _refuse_without_rows(found, report, files)
+    _refuse_unless_kept(service, found, attempt, report)
+    if service.tables.identity(MAIN, found.table) is None:
+        raise _refused(
+            found,
+            f"the first rows of a table must pass. Lower the severity of the check in its contract, push that, and "
+            f"run: lakegate retry {found.batch}",
+        )
+    changes = service.catalog.changes(report.base, report.audited)
+    return Audited(attempt=attempt, report=report, claims=tuple(claimed_files(changes.receipts, attempt)))
+
+
+def _refuse_without_rows(found: Rejected, report: Report, files: list[FileVersion]) -> None:
+    with_rows = {entry.id for entry in report.files if entry.data_files}
+    for file in files:
+        if file.id not in with_rows:
+            raise _refused(found, f'{file.key} has no rows to publish. Run: lakegate discard {found.batch} --why "…"')
+
+
+def _refuse_unless_kept(service: Service, found: Rejected, attempt: Attempt, report: Report) -> None:
+    """The branch still goes back to the audited commit, and that to the base that the audit took."""
+    head = service.catalog.head(attempt.branch)
+    again = f"Run: lakegate retry {found.batch}, and approve what that rejects"
+    if head is None:
+        raise _refused(found, f"the branch {attempt.branch} is gone. {again}")
+    if base_of(service, attempt) != report.base:
+        raise _refused(found, f"the branch {attempt.branch} was not made from the audited base. {again}")
+    try:
+        service.catalog.changes(report.audited, head)
+    except Refused as why:
+        raise _refused(found, f"the branch {attempt.branch} does not hold what was audited. {again}") from why
+
+
+def _refused(found: Rejected, why: str) -> Refused:
+    return Refused(f"batch {found.batch} of {found.table}: {why}")

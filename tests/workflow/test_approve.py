@@ -1,0 +1,151 @@
+"""A person lets rejected files through: exactly as they were audited, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakegate.errors import Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import Kind
+from lakegate.workflow.approve import approve
+from lakegate.workflow.retry import retry
+from lakegate.workflow.status import status
+from tests.workflow.world import TABLE, World
+
+
+@pytest.fixture
+def world() -> World:
+    """A world with one published file, `0`."""
+    world = World()
+    world.drop("0", rows=1)
+    world.run()
+    return world
+
+
+def rejected(world: World, *names: str, bad: str = "broken") -> str:
+    """The batch of these files, which are bad; with a good one beside them."""
+    for name in names:
+        world.drop(name, rows=3, bad=bad, aside=1, deliver=False)
+    world.drop("good", rows=7, deliver=False)
+    world.drop_together(*names, "good")
+    world.run()
+    [line] = status(world.service).rejected
+    return line.batch
+
+
+def approved(world: World, batch: str) -> int:
+    return approve(world.service, batch, why="known at the vendor's", by="ann")
+
+
+def refused(world: World, batch: str, match: str) -> None:
+    before = world.rows_on_main()
+    with pytest.raises(Refused, match=match):
+        approved(world, batch)
+    assert world.rows_on_main() == before
+
+
+def test_rejected_files_are_published_as_they_were_audited(world: World) -> None:
+    batch = rejected(world, "1", "2")
+    jobs = world.job_runs()
+    assert approved(world, batch) == 2
+    assert world.rows_on_main() == {"0": 1, "good": 7, "1": 3, "2": 3}
+    assert world.quarantined_on() == {"1": 1, "2": 1}
+    assert (world.job_runs(), world.branches()) == (jobs, [])
+
+
+def test_the_log_and_slack_say_who_approved_what_and_why(world: World) -> None:
+    approved(world, batch := rejected(world, "1"))
+    note = next(world.service.catalog.decisions(1)).note
+    assert (note.batch, note.by, note.why) == (batch, "ann", "known at the vendor's")
+    assert note.files[0].reasons[0].startswith("broken")
+    message = world.messages()[-1]
+    assert (message.kind, message.why, message.published_rows) == (Kind.APPROVED, "ann: known at the vendor's", 3)
+
+
+def test_an_approved_file_takes_the_place_of_the_version_that_it_was_to_replace(world: World) -> None:
+    world.drop("0b", rows=5, under=world.key("0"), bad="broken")
+    world.run()
+    [line] = status(world.service).rejected
+    approved(world, line.batch)
+    assert world.rows_on_main() == {"0b": 5}
+
+
+def test_a_file_without_rows_cannot_be_approved(world: World) -> None:
+    world.drop("1", rows=0, unreadable="it is not a parquet file")
+    world.run()
+    [line] = status(world.service).rejected
+    refused(world, line.batch, "1 has no rows to publish. Run: lakegate discard")
+
+
+def test_what_was_not_audited_cannot_be_approved(world: World) -> None:
+    world.drop("1", rows=3)
+    world.kill_jobs("killed")
+    world.run()
+    [line] = status(world.service).rejected
+    refused(world, line.batch, "it was not audited. Run: lakegate retry")
+
+
+def test_a_batch_whose_branch_is_gone_cannot_be_approved(world: World) -> None:
+    batch = rejected(world, "1")
+    [branch] = world.branches()
+    world.service.catalog.delete_branch(branch)
+    refused(world, batch, "is gone. Run: lakegate retry")
+
+
+def test_a_branch_that_was_put_elsewhere_cannot_be_approved(world: World) -> None:
+    batch = rejected(world, "1")
+    [branch] = world.branches()
+    world.lake.branches[branch] = world.lake.branches["main"]
+    refused(world, batch, "Run: lakegate retry")
+
+
+def test_verdicts_that_depend_on_a_table_that_moved_cannot_be_approved(world: World) -> None:
+    world.change_on_main("nyc.planes")
+    world.depends_on = ("nyc.planes",)
+    batch = rejected(world, "1")
+    world.change_on_main("nyc.planes")
+    refused(world, batch, "nyc.planes on main changed .* Run: lakegate retry .*approve")
+
+
+def test_an_audit_by_an_earlier_contract_cannot_be_approved(world: World) -> None:
+    batch = rejected(world, "1")
+    world.push_contract(changed=True)
+    refused(world, batch, "contract of nyc.flights changed")
+
+
+def test_a_file_whose_key_has_another_version_published_cannot_be_approved(world: World) -> None:
+    batch = rejected(world, "1")
+    world.drop("1b", rows=5, under=world.key("1"))
+    world.run()
+    refused(world, batch, "overtaken")
+
+
+def test_the_first_rows_of_a_table_cannot_be_approved() -> None:
+    world = World()
+    world.drop("1", rows=3, bad="broken")
+    world.run()
+    [line] = status(world.service).rejected
+    refused(world, line.batch, "the first rows of a table must pass")
+
+
+def test_what_is_being_retried_cannot_be_approved(world: World) -> None:
+    batch = rejected(world, "1")
+    retry(world.service, batch)
+    refused(world, batch, "is being worked on")
+
+
+def test_nothing_is_approved_twice(world: World) -> None:
+    approved(world, batch := rejected(world, "1"))
+    refused(world, batch, "none of its files is rejected")
+    assert world.publications("1") == 1
+
+
+def test_rows_that_came_after_the_audit_are_not_published_with_it(world: World) -> None:
+    batch = rejected(world, "1")
+    [branch] = world.branches()
+    attempt = Attempt.parse(branch)
+    assert attempt is not None
+    assert attempt.table == TABLE
+    world.spark_append(branch, "late", rows=9)
+    approved(world, batch)
+    assert world.rows_on_main() == {"0": 1, "good": 7, "1": 3}
