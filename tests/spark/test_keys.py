@@ -45,6 +45,15 @@ def test_a_key_that_the_table_has_is_a_duplicate_and_shown(spark: SparkSession) 
     assert sorted(row["id"] for row in judged["f2"][0].sample) == [1, 1, 2]
 
 
+def test_what_the_batch_replaces_is_no_part_of_the_table(spark: SparkSession) -> None:
+    by = plan("nyc.t", {"id": "bigint"}, [duplicates("id", scope=TABLE)])
+    table = Table(spark=spark, plan=by).on_main({"f0": [(1, None)], "old": [(2, None), (3, None)]})
+    table.hold({"new": [(1, None), (2, None), (3, None), (4, None)]})
+    assert (said(table), table.base.rows("nyc.t")) == ({"new": [3]}, 3)
+    table.replaced = frozenset({"old"})
+    assert (said(table), table.base.rows("nyc.t")) == ({"new": [1]}, 1)
+
+
 def test_duplicates_in_a_table_are_what_reading_the_rows_in_turn_would_say(spark: SparkSession) -> None:
     columns = {"a": "int", "a.b `c": "string", "select": "double"}
     metrics = [

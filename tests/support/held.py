@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Column, Plan
-from lakegate.audit.report import CheckResult
+from lakegate.audit.report import CheckResult, DataFile
 from lakegate.audit.statistics import DataFileStatistics
 from lakegate.audit.types import quoted
 from lakegate.audit.verdicts import Measurements, judge
@@ -57,6 +57,7 @@ class Table:
     reads: int = 0
     before: Any | None = None
     others: dict[str, Any | None] = field(default_factory=dict)
+    replaced: frozenset[str] = frozenset()  # file versions of those before
 
     def hold(self, files: Mapping[str, Sequence[tuple[object, ...]]]) -> Table:
         prepare(self.spark, self.plan, iceberg.load(self.spark, LAKE, self.plan.table))
@@ -102,7 +103,12 @@ class Table:
 
     @property
     def base(self) -> Base:
-        return Base(spark=self.spark, catalog=LAKE, tables={self.plan.table: self.before, **self.others})
+        there = iceberg.compare(self.spark, None, self.before).added.statistics if self.replaced else {}
+        column = iceberg.fields(self.spark, self.loaded)[FILE_COLUMN]
+        its = [data for data in there.values() if data.constant(column) in self.replaced]
+        replaced = {self.plan.table: [DataFile(path=data.path, rows=data.rows) for data in its]}
+        tables = {self.plan.table: self.before, **self.others}
+        return Base(spark=self.spark, catalog=LAKE, tables=tables, replaced=replaced)
 
     def judged(self) -> dict[str, tuple[CheckResult, ...]]:
         results = judge(self.plan, *measure_all(self.plan, self.batch, self.base))

@@ -78,6 +78,7 @@ def test_a_file_without_rows_cannot_be_approved(world: World) -> None:
 
 
 def test_what_was_not_audited_cannot_be_approved(world: World) -> None:
+    world.allow_attempts(1)
     world.drop("1", rows=3)
     world.kill_jobs("killed")
     world.run()
