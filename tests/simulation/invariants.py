@@ -92,10 +92,9 @@ def rows_at(commit: Commit, table: str) -> Mapping[str, int]:
 
 
 def published_in(receipts: Mapping[str, Receipt]) -> dict[str, Entry]:
-    """The entries of what is published, by file version's id."""
-    entries = [(receipt, entry) for receipt in receipts.values() for entry in receipt.entries]
-    published = [pair for pair in entries if pair[1].decision is Decision.PUBLISHED]
-    return {entry.file(receipt.bucket, receipt.key).id: entry for receipt, entry in published}
+    """The entries of the versions whose rows are on main, by file version's id."""
+    entries = [(receipt, entry) for receipt in receipts.values() for entry in receipt.on_main]
+    return {entry.file(receipt.bucket, receipt.key).id: entry for receipt, entry in entries}
 
 
 def report_of(world: Installation, entry: Entry) -> Report | None:
@@ -135,11 +134,22 @@ def a_publish_brings_its_tables_and_its_receipts_alone(step: Step) -> Iterator[s
                 yield f"{step.report.branch} also brings {key.kind} {key.name}"
 
 
-def no_row_leaves_main(step: Step) -> Iterator[str]:
+def no_row_leaves_main_but_for_the_newer_version_of_its_file(step: Step) -> Iterator[str]:
+    published = {file for file, (_, new) in step.changed.items() if new and new.decision is Decision.PUBLISHED}
+    reports = step.report.files if step.report else ()
+    its = [it.replaces for it in reports if (it.key, step.world.version_of(it.id)) in published]
+    replaced = {data.path for each in its for data in (*each.data_files, *each.quarantined)}
     for table in TABLES:
         for name in (table, quarantine_of(table)):
-            for path in sorted(rows_at(step.before, name).keys() - rows_at(step.after, name).keys()):
+            for path in sorted(rows_at(step.before, name).keys() - rows_at(step.after, name).keys() - replaced):
                 yield f"{path} is gone from {name}"
+
+
+def the_newest_published_version_of_a_key_is_the_one_on_main(step: Step) -> Iterator[str]:
+    for receipt in step.receipts.values():
+        published = [entry for entry in receipt.entries if entry.decision is Decision.PUBLISHED]
+        if published and receipt.on_main != (max(published, key=lambda entry: entry.order),):
+            yield f"{receipt.key}: {[entry.version_id for entry in receipt.on_main]} are on main"
 
 
 def each_file_version_is_there_once_and_whole(step: Step) -> Iterator[str]:
@@ -222,7 +232,8 @@ def nothing_is_published_by_a_contract_of_before(step: Step) -> Iterator[str]:
 ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     every_row_on_main_was_audited_and_passed,
     a_publish_brings_its_tables_and_its_receipts_alone,
-    no_row_leaves_main,
+    no_row_leaves_main_but_for_the_newer_version_of_its_file,
+    the_newest_published_version_of_a_key_is_the_one_on_main,
     each_file_version_is_there_once_and_whole,
     decisions_change_only_as_they_may,
     the_log_says_what_was_decided,
@@ -335,11 +346,11 @@ def files_are_rejected_for_what_is_true(end: End) -> Iterator[str]:
             yield f"{file.key} {file.version_id} was rejected on {branch} for no true reason: {entry.reasons}"
 
 
-def files_are_discarded_by_a_person_or_as_repeated_bytes(end: End) -> Iterator[str]:
+def files_are_discarded_by_a_person_as_repeated_bytes_or_as_overtaken(end: End) -> Iterator[str]:
     for file, entry in end.entries.values():
         if entry.decision is Decision.DISCARDED and entry.batch not in end.world.discarded:
-            published = end.receipts[file.key].published
-            if published is None or published.content != file.content:
+            others = [it for it in end.receipts[file.key].entries if it.decision is Decision.PUBLISHED]
+            if not any(it.content == file.content or it.order > entry.order for it in others):
                 yield f"{file.key} {file.version_id} is discarded, and nobody wanted that"
 
 
@@ -349,5 +360,5 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     every_branch_keeps_what_was_rejected_there_and_nothing_else,
     people_were_told,
     files_are_rejected_for_what_is_true,
-    files_are_discarded_by_a_person_or_as_repeated_bytes,
+    files_are_discarded_by_a_person_as_repeated_bytes_or_as_overtaken,
 )

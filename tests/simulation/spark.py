@@ -141,17 +141,17 @@ class SparkRun:
         return TableIdentity(uuid=self.cluster.new_uuid(), fields=FIELDS, partitions="", contract_hash=contract_hash)
 
     def _prove(self, job: Job, audited: str, files: list[JobFile]) -> None:
-        """The base's data files are all there, the batch's each once."""
+        """The base's data files are all there but for those that the batch replaces, the batch's each once."""
         before, now = (self.cluster.lake.table(ref, job.plan.table) for ref in (job.base, audited))
         batch = {data.path for file in files for data in data_files(job, file, self._story(file))}
-        if now is None or set(now.files) != {*(before.files if before else ()), *batch}:
+        if now is None or set(now.files) != {*(before.files if before else ()), *batch} - replaced(job):
             raise JobError(
                 f"table {job.plan.table} on {job.branch} does not hold its base's data files and the batch's"
             )
 
     def _verdicts(self, job: Job, files: list[JobFile]) -> dict[str, Fault]:
         """By file version what fails it."""
-        taken = self.keys(job.base, job.plan.table)
+        taken = self.keys(job.base, job.plan.table, replaced(job))
         there: dict[str, Fault] = {}
         for file in files:
             there[file.id] = self._fault(job, self._story(file), taken)
@@ -171,10 +171,11 @@ class SparkRun:
                 return ("a refers to nothing", metric.id)
         return ()
 
-    def keys(self, ref: str, table: str) -> set[int]:
-        """The keys of the rows at a ref."""
+    def keys(self, ref: str, table: str, but: frozenset[str] = frozenset()) -> set[int]:
+        """The keys of the rows at a ref, but for those of some data files."""
         state = self.cluster.lake.table(ref, table)
-        stories = (self.cluster.stories.get(file_of(path)) for path in (state.files if state else ()))
+        paths = (path for path in (state.files if state else ()) if path not in but)
+        stories = (self.cluster.stories.get(file_of(path)) for path in paths)
         return {story.key for story in stories if story and story.key is not None}
 
     def _report(self, job: Job, audited: str, verdicts: dict[str, Fault]) -> Report:
@@ -198,7 +199,8 @@ class SparkRun:
     def _file_report(self, job: Job, file: JobFile, fault: Fault) -> FileReport:
         story = self._story(file)
         if story.unreadable:
-            return FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL, faults=("it can't be read",))
+            faults = ("it can't be read",)
+            return FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL, faults=faults, replaces=file.replaces)
         name, metric = fault or ("odd", "")
         severity = Severity.ERROR if fault else Severity.QUARANTINE if story.aside else Severity.WARNING
         said = bool(fault or story.aside or story.warn)
@@ -211,7 +213,13 @@ class SparkRun:
             checks=(_check(name, metric, severity, story.rows),) if said else (),
             data_files=data_files(job, file, story),
             quarantined=(aside,) if story.aside and not fault else (),
+            replaces=file.replaces,
         )
+
+
+def replaced(job: Job) -> frozenset[str]:
+    """The data files of the table that its files take the place of."""
+    return frozenset(data.path for file in job.files for data in file.replaces.data_files)
 
 
 def data_files(job: Job, file: JobFile, story: Story) -> tuple[DataFile, ...]:
