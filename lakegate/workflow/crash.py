@@ -14,7 +14,7 @@ from lakegate.workflow.early import Again
 from lakegate.workflow.reports import End, end
 from lakegate.workflow.service import Service
 
-SHORTEST, LONGEST = timedelta(minutes=2), timedelta(hours=1)  # between a crash and the next attempt
+LONGEST = timedelta(hours=1)  # between a crash and the next attempt
 _ENDED = {JobState.FAILED: "failed", JobState.CANCELLED: "was cancelled"}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -22,16 +22,17 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 @dataclass(frozen=True, kw_only=True)
 class Crash:
     """A run that left no report. `attempts` are those whose jobs crashed one after the other, by number, this one's
-    last.
+    last; `shortest` is the wait after the first of them.
     """
 
     run: JobRun
     attempts: tuple[int, ...]
+    shortest: timedelta
 
     @property
     def due(self) -> datetime:
         """When the next attempt may begin: after twice the wait of the one before."""
-        wait: timedelta = SHORTEST * 2 ** (len(self.attempts) - 1)
+        wait: timedelta = self.shortest * 2 ** (len(self.attempts) - 1)
         return (self.run.ended_at or _LONG_AGO) + min(LONGEST, wait)
 
     def __str__(self) -> str:
@@ -50,7 +51,8 @@ def crash(service: Service, attempt: Attempt, run: JobRun) -> Crash | None:
     if run.state is JobState.CANCELLED:
         return None
     job = job_of(service.store, attempt)
-    return Crash(run=run, attempts=(*(job.crashed if job else ()), attempt.number))
+    attempts = (*(job.crashed if job else ()), attempt.number)
+    return Crash(run=run, attempts=attempts, shortest=service.grace)
 
 
 def tried_again(service: Service, attempt: Attempt, crashed: Crash, files: list[FileVersion]) -> Again:

@@ -160,7 +160,7 @@ def test_a_lost_s3_event_is_found_by_the_scheduled_sweep(installation: Installat
     assert installation.query(f"SELECT count(*) AS n FROM {things.table}") == [{"n": 10}]
 
 
-def test_a_killed_spark_job_is_told_main_is_untouched_and_a_retry_publishes(
+def test_a_killed_spark_job_leaves_main_untouched_and_is_tried_again_by_itself(
     installation: Installation, things: Things, until: Callable[..., Any]
 ) -> None:
     key = f"{things.prefix}/1.parquet"
@@ -168,18 +168,12 @@ def test_a_killed_spark_job_is_told_main_is_untouched_and_a_retry_publishes(
     until(lambda: spark_drivers(things.table), seconds=PATIENCE)
     for driver in spark_drivers(things.table):
         driver.send_signal(signal.SIGKILL)
-    installation.wait(key, code=REJECTED)
-
-    (entry,) = [entry for entry in installation.json("status")["rejected"] if key in entry["files"]]
-    assert "SIGKILL" in entry["reasons"][0]
-    assert entry["branch"]
-    (message,) = installation.messages(key)
-    assert entry["branch"] in message
     installation.run("query", f"SELECT * FROM {things.table}", code=2)  # there is no such table on main
-    installation.run("retry", entry["batch"])
     installation.wait(key)
     assert installation.query(f"SELECT count(*) AS n FROM {things.table}") == [{"n": 10}]
-    assert not [entry for entry in installation.json("status")["rejected"] if key in entry["files"]]
+    (entry,) = [entry for entry in installation.json("status")["published"] if key in entry["files"]]
+    assert entry["attempt"] == 2
+    assert installation.messages(key) == []
 
 
 def spark_drivers(table: str) -> list[psutil.Process]:

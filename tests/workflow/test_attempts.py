@@ -5,7 +5,7 @@ import pytest
 from lakegate.audit.wire import to_json
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
-from lakegate.workflow.crash import LONGEST, SHORTEST, Crash
+from lakegate.workflow.crash import LONGEST, Crash
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
@@ -48,7 +48,7 @@ def crash_until_rejected(world: World) -> None:
 def test_a_job_that_crashed_is_tried_again_on_a_new_branch_and_published(world: World) -> None:
     first = dropped(world)
     crash(world)
-    wait(world, SHORTEST.total_seconds())
+    wait(world, world.service.grace.total_seconds())
     assert world.branches() == [first.next().branch]
     world.run()
     assert world.rows_on_main() == {"1": 3}
@@ -58,7 +58,7 @@ def test_a_job_that_crashed_is_tried_again_on_a_new_branch_and_published(world: 
 def test_the_next_attempt_waits_and_status_says_until_when(world: World) -> None:
     first = dropped(world)
     crash(world)
-    wait(world, SHORTEST.total_seconds() - 1)
+    wait(world, world.service.grace.total_seconds() - 1)
     assert world.branches() == [first.branch]
     [line] = status(world.service).in_flight
     assert line.state == "job failed, attempt 2 begins after 2013-01-01 00:02:01 UTC"
@@ -71,15 +71,17 @@ def test_every_wait_is_twice_the_one_before_up_to_the_longest(world: World) -> N
     dropped(world)
     crash(world)
     [run] = world.runner.runs.values()
-    waits = [Crash(run=run, attempts=tuple(range(1, number + 1))).due - world.clock.now() for number in range(1, 9)]
-    assert waits[:5] == [SHORTEST * 2**number for number in range(5)]
+    shortest, now = world.service.grace, world.clock.now()
+    crashes = [Crash(run=run, attempts=tuple(range(1, number + 1)), shortest=shortest) for number in range(1, 9)]
+    waits = [each.due - now for each in crashes]
+    assert waits[:5] == [shortest * 2**number for number in range(5)]
     assert waits[5:] == [LONGEST] * 3
 
 
 def test_the_wait_counts_from_when_the_run_ended(world: World) -> None:
     first = dropped(world)
     world.kill_jobs("out of memory")
-    world.clock.advance(SHORTEST.total_seconds())
+    world.clock.advance(world.service.grace.total_seconds())
     settle(world.service, first)
     assert world.branches() == [first.next().branch]
 
@@ -102,7 +104,7 @@ def test_a_retry_by_a_person_starts_the_count_anew(world: World) -> None:
     [line] = status(world.service).rejected
     assert retry(world.service, line.batch).number == 4
     crash(world)
-    wait(world, SHORTEST.total_seconds())
+    wait(world, world.service.grace.total_seconds())
     [attempt] = [attempt for attempt in world.attempts() if attempt.number > 4]
     assert attempt.number == 5
     world.run()
@@ -115,7 +117,7 @@ def test_an_audit_between_two_crashes_starts_the_count_anew(world: World) -> Non
     first, other = dropped(world), dropped(world, "2")
     second = first.next()
     world.runner.fail(world.runner.find(first.branch).id, "killed")  # type: ignore[union-attr]
-    wait(world, SHORTEST.total_seconds())
+    wait(world, world.service.grace.total_seconds())
     world.run(settle_after=False)
     settle(world.service, other)
     settle(world.service, second)
@@ -165,7 +167,7 @@ def test_a_zombie_whose_branch_is_still_there_beside_the_next_attempts_changes_n
     first = dropped(world)
     head = world.lake.branches[first.branch]
     crash(world)
-    wait(world, SHORTEST.total_seconds())
+    wait(world, world.service.grace.total_seconds())
     world.lake.branches[first.branch] = head  # as where whoever made the next attempt died before deleting this
     finish_late(world, first)
     for attempt in (first, first.next()):
@@ -182,7 +184,7 @@ def test_a_zombie_that_finds_its_file_bad_after_the_next_attempt_began_rejects_n
     first = dropped(world)
     head = world.lake.branches[first.branch]
     crash(world)
-    wait(world, SHORTEST.total_seconds())
+    wait(world, world.service.grace.total_seconds())
     world.lake.branches[first.branch] = head
     good, world.stories[world.file("1").id] = world.stories[world.file("1").id], Story(rows=3, bad="broken")
     finish_late(world, first)
@@ -196,7 +198,7 @@ def test_a_zombie_that_finds_its_file_bad_after_the_next_attempt_began_rejects_n
 def test_a_report_of_an_attempt_whose_branch_is_gone_changes_nothing(world: World) -> None:
     first = dropped(world)
     crash(world)
-    wait(world, SHORTEST.total_seconds())
+    wait(world, world.service.grace.total_seconds())
     finish_late(world, first)
     settle(world.service, first)
     assert world.rows_on_main() == {}
@@ -211,7 +213,7 @@ def test_a_zombie_that_finishes_after_the_rejection_changes_nothing(world: World
     last = first.next().next()
     finish_late(world, last)
     settle(world.service, last)
-    wait(world, SHORTEST.total_seconds())
+    wait(world, world.service.grace.total_seconds())
     assert (world.rows_on_main(), world.rejected()) == ({}, rejected)
     assert (world.branches(), len(world.messages())) == ([last.branch], 1)
 

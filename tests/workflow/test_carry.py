@@ -4,7 +4,6 @@ import pytest
 
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN
-from lakegate.workflow.crash import SHORTEST
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.retry import retry
@@ -108,7 +107,7 @@ def test_an_attempt_that_crashes_while_it_audits_again_is_followed_by_one_that_c
     settle(world.service, two)
     world.kill_jobs("out of memory")
     settle(world.service, two.next())
-    world.clock.advance(SHORTEST.total_seconds())
+    world.clock.advance(world.service.grace.total_seconds())
     assert reconcile(world.service) == []
     world.run()
     assert world.carried == [two.next().next().branch]

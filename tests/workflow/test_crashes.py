@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from lakegate.workflow.crash import SHORTEST
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
@@ -149,7 +148,7 @@ def take_turns_until_it_dies(world: World, dying: Dying) -> None:
         reconcile(world.service)
         world.kill_jobs("out of memory")
         reconcile(world.service)
-        world.clock.advance(SHORTEST.total_seconds())
+        world.clock.advance(world.service.grace.total_seconds())
         reconcile(world.service)
         world.run()
     except Crash:

@@ -16,7 +16,6 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import JobState, Kind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.crash import SHORTEST
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
@@ -469,7 +468,7 @@ def a_crash_settled_twice() -> Scene:
     land(world, "2", bad="broken")
     crashed = world.open_attempt(world.files["1"], world.files["2"])
     world.kill_jobs("killed")
-    world.clock.advance(SHORTEST.total_seconds())
+    world.clock.advance(world.service.grace.total_seconds())
     decisions = ({"0": PUBLISHED, "1": PUBLISHED, "2": REJECTED},)
     return Scene(world=world, one=settled(crashed), other=settled(crashed), decisions=decisions, told=GOOD_AND_BAD_TOLD)
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from lakegate.landing.attempts import Attempt
-from lakegate.workflow.crash import LONGEST, SHORTEST
+from lakegate.workflow.crash import LONGEST
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.settle import settle
 from tests.workflow.world import World
@@ -110,7 +110,7 @@ def test_while_one_waits_to_be_tried_again_the_others_go_on(world: World) -> Non
     assert [run.branch for run in world.runner.running()] == [three.next().branch]
     world.run()
     assert set(world.rows_on_main()) == {"0", "1", "3"}
-    world.clock.advance(SHORTEST.total_seconds())
+    world.clock.advance(world.service.grace.total_seconds())
     assert reconcile(world.service) == []
     world.run()
     assert set(world.rows_on_main()) == {"0", "1", "2", "3"}
