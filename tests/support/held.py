@@ -103,12 +103,15 @@ class Table:
 
     @property
     def base(self) -> Base:
-        there = iceberg.compare(self.spark, None, self.before).added.statistics if self.replaced else {}
+        tables = {self.plan.table: self.before, **self.others}
+        replaced = {self.plan.table: self._replaced()} if self.replaced else {}
+        return Base(spark=self.spark, catalog=LAKE, tables=tables, replaced=replaced)
+
+    def _replaced(self) -> list[DataFile]:
+        there = iceberg.compare(self.spark, None, self.before).added.statistics
         column = iceberg.fields(self.spark, self.loaded)[FILE_COLUMN]
         its = [data for data in there.values() if data.constant(column) in self.replaced]
-        replaced = {self.plan.table: [DataFile(path=data.path, rows=data.rows) for data in its]}
-        tables = {self.plan.table: self.before, **self.others}
-        return Base(spark=self.spark, catalog=LAKE, tables=tables, replaced=replaced)
+        return [DataFile(path=data.path, rows=data.rows) for data in its]
 
     def judged(self) -> dict[str, tuple[CheckResult, ...]]:
         results = judge(self.plan, *measure_all(self.plan, self.batch, self.base))
