@@ -117,9 +117,9 @@ def doctored_is_stopped(example: Example) -> bool:
 
 def failed_checks(example: Example, batch: str) -> bool:
     """The checks that failed, beside what was done to the file."""
-    report = answer("show", batch)["attempts"][-1]["report"] or {"files": []}
-    files = [file for file in report["files"] if file["key"].endswith(example.doctored.path.name)]
-    checks = {check["name"]: check for file in files for check in file["checks"] if check["verdict"] == "fail"}
+    reports = [attempt["report"] for attempt in answer("show", batch)["attempts"] if attempt["report"]]
+    files = [file for report in reports for file in report["files"] if file["key"].endswith(example.doctored.path.name)]
+    checks = {check["name"]: check for file in files[-1:] for check in file["checks"] if check["verdict"] == "fail"}
     made = Table("what was done to the file", "the check that failed", "failing rows", title_justify="left")
     for name, (story, rows) in example.doctored.faults.items():
         check = checks.get(name)
