@@ -16,10 +16,9 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.limits import Limits, beyond, more_than
 from spark_jobs import hadoop
 from spark_jobs.apart import each
-from spark_jobs.footer import Ends, Footer, Unreadable
+from spark_jobs.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.java import FAILURES, jvm, root
 from spark_jobs.look import THREADS, Look
-from spark_jobs.parquet_footer import columns_in
 
 TRUNCATED = "it is truncated: it begins as an Avro file and does not end as one"
 # Dates are days of the calendar that Avro's specification means, whoever wrote them.

@@ -1,8 +1,10 @@
 """What a file of a typed format says of itself before its rows: how each says it stands with each format."""
 
+import json
 from dataclasses import dataclass
 
 from lakegate.audit.fit import FileColumn
+from spark_jobs.iceberg import sql_type
 
 
 class Unreadable(Exception):
@@ -25,3 +27,9 @@ class Ends:
     length: int
     first: bytes
     last: bytes
+
+
+def columns_in(schema: str) -> tuple[FileColumn, ...]:
+    """The columns of a schema in Spark's JSON."""
+    fields = json.loads(schema)["fields"]
+    return tuple(FileColumn(name=field["name"], type=str(sql_type(field["type"]))) for field in fields)

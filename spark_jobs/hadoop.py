@@ -25,9 +25,27 @@ def read(spark: SparkSession, uri: str) -> bytes:
 def read_part(spark: SparkSession, uri: str, start: int, length: int | None) -> bytes:
     """`length` bytes of the object from `start` on, or the rest of it."""
     with opened(spark, uri) as stream:
-        stream.seek(start)
-        utils = jvm(spark).org.apache.commons.io.IOUtils
-        return bytes(utils.toByteArray(stream) if length is None else utils.toByteArray(stream, length))
+        return _part(spark, stream, start, length)
+
+
+def ends(spark: SparkSession, uri: str, first: int, last: int) -> tuple[int, bytes, bytes]:
+    """How long the object is, and so many of its first and last bytes; it is looked up and opened once."""
+    place = path(spark, uri)
+    system = place.getFileSystem(configuration(spark))
+    found = system.getFileStatus(place)
+    length = int(found.getLen())
+    stream = system.openFile(place).withFileStatus(found).build().get()
+    try:
+        head = _part(spark, stream, 0, min(first, length))
+        return length, head, _part(spark, stream, max(length - last, 0), None)
+    finally:
+        stream.close()
+
+
+def _part(spark: SparkSession, stream: Any, start: int, length: int | None) -> bytes:
+    stream.seek(start)
+    utils = jvm(spark).org.apache.commons.io.IOUtils
+    return bytes(utils.toByteArray(stream) if length is None else utils.toByteArray(stream, length))
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 It reads no page: what pages say of themselves is found out when they are read.
 """
 
-import json
 import re
 from typing import Any
 
@@ -12,8 +11,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.fit import FileColumn
 from lakegate.audit.limits import Limits, beyond
 from spark_jobs import hadoop
-from spark_jobs.footer import Ends, Footer, Unreadable
-from spark_jobs.iceberg import sql_type
+from spark_jobs.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.java import FAILURES, jvm, root, state
 
 ENCRYPTED = "it is encrypted"
@@ -122,9 +120,3 @@ def _converter(spark: SparkSession) -> Any:
 
 def _converted(converter: Any, schema: Any) -> tuple[FileColumn, ...]:
     return columns_in(converter.convert(schema).json())
-
-
-def columns_in(schema: str) -> tuple[FileColumn, ...]:
-    """The columns of a schema in Spark's JSON."""
-    fields = json.loads(schema)["fields"]
-    return tuple(FileColumn(name=field["name"], type=str(sql_type(field["type"]))) for field in fields)

@@ -82,11 +82,9 @@ def _footer(spark: SparkSession, plan: Plan, file: JobFile) -> Footer:
 
 
 def _read(spark: SparkSession, kind: FileKind, uri: str, limits: Limits) -> Footer:
-    length = hadoop.size(spark, uri)
+    length, first, last = hadoop.ends(spark, uri, _FIRST, _LAST)
     if length == 0:
         return Footer(faults=(EMPTY,))
-    first = hadoop.read_part(spark, uri, 0, min(_FIRST, length))
-    last = hadoop.read_part(spark, uri, max(length - _LAST, 0), None)
     try:
         return _READERS[kind](spark, uri, Ends(length=length, first=first, last=last), limits)
     except Unreadable as error:
