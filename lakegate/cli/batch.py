@@ -12,7 +12,7 @@ from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import Decided
-from lakegate.workflow.claims import claims_on
+from lakegate.workflow.claims import claims_on, open_attempts
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.retry import HISTORY
 from lakegate.workflow.service import Service
@@ -46,8 +46,7 @@ class BatchView:
 def look(service: Service, batch: str) -> BatchView:
     """Raises Misconfigured where nobody knows the batch."""
     decisions = tuple(decided for decided in service.catalog.decisions(HISTORY) if decided.note.batch == batch)
-    parsed = [(branch.name, Attempt.parse(branch.name)) for branch in service.catalog.branches()]
-    kept = {name: attempt for name, attempt in parsed if attempt and attempt.batch == batch and not attempt.nonce}
+    kept = {attempt.branch: attempt for attempt in open_attempts(service.catalog) if attempt.batch == batch}
     tables = [*(decided.note.table for decided in decisions), *(attempt.table for attempt in kept.values())]
     if not tables:
         raise Misconfigured(f"no batch {batch} is known; run: lakegate status")

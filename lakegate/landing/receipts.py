@@ -6,7 +6,7 @@ This module holds their shape and their JSON; where they are kept is the catalog
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -76,6 +76,10 @@ class Entry:
             reasons=tuple(reasons),
             replaces=tuple(sorted(replaces)),
         )
+
+    def is_of(self, attempt: Attempt) -> bool:
+        """Whether this attempt decided it so; on a branch: whether it claims it."""
+        return (self.batch, self.attempt) == (attempt.batch, attempt.number)
 
     def file(self, bucket: str, key: str) -> FileVersion:
         return FileVersion(
@@ -160,3 +164,9 @@ class Receipt:
             for entry in raw["entries"]
         )
         return cls(bucket=raw["bucket"], key=raw["key"], entries=tuple(entries))
+
+
+def entry_of(receipts: Mapping[str, Receipt], file: FileVersion) -> Entry | None:
+    """What these receipts, by landing key, say of a file version; None where they say nothing."""
+    receipt = receipts.get(file.key)
+    return receipt.entry(file.version_id) if receipt else None

@@ -7,7 +7,7 @@ from lakegate.audit.job import Job
 from lakegate.audit.wire import from_json
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.ports import Catalog, Store
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.service import Service
@@ -18,8 +18,7 @@ def is_open(receipts: Mapping[str, Receipt], file: FileVersion, attempt: Attempt
 
     A published or discarded one is closed. A rejected one is open to later attempts of its batch alone.
     """
-    receipt = receipts.get(file.key)
-    entry = receipt.entry(file.version_id) if receipt else None
+    entry = entry_of(receipts, file)
     if entry is None:
         return True
     later = entry.batch == attempt.batch and entry.attempt < attempt.number
@@ -41,7 +40,7 @@ def claims_in(receipts: Mapping[str, Receipt | None], attempt: Attempt) -> list[
         for receipt in receipts.values()
         if receipt is not None
         for entry in receipt.entries
-        if (entry.batch, entry.attempt) == (attempt.batch, attempt.number)
+        if entry.is_of(attempt)
     ]
     return sorted(mine, key=lambda claim: claim.file.order)
 
@@ -89,6 +88,12 @@ def whole_claims_on(service: Service, attempt: Attempt) -> list[Claim]:
     return claims_in(changes.receipts, attempt)
 
 
+def open_attempts(catalog: Catalog) -> list[Attempt]:
+    """The attempts whose branches are open. Branches of rebases are their workers' own, and none."""
+    found = [attempt for branch in catalog.branches() if (attempt := Attempt.parse(branch.name))]
+    return [attempt for attempt in found if not attempt.nonce]
+
+
 def open_files(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Those of the files that the attempt may still decide."""
     files = list(files)
@@ -98,8 +103,8 @@ def open_files(service: Service, attempt: Attempt, files: Iterable[FileVersion])
 
 def not_taken_on(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Those of an attempt's files that no later attempt at its batch has claimed: these are that one's matter."""
-    others = [other for branch in service.catalog.branches() if (other := Attempt.parse(branch.name))]
-    later = [it for it in others if it.batch == attempt.batch and it.number > attempt.number and not it.nonce]
+    others = open_attempts(service.catalog)
+    later = [it for it in others if it.batch == attempt.batch and it.number > attempt.number]
     taken = {file.id for other in later for file in claims_on(service, other)}
     return [file for file in files if file.id not in taken]
 

@@ -8,7 +8,7 @@ from lakegate.audit.report import Report
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision
+from lakegate.landing.receipts import Decision, entry_of
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.claims import job_of
@@ -43,7 +43,7 @@ def _last_rejected(service: Service, attempt: Attempt, base: str, files: list[Fi
     if attempt.number == 1:
         return 0
     receipts = receipts_at(service, f"{MAIN}@{base}", {file.key for file in files})
-    entries = [receipts[file.key].entry(file.version_id) for file in files if file.key in receipts]
+    entries = [entry_of(receipts, file) for file in files]
     return max((e.attempt for e in entries if e and e.decision is Decision.REJECTED), default=0)
 
 

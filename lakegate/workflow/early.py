@@ -14,7 +14,7 @@ from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN
-from lakegate.workflow.claims import claims_on, job_of, open_files
+from lakegate.workflow.claims import claims_on, job_of, open_attempts, open_files
 from lakegate.workflow.service import Service
 
 PATIENCE = timedelta(hours=1)  # with files of a referenced table that are still under way
@@ -90,6 +90,6 @@ def _waits(service: Service, attempt: Attempt, report: Report, tables: frozenset
 
 def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> bool:
     """Whether another attempt at one of these tables has files that are not decided."""
-    attempts = (Attempt.parse(branch.name) for branch in service.catalog.branches())
-    others = [it for it in attempts if it and not it.nonce and it.table in tables and it.branch != own.branch]
+    attempts = open_attempts(service.catalog)
+    others = [it for it in attempts if it.table in tables and it.branch != own.branch]
     return any(open_files(service, other, claims_on(service, other)) for other in others)

@@ -3,18 +3,20 @@
 Its life begins when the rejection was told. Decisions stay as they are, and a retry can still append the files anew.
 """
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
 
 from lakegate.contracts import BRANCH_DAYS
+from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision
+from lakegate.landing.receipts import Decision, entry_of
 from lakegate.ports import Branch, ToldFile
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import claims_on
 from lakegate.workflow.service import Service
-from lakegate.workflow.shelf import Shelf
+from lakegate.workflow.shelf import contract_of
 from lakegate.workflow.tell import expiring_message, rejection, tell, told_at
 
 log = structlog.get_logger()
@@ -38,19 +40,19 @@ def expire(service: Service, branch: Branch, attempt: Attempt) -> None:
 
 def _life(service: Service, table: str) -> timedelta:
     """As the table's contract says, if there is one that loads."""
-    found = [contract.branch_days for contract in Shelf.read(service.store).contracts if contract.table == table]
-    return timedelta(days=found[0] if found else BRANCH_DAYS)
+    with suppress(Misconfigured):
+        return timedelta(days=contract_of(service.store, table).branch_days)
+    return timedelta(days=BRANCH_DAYS)
 
 
 def _warn(service: Service, attempt: Attempt, ends: datetime) -> datetime | None:
     """Tell of the files that are still rejected; when they were told of, or None where Slack can't be reached."""
     claims = claims_on(service, attempt)
     _, receipts = main_receipts(service, claims)
-    found = {file.key: receipts[file.key].entry(file.version_id) for file in claims if file.key in receipts}
     files = [
-        ToldFile(key=key, reasons=entry.reasons)
-        for key, entry in found.items()
-        if entry and entry.decision is Decision.REJECTED
+        ToldFile(key=file.key, reasons=entry.reasons)
+        for file in claims
+        if (entry := entry_of(receipts, file)) and entry.decision is Decision.REJECTED
     ]
     tell(service, _name(attempt), expiring_message(attempt, files, ends))
     return told_at(service, _name(attempt))

@@ -8,7 +8,7 @@ from itertools import islice
 
 from lakegate.audit.wire import from_json, to_json
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Receipt
+from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import open_claims
 from lakegate.workflow.hold import held_files
@@ -35,7 +35,7 @@ def undecided(
     versions = service.landing.versions() if versions is None else versions
     landed = [file for file in versions if mark is None or file.landed_at >= mark]
     _, receipts = main_receipts(service, landed)
-    rest = [file for file in landed if not _is_decided(file, receipts)]
+    rest = [file for file in landed if entry_of(receipts, file) is None]
     return sorted(rest, key=lambda file: file.order), receipts
 
 
@@ -62,8 +62,3 @@ def seen_waiting(service: Service) -> list[FileVersion]:
         body = service.store.read(SEEN)
         some = list(from_json(Seen, body).files) if body else []
     return waiting(service, some)
-
-
-def _is_decided(file: FileVersion, receipts: Mapping[str, Receipt]) -> bool:
-    receipt = receipts.get(file.key)
-    return receipt is not None and receipt.entry(file.version_id) is not None

@@ -16,7 +16,7 @@ from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
-from lakegate.landing.receipts import Decision, Receipt
+from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, Changes, DecidedFile, FileChanges, Note
 from lakegate.workflow.archive import receipts_at
@@ -127,13 +127,11 @@ def _guard_rejected(service: Service, audited: Audited, files: list[FileVersion]
     """By main, each of them is still as this attempt left it."""
     receipts = receipts_at(service, f"{MAIN}@{main}", {file.key for file in files})
     reuploads = contract_of(service.store, audited.attempt.table).ingestion.reuploads
-    its = (Decision.REJECTED, audited.attempt.batch, audited.attempt.number)
     for file in files:
-        receipt = receipts.get(file.key)
-        entry = receipt.entry(file.version_id) if receipt else None
-        if entry is None or (entry.decision, entry.batch, entry.attempt) != its:
+        entry = entry_of(receipts, file)
+        if entry is None or entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt):
             raise Refused(f"batch {audited.attempt.batch} of {audited.attempt.table}: {file.key} was decided meanwhile")
-        _guard_versions(audited, file, receipt, reuploads)
+        _guard_versions(audited, file, receipts.get(file.key), reuploads)
 
 
 def prove_audited(service: Service, audited: Audited) -> None:
@@ -188,7 +186,7 @@ def _still_open(service: Service, audited: Audited, files: list[FileVersion], ma
         if file in open_files:
             _guard_versions(audited, file, receipts.get(file.key), reuploads)
         else:
-            _refuse_if_dropped(audited.attempt, file, receipts[file.key])
+            _refuse_if_dropped(audited.attempt, file, entry_of(receipts, file))
     return open_files
 
 
@@ -201,8 +199,7 @@ def _guard_versions(audited: Audited, file: FileVersion, receipt: Receipt | None
         raise NeedsNewAttempt(f"{file.key} has other versions on main than those that it replaces on {branch}")
 
 
-def _refuse_if_dropped(attempt: Attempt, file: FileVersion, receipt: Receipt) -> None:
-    entry = receipt.entry(file.version_id)
+def _refuse_if_dropped(attempt: Attempt, file: FileVersion, entry: Entry | None) -> None:
     if entry and entry.decision is not Decision.PUBLISHED:
         raise Refused(f"batch {attempt.batch} of {attempt.table}: {file.key} was {entry.decision} meanwhile")
 

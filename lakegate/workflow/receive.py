@@ -11,7 +11,7 @@ from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
-from lakegate.landing.receipts import Decision, Receipt
+from lakegate.landing.receipts import Decision, Receipt, entry_of
 from lakegate.landing.standing import Standing, standing
 from lakegate.ports import Message, ToldFile
 from lakegate.workflow.archive import main_receipts
@@ -160,8 +160,7 @@ def _reject(service: Service, table: str, findings: list[Finding]) -> None:
 def _tell(service: Service, attempt: Attempt, name: str, findings: list[Finding]) -> None:
     """Tell of what was rejected as this batch, by this worker or by another; not of what is told elsewhere."""
     _, receipts = main_receipts(service, [finding.file for finding in findings])
-    entries = [receipts[finding.file.key].entry(finding.file.version_id) for finding in findings]
-    its = [finding for finding, entry in zip(findings, entries, strict=True) if entry and entry.batch == attempt.batch]
+    its = [it for it in findings if (entry := entry_of(receipts, it.file)) and entry.batch == attempt.batch]
     if its:
         send(service, name, _message(attempt, its))
     else:

@@ -12,12 +12,12 @@ from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.errors import Conflict, LakegateError, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry
+from lakegate.landing.receipts import Decision, Entry, entry_of
 from lakegate.landing.standing import standing
 from lakegate.ports import JobState, ToldFile
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import GONE, open_attempt
-from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on
+from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on, open_attempts
 from lakegate.workflow.crash import Crash, crash, tried_again, why_no_report
 from lakegate.workflow.decide import Finding, decide
 from lakegate.workflow.early import Again, early, premature
@@ -187,8 +187,8 @@ def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion
 def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:
     """Tell what was decided, take what is published off the branch, and delete branches that nobody needs any more."""
     _, receipts = main_receipts(service, claims)
-    entries = {file.id: receipts[file.key].entry(file.version_id) for file in claims if file.key in receipts}
-    kept = [file for file in claims if _is_its(entries.get(file.id), Decision.REJECTED, attempt)]
+    entries = {file.id: entry_of(receipts, file) for file in claims}
+    kept = [file for file in claims if _is_its(entries[file.id], Decision.REJECTED, attempt)]
     gone = [file for file in claims if file not in kept]
     _tell(service, attempt, kept, gone, entries, outcome)
     if kept:
@@ -200,8 +200,7 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outco
 
 def _is_its(entry: Entry | None, decision: Decision, attempt: Attempt) -> bool:
     """Whether this attempt decided so. Its branch is kept for what it rejected, and it tells of nobody else's files."""
-    its = (decision, attempt.batch, attempt.number)
-    return entry is not None and (entry.decision, entry.batch, entry.attempt) == its
+    return entry is not None and entry.decision is decision and entry.is_of(attempt)
 
 
 def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], outcome: Outcome) -> None:
@@ -285,17 +284,15 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
     """Delete the branches of this batch's earlier attempts that keep no rejected file any more."""
     if attempt.number < 2:  # noqa: PLR2004 (a first attempt has no earlier ones)
         return
-    for branch in service.catalog.branches():
-        other = Attempt.parse(branch.name)
-        earlier = other and not other.nonce and other.batch == attempt.batch and other.number < attempt.number
-        if other and earlier and keeps_nothing(service, other, claims_on(service, other)):
-            service.catalog.delete_branch(branch.name)
+    for other in open_attempts(service.catalog):
+        earlier = other.batch == attempt.batch and other.number < attempt.number
+        if earlier and keeps_nothing(service, other, claims_on(service, other)):
+            service.catalog.delete_branch(other.branch)
 
 
 def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:
     """Whether all files that an attempt claims are decided, and none was rejected by it."""
     claims = list(claims)
     _, receipts = main_receipts(service, claims)
-    entries = [receipts[file.key].entry(file.version_id) for file in claims if file.key in receipts]
-    undecided = len(entries) < len(claims) or None in entries
-    return not undecided and not any(_is_its(entry, Decision.REJECTED, attempt) for entry in entries)
+    entries = [entry_of(receipts, file) for file in claims]
+    return all(entry and not _is_its(entry, Decision.REJECTED, attempt) for entry in entries)

@@ -13,7 +13,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
 from lakegate.ports import DecidedFile, JobState, Note
 from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.claims import claims_on, is_open
+from lakegate.workflow.claims import claims_on, is_open, open_attempts
 from lakegate.workflow.crash import crash
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.landed import seen_waiting
@@ -55,8 +55,8 @@ class Status:
 
 def status(service: Service, limit: int = 1000) -> Status:
     """The state of this installation, with decisions from the last `limit` of main's log."""
-    open_branches = {branch.name for branch in service.catalog.branches()}
-    attempts = [a for name in open_branches if (a := Attempt.parse(name)) and not a.nonce]
+    attempts = open_attempts(service.catalog)
+    open_branches = {attempt.branch for attempt in attempts}
     flights = [line for attempt in attempts if (line := _in_flight(service, attempt))]
     claimed = {version for line in flights for version in line.versions}
     landed = [file for file in seen_waiting(service) if file.version_id not in claimed]

@@ -12,7 +12,7 @@ from lakegate.audit.report import Verdict
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
-from lakegate.workflow.claims import claims_on, job_of, not_taken_on, open_files
+from lakegate.workflow.claims import claims_on, job_of, not_taken_on, open_attempts, open_files
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
 
@@ -35,8 +35,8 @@ def waiting(service: Service, attempt: Attempt) -> Iterator[Attempt]:
 
 
 def _others(service: Service, attempt: Attempt) -> list[Attempt]:
-    attempts = [other for branch in service.catalog.branches() if (other := Attempt.parse(branch.name))]
-    others = [it for it in attempts if it.table == attempt.table and it.batch != attempt.batch and not it.nonce]
+    attempts = open_attempts(service.catalog)
+    others = [it for it in attempts if it.table == attempt.table and it.batch != attempt.batch]
     return sorted(others, key=lambda other: (other.batch, other.number))
 
 

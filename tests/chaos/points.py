@@ -11,7 +11,7 @@ from lakegate import bootstrap
 from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.settings import Settings
-from lakegate.workflow.claims import claims_on
+from lakegate.workflow.claims import claims_on, open_attempts
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.service import Service
 
@@ -43,8 +43,8 @@ class Points:
         }
 
     def _attempts(self) -> list[Attempt]:
-        found = [Attempt.parse(branch.name) for branch in self.service.catalog.branches()]
-        return [a for a in found if a and a.table == self.table and not a.nonce and a.branch not in self.before]
+        found = open_attempts(self.service.catalog)
+        return [attempt for attempt in found if attempt.table == self.table and attempt.branch not in self.before]
 
     def _asked(self, is_there: Callable[[Attempt], bool], attempt: Attempt) -> bool:
         """A branch may go while it is looked at: then the file has come further."""

@@ -30,7 +30,7 @@ from lakegate.testing import (
 )
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.claims import claims_on
+from lakegate.workflow.claims import claims_on, open_attempts
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
@@ -444,7 +444,7 @@ class World:
     # What can be seen.
 
     def attempts(self) -> list[Attempt]:
-        return [attempt for name in self.branches() if (attempt := Attempt.parse(name)) and not attempt.nonce]
+        return open_attempts(self.service.catalog)
 
     def claims(self, attempt: Attempt) -> list[FileVersion]:
         return claims_on(self.service, attempt)
