@@ -8,6 +8,7 @@ import structlog
 
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.emr import EmrJobRunner
+from lakegate.adapters.frozen import FrozenStore
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
@@ -23,7 +24,7 @@ def service(settings: Settings) -> Service:
         tables=IcebergTables(settings.nessie_uri, settings.warehouse),
         runner=EmrJobRunner(settings),
         landing=S3Landing(settings.landing_bucket, settings.service_bucket),
-        store=S3Store(settings.service_bucket),
+        store=FrozenStore(S3Store(settings.service_bucket)),
         notifier=SlackNotifier(settings),
         clock=SystemClock(),
         nessie_uri=settings.nessie_uri,

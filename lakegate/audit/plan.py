@@ -7,6 +7,7 @@ path.
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from lakegate.audit.files import PARQUET, FileFormat
 from lakegate.audit.wire import to_json
@@ -233,7 +234,7 @@ class Plan:
     files: FileFormat = PARQUET
     format: int = 2
 
-    @property
+    @cached_property
     def hash(self) -> str:
         return hashlib.sha256(to_json(self).encode()).hexdigest()
 

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+_PLAIN = (str, int, float, bool, type(None))
 
 
 class NewerFormat(ValueError):
@@ -30,17 +31,28 @@ class NewerFormat(ValueError):
 
 def to_plain(value: Any) -> Any:
     """Dataclasses, tuples, enums and dates as what JSON can hold."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    if type(value) in _PLAIN:
+        return value
+    if names := _names(cast(Any, type(value))):
+        return {name: to_plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [to_plain(item) for item in value]
+    return _one(value)
+
+
+def _one(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, datetime | date):
         return value.isoformat()
     return str(value) if isinstance(value, Decimal) else value
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def to_json(value: Any) -> str:
@@ -84,12 +96,17 @@ def _as_it_is(value: Any) -> Any:
 
 def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
     readers = {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
+    read_anew = [(name, reader) for name, reader in readers.items() if reader is not _as_it_is]
     known = getattr(kind, "format", None)
 
     def read(value: Any) -> Any:
         if isinstance(known, int) and value.get("format", known) > known:
             raise NewerFormat(kind.__name__, value["format"], known)
-        return kind(**{name: reader(value[name]) for name, reader in readers.items() if name in value})
+        members = {name: value[name] for name in readers if name in value}
+        for name, reader in read_anew:
+            if name in members:
+                members[name] = reader(members[name])
+        return kind(**members)
 
     return read
 

@@ -5,6 +5,7 @@ anything.
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class FileVersion:
     checksum: str | None = None
     sequencer: str = ""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """20 hex digits derived from bucket, key and version id."""
         text = f"{self.bucket}\0{self.key}\0{self.version_id}"

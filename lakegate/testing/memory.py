@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 
 from lakegate.audit.job import Job
@@ -331,10 +332,15 @@ class MemoryJobRunner:
         self._end(run_id, JobState.FAILED, reason)
 
     def job(self, run_id: str) -> Job:
-        return from_json(Job, self.store.objects[self.store.name(self.jobs[run_id])])
+        return _job(self.store.objects[self.store.name(self.jobs[run_id])])
 
     def _end(self, run_id: str, state: JobState, reason: str) -> None:
         self.runs[run_id] = replace(self.runs[run_id], state=state, reason=reason, ended_at=self.clock.now())
+
+
+@lru_cache(maxsize=16)
+def _job(body: bytes) -> Job:
+    return from_json(Job, body)
 
 
 class MemoryNotifier:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lakegate.audit.job import Job
 from lakegate.audit.wire import from_json
@@ -62,7 +63,12 @@ def job_name(attempt: Attempt) -> str:
 def job_of(store: Store, attempt: Attempt) -> Job | None:
     """The attempt's job as it was frozen, or None where it has none yet."""
     body = store.read(job_name(attempt))
-    return from_json(Job, body) if body else None
+    return _job(body) if body else None
+
+
+@lru_cache(maxsize=16)
+def _job(body: bytes) -> Job:
+    return from_json(Job, body)
 
 
 def base_of(service: Service, attempt: Attempt) -> str:

@@ -27,7 +27,8 @@ class End(StrEnum):
 def end(store: Store, attempt: Attempt, how: End) -> bool:
     """Note how the attempt ended; whether it is so, and not ended otherwise before."""
     name = f"attempts/{attempt.branch}/end.json"
-    return store.create(name, to_json(how).encode()) or store.read(name) == to_json(how).encode()
+    body = to_json(how).encode()
+    return store.create(name, body) or store.read(name) == body
 
 
 def accepted_report(store: Store, attempt: Attempt) -> Report | None:

@@ -1,0 +1,56 @@
+"""A `Store` before another one that reads once what is written once: attempts' jobs, and how these ended.
+
+It remembers nothing that can change, and nothing of what is not there: another process may put it there at any time.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+
+from lakegate.ports import Store
+
+FROZEN = "attempts/"  # made by `create`, and never written again
+MOST = 64  # objects: a large batch's job is half a megabyte
+
+
+class FrozenStore:
+    """See the module. Several may stand before one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seen: OrderedDict[str, bytes] = OrderedDict()  # the last that was asked for is the last to go
+
+    def read(self, name: str) -> bytes | None:
+        if name in self._seen:
+            self._seen.move_to_end(name)
+            return self._seen[name]
+        body = self._store.read(name)
+        if body is not None and name.startswith(FROZEN):
+            self._seen[name] = body
+            if len(self._seen) > MOST:
+                self._seen.popitem(last=False)
+        return body
+
+    def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
+        return self._store.read_many(names)
+
+    def write(self, name: str, body: bytes) -> None:
+        self._seen.pop(name, None)
+        self._store.write(name, body)
+
+    def write_many(self, bodies: Mapping[str, bytes]) -> None:
+        for name in bodies:
+            self._seen.pop(name, None)
+        self._store.write_many(bodies)
+
+    def create(self, name: str, body: bytes) -> bool:
+        return self._store.create(name, body)
+
+    def delete(self, name: str) -> None:
+        self._seen.pop(name, None)
+        self._store.delete(name)
+
+    def names(self, prefix: str) -> list[str]:
+        return self._store.names(prefix)
+
+    def uri(self, name: str) -> str:
+        return self._store.uri(name)
