@@ -6,7 +6,7 @@ any time is said in `invariants`.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
@@ -28,6 +28,7 @@ from lakegate.testing import (
     MemoryTables,
 )
 from lakegate.testing.lake import Key, KeyKind
+from lakegate.workflow.archive import PREFIX as ARCHIVE
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
 from lakegate.workflow.retry import discard, retry
@@ -37,6 +38,7 @@ from lakegate.workflow.shelf import contract_name
 from tests.simulation.spark import SparkRun, Story
 from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker
 
+FROZEN = ("reports/", "attempts/")
 FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"
 CONTRACT = """
 apiVersion: v3.1.0
@@ -57,6 +59,7 @@ schema:
       - {{name: a, logicalType: integer{key}{refers}}}
       - {{name: b, logicalType: integer{required}}}
 """
+CALL = {fate: f"call: {fate}" for fate in Fate}
 TABLE_SCOPE = "customProperties: [{property: scope, vendor: lakegate, value: table}]"
 
 
@@ -86,12 +89,38 @@ class Violation(AssertionError):
     """Something that lakegate promises does not hold."""
 
 
+class WatchedStore(MemoryStore):
+    """Refuses what is never to be written twice, and counts what is done to the archive."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.archived = 0
+
+    def write(self, name: str, body: bytes) -> None:
+        if name.startswith(FROZEN) and self.objects.get(name, body) != body:
+            raise Violation(f"{name} was written again, and differently")
+        self.archived += name.startswith(ARCHIVE)
+        super().write(name, body)
+
+    def write_many(self, bodies: Mapping[str, bytes]) -> None:
+        for name, body in bodies.items():
+            self.write(name, body)
+
+    def create(self, name: str, body: bytes) -> bool:
+        self.archived += name.startswith(ARCHIVE)
+        return super().create(name, body)
+
+    def delete(self, name: str) -> None:
+        self.archived += name.startswith(ARCHIVE)
+        super().delete(name)
+
+
 class Installation:
     """See the module. `trace` is told each thing that happens, in words."""
 
     def __init__(self, trace: Callable[[str], None] | None = None) -> None:
         self.trace = trace
-        self.clock, self.lake, self.store = MemoryClock(), MemoryLake(), MemoryStore()
+        self.clock, self.lake, self.store = MemoryClock(), MemoryLake(), WatchedStore()
         self.landing, self.notifier = MemoryLanding(self.clock), MemoryNotifier()
         self.runner = MemoryJobRunner(self.store, clock=self.clock)
         self.service = Service(
@@ -236,13 +265,14 @@ class Installation:
     def step(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
         if worker.waiting and worker.waiting.method in OUTCOME_MATTERS:
             self.counted[f"calls of {worker.waiting.method}"] += 1
-        self.say(f"call: {fate}", f"{worker.name}: {worker.waiting}" if self.trace else "")
+        self.counted[CALL[fate]] += 1
+        if self.trace:
+            self.trace(f"{CALL[fate]} {worker.name}: {worker.waiting}")
         worker.step(fate)
-        self._look_at(worker)
+        if worker.ended:
+            self._look_at(worker)
 
     def _look_at(self, worker: Worker) -> None:
-        if not worker.ended:
-            return
         self.workers.remove(worker)
         if worker.error is not None:
             self.say(f"worker: ends with {type(worker.error).__name__}", f"{worker.name}: {worker.error}")

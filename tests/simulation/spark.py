@@ -47,10 +47,12 @@ class Cluster(Protocol):
     """What jobs reach."""
 
     lake: MemoryLake
-    store: MemoryStore
     clock: MemoryClock
     runner: MemoryJobRunner
     stories: dict[str, Story]
+
+    @property
+    def store(self) -> MemoryStore: ...
 
     def new_uuid(self) -> str: ...
 

@@ -1,19 +1,16 @@
 """Each deliberate breakage of the workflow is seen within a few hundred schedules; so the simulation can see at all."""
 
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-
 import pytest
 
 from tests.simulation.mutations import MUTATIONS, Edit, Gone, Mutation
-from tests.simulation.volume import run_some
+from tests.simulation.volume import pool_of, run_some
 
 ENOUGH = 1000  # schedules in which a breakage must be seen
 PROCESSES = 2
 
 
 def test_every_mutation_is_caught() -> None:
-    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+    with pool_of(PROCESSES) as pool:
         caught = list(pool.map(_is_caught, range(len(MUTATIONS))))
     assert [mutation.says for mutation, was in zip(MUTATIONS, caught, strict=True) if not was] == []
 

@@ -1,5 +1,6 @@
 """Many schedules, one after the other, on all cores. It prints what they covered, and the first seeds that failed."""
 
+import gc
 import hashlib
 import logging
 import os
@@ -15,6 +16,7 @@ from tests.simulation.installation import Violation
 from tests.simulation.schedule import run
 
 PORTION = 250  # schedules that a process runs before it tells
+GARBAGE = 100_000  # objects between two collections: worlds are made and thrown away all the time
 
 
 @dataclass(kw_only=True)
@@ -44,10 +46,20 @@ def run_all(seeds: range, *, processes: int = 0) -> Tally:
     processes = processes or len(os.sched_getaffinity(0))
     portions = [seeds[start : start + PORTION] for start in range(0, len(seeds), PORTION)]
     total = Tally()
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with pool_of(processes) as pool:
         for part in pool.map(run_some, portions):
             total.add(part)
     return total
+
+
+def pool_of(processes: int) -> ProcessPoolExecutor:
+    """Processes that do nothing but run schedules."""
+    return ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_only_for_schedules)
+
+
+def _only_for_schedules() -> None:
+    structlog.configure(cache_logger_on_first_use=True)
+    gc.set_threshold(GARBAGE)
 
 
 def run_some(seeds: Iterable[int]) -> Tally:

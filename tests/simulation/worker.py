@@ -3,14 +3,16 @@
 Whoever holds it lets it make one call after the other, and says what becomes of each. It decides nothing itself.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from types import GeneratorType
+from typing import Any, NamedTuple
 
-from greenlet import getcurrent, greenlet
+from greenlet import greenlet
 
+from lakegate.adapters.frozen import FrozenStore
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from lakegate.workflow.service import Service
 
@@ -40,19 +42,14 @@ class Fate(StrEnum):
 
     @property
     def happens(self) -> bool:
-        return self in (Fate.DONE, Fate.UNANSWERED, Fate.CRASH_AFTER)
-
-    @property
-    def kills(self) -> bool:
-        return self in (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
+        return self is Fate.DONE or self is Fate.UNANSWERED or self is Fate.CRASH_AFTER
 
 
 class Crash(BaseException):
     """The process is gone. No handler of the product may catch it."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """What a worker is about to do."""
 
     port: str
@@ -88,27 +85,27 @@ class Worker:
     ) -> None:
         self.name, self.patient, self.on_end = name, patient, on_end
         self.since: datetime = whole.clock.now()
-        self.steps = 0
         self.waiting: Call | None = None
         self.ended = self.died = False
         self.result: object = None
         self.error: Exception | None = None
         self._operation = operation
         ports: dict[str, Any] = {name: _Port(self, name, whole) for name in PORTS}
-        self._service = replace(whole, **ports)
+        self._service = replace(whole, **ports | {"store": FrozenStore(ports["store"])})  # as bootstrap wires it
         self._green = greenlet(self._run)
-        self._switch(Fate.DONE)  # up to its first call
+        self.step()  # up to its first call
 
     def step(self, fate: Fate = Fate.DONE) -> None:
         """Make the call that it waits for, and go on up to the next one, or to the end."""
-        self.steps += 1
-        self._switch(fate)
+        self._green.switch(fate)
+        if self.ended:
+            self.on_end(self)
 
     def kill(self) -> None:
         """Its time is up."""
-        self._switch(Fate.CRASH_BEFORE)
+        self.step(Fate.CRASH_BEFORE)
 
-    def call(self, port: Any, call: Call, *arguments: Any, **named: Any) -> Any:
+    def call(self, method: Callable[..., Any], call: Call, *arguments: Any, **named: Any) -> Any:
         """What the workflow meets instead of its ports."""
         if self.died:
             raise Crash  # what `finally` would do is not done by a process that is gone
@@ -117,19 +114,13 @@ class Worker:
         self.died = fate is Fate.CRASH_BEFORE
         if self.died:
             raise Crash
-        result = getattr(port, call.method)(*arguments, **named) if fate.happens else None
+        result = method(*arguments, **named) if fate.happens else None
+        if fate is Fate.DONE:
+            return list(result) if isinstance(result, GeneratorType) else result
         self.died = fate is Fate.CRASH_AFTER
         if self.died:
             raise Crash
-        if fate is not Fate.DONE:
-            raise call.failed(fate)
-        return list(result) if isinstance(result, Iterator) else result
-
-    def _switch(self, fate: Fate) -> None:
-        self._green.parent = getcurrent()
-        self._green.switch(fate)
-        if self.ended:
-            self.on_end(self)
+        raise call.failed(fate)
 
     def _run(self, _: Fate) -> None:
         try:
@@ -148,8 +139,10 @@ class _Port:
         self._worker, self._name, self._port = worker, name, getattr(whole, name)
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
-        def called(*arguments: Any, **named: Any) -> Any:
-            call = Call(self._name, method, (*arguments, *named.values()))
-            return self._worker.call(self._port, call, *arguments, **named)
+        worker, name, real = self._worker, self._name, getattr(self._port, method)
 
+        def called(*arguments: Any, **named: Any) -> Any:
+            return worker.call(real, Call(name, method, (*arguments, *named.values())), *arguments, **named)
+
+        setattr(self, method, called)  # found at once from now on
         return called
