@@ -1,17 +1,23 @@
 """`Tables` with PyIceberg through the catalog's Iceberg REST, one address per ref. It reads and writes metadata alone.
 
-PyArrow is not needed, and not there in a function: object storage is reached through s3fs.
+PyArrow is not needed, and not there in a function: object storage is reached through s3fs. What never changes, a
+table at a commit and a metadata file, is asked for once while a publish takes.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from urllib.parse import quote
+from io import BytesIO
+from threading import Lock
+from urllib.parse import quote, urlparse
 
 import requests
+from cachetools import LRUCache, TTLCache, cached
+from fsspec import AbstractFileSystem
 from pydantic import ValidationError as MalformedAnswer
 from pyiceberg import exceptions as iceberg
 from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
 from pyiceberg.manifest import DataFile, DataFileContent, ManifestFile
 from pyiceberg.schema import index_by_id, index_name_by_id
 from pyiceberg.table import Table
@@ -23,12 +29,14 @@ from lakegate.ports import FileChanges, TableIdentity
 
 CONTRACT_HASH = "lakegate.contract-hash"
 OPTIONS = {
-    "py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO",
+    "py-io-impl": "lakegate.adapters.iceberg.MetadataIO",
     "s3.remote-signing-enabled": "false",  # this process has credentials of its own
     "s3.connect-timeout": "5",
     "s3.request-timeout": "60",
 }
 COMMIT = re.compile("[0-9a-f]{64}")
+TABLES, A_WHILE = 16, 60  # remembered, and for how many seconds: storage credentials that come with them grow old
+REMEMBERED = 32 * 1024**2  # bytes of one table's metadata files
 NOT_ALLOWED = (
     iceberg.AuthorizationExpiredError,
     iceberg.ForbiddenError,
@@ -75,6 +83,7 @@ class IcebergTables:
     def __init__(self, uri: str, warehouse: str) -> None:
         self._uri, self._warehouse = uri.rstrip("/"), warehouse
         self._http = Patient()
+        self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._look)
 
     def identity(self, ref: str, table: str) -> TableIdentity | None:
         with iceberg_errors(f"reading {table} at {ref}"):
@@ -90,17 +99,15 @@ class IcebergTables:
         """Manifests that both have are not opened."""
         with iceberg_errors(f"comparing {table} at {before} and {after}"):
             old, new = self._find(before, table), self._find(after, table)
-            came, went = _data_files(new, _manifests(old)).keys(), _data_files(old, _manifests(new)).keys()
+            came, went = _data_files(new, known=old).keys(), _data_files(old, known=new).keys()
             return FileChanges(added=frozenset(came - went), removed=frozenset(went - came))
 
     def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
         """The very same data files, statistics and partitions included, become a new snapshot's own."""
         with iceberg_errors(f"reading {table} at {source} and {branch}"):
             origin, target = self._load(source, table), self._load(branch, table)
-            there = _data_files(origin, _manifests(target))
-            _refuse(
-                paths & _data_files(target, _manifests(origin)).keys(), f"{table} at {branch} already has data file"
-            )
+            there, here = _data_files(origin, known=target), _data_files(target, known=origin)
+            _refuse(paths & here.keys(), f"{table} at {branch} already has data file")
             _refuse(paths - there.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
         with (
             iceberg_errors(f"appending to {table} on {branch}", changes=True),
@@ -124,6 +131,11 @@ class IcebergTables:
                 overwrite.delete_data_file(here[path])
 
     def _find(self, ref: str, table: str) -> Table | None:
+        path = _path(ref)
+        found: Table | None = self._at_commit(path, table) if path.startswith("@") else self._look(ref, table)
+        return found
+
+    def _look(self, ref: str, table: str) -> Table | None:
         try:
             found: Table = Catalog(self._uri, self._warehouse, ref, http=self._http).load_table(table)
         except ABSENT:
@@ -135,6 +147,35 @@ class IcebergTables:
         if found is None:
             raise Refused(f"there is no table {table} at {ref}")
         return found
+
+
+class MetadataIO(FsspecFileIO):
+    """Reads a metadata file whole, in one request, and once: it is never changed. PyIceberg would look first how long
+    it is, and reads some of them several times in one commit.
+    """
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        super().__init__(dict(properties))
+        self.read = cached(LRUCache(REMEMBERED, getsizeof=len), lock=Lock())(self._read)
+
+    def _read(self, location: str) -> bytes:
+        found: bytes = self._fs(location).cat_file(location, max_concurrency=1)  # else it asks for the length
+        return found
+
+    def new_input(self, location: str) -> FsspecInputFile:
+        return _Whole(location, self._fs(location), self)
+
+    def _fs(self, location: str) -> AbstractFileSystem:
+        return self.get_fs(urlparse(location).scheme)
+
+
+class _Whole(FsspecInputFile):
+    def __init__(self, location: str, fs: AbstractFileSystem, io: MetadataIO) -> None:
+        super().__init__(location, fs)
+        self._io = io
+
+    def open(self, seekable: bool = True) -> BytesIO:  # noqa: ARG002, FBT001, FBT002 (as PyIceberg calls it)
+        return BytesIO(self._io.read(self.location))
 
 
 class Catalog(RestCatalog):
@@ -156,8 +197,8 @@ class Catalog(RestCatalog):
 
 def _path(ref: str) -> str:
     """A commit is addressed by its hash alone, which outlives the branch it was made on."""
-    name, _, commit = ref.rpartition("@")
-    return f"@{commit}" if name or COMMIT.fullmatch(ref) else quote(ref, safe="")
+    _, at, commit = ref.rpartition("@")
+    return f"@{commit}" if at or COMMIT.fullmatch(ref) else quote(ref, safe="")
 
 
 def _identity(table: Table) -> TableIdentity:
@@ -181,14 +222,15 @@ def _manifests(table: Table | None) -> dict[str, ManifestFile]:
     return {manifest.manifest_path: manifest for manifest in snapshot.manifests(table.io)} if table and snapshot else {}
 
 
-def _data_files(table: Table | None, known: Collection[str] = ()) -> dict[str, DataFile]:
-    """The table's live data files by path, without those in manifests that are `known`. Raises Refused where one is
-    there twice.
+def _data_files(table: Table | None, known: Table | None = None) -> dict[str, DataFile]:
+    """The table's live data files by path, without those in manifests that a `known` table has too. Raises Refused
+    where one is there twice.
     """
     found: dict[str, DataFile] = {}
     if table is None:
         return found
-    for manifest in (manifest for path, manifest in _manifests(table).items() if path not in known):
+    both = _manifests(known).keys()
+    for manifest in (manifest for path, manifest in _manifests(table).items() if path not in both):
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
             file = entry.data_file
             if file.content is DataFileContent.DATA:
