@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
+from threading import Lock
 from typing import Any
 from urllib.parse import quote
 
 import requests
+from cachetools import LRUCache, cached
 
 from lakegate.adapters.http import Patient, mount, network_error, status_error
 from lakegate.adapters.notes import decided, message, of_table, properties
@@ -27,6 +29,7 @@ DIALECT = "lakegate"
 PAGE = 250  # the most that Nessie gives at once
 KEYS = 500
 TRIES = 10
+REMEMBERED = 8  # times what a branch changed: each is as large as its batch
 _HASH = re.compile("[0-9a-f]{64}")
 
 Key = tuple[str, ...]
@@ -60,6 +63,7 @@ class NessieCatalog:
 
     def __init__(self, uri: str) -> None:
         self._uri = uri.rstrip("/")
+        self._between = cached(LRUCache(REMEMBERED), lock=Lock())(self._changes)
 
     @cached_property
     def _session(self) -> requests.Session:
@@ -161,12 +165,17 @@ class NessieCatalog:
         return self._commit(branch, expected, operations, f"give back {len(operations)} files")
 
     def changes(self, base: str, head: str) -> Changes:
-        touched = self._touched(base, head)
-        before, now = self._contents(base, touched), self._contents(head, touched)
+        """What lies between two commits never changes: it is looked for once in a publish, which asks several times."""
+        found: Changes = self._between(base, head)
+        return found
+
+    def _changes(self, base: str, head: str) -> Changes:
+        now = self._touched(base, head)
+        before = self._contents(base, sorted(now))
         changed: dict[str, set[str]] = {"ICEBERG_TABLE": set(), "NAMESPACE": set(), "": set()}
         receipts: dict[str, Receipt | None] = {}
-        for key in touched:
-            old, new = before.get(key), now.get(key)
+        for key, new in now.items():
+            old = before.get(key)
             if old == new:
                 continue
             receipt = _receipt(key, new or old or {})
@@ -181,16 +190,19 @@ class NessieCatalog:
             others=frozenset(changed[""]),
         )
 
-    def _touched(self, base: str, head: str) -> list[Key]:
-        """The keys in the commits after `base`, up to `head`. (Nessie's diff reads every key that there is.)"""
-        found: set[Key] = set()
+    def _touched(self, base: str, head: str) -> dict[Key, Json | None]:
+        """The keys in the commits after `base`, and what they hold at `head` (None: nothing any more). Nessie's diff
+        would read every key that there is.
+        """
+        found: dict[Key, Json | None] = {}
         log = self._pages(
             "reading commits", f"trees/@{head}/history", "logEntries", {"limit-hash": base, "fetch": "ALL"}
         )
         for entry in log:
             if entry["commitMeta"]["hash"] == base:
-                return sorted(found)
-            found |= {tuple(operation["key"]["elements"]) for operation in entry["operations"] or ()}
+                return found
+            for operation in entry["operations"] or ():  # of the newest commit first
+                found.setdefault(tuple(operation["key"]["elements"]), operation.get("content"))
         raise Refused(f"Nessie: commit {head} was not made from {base}")
 
     def moved(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:

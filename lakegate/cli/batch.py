@@ -13,8 +13,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import Decided
 from lakegate.workflow.claims import claims_on, open_attempts
+from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.reports import read_report
-from lakegate.workflow.retry import HISTORY
 from lakegate.workflow.service import Service
 
 VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in the order that a person wants them
@@ -45,7 +45,7 @@ class BatchView:
 
 def look(service: Service, batch: str) -> BatchView:
     """Raises Misconfigured where nobody knows the batch."""
-    decisions = tuple(decided for decided in service.catalog.decisions(HISTORY) if decided.note.batch == batch)
+    decisions = tuple(decided for decided in service.catalog.decisions(DECISIONS) if decided.note.batch == batch)
     kept = {attempt.branch: attempt for attempt in open_attempts(service.catalog) if attempt.batch == batch}
     tables = [*(decided.note.table for decided in decisions), *(attempt.table for attempt in kept.values())]
     if not tables:

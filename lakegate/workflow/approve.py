@@ -55,7 +55,8 @@ def _audited(service: Service, found: Rejected, attempt: Attempt, files: list[Fi
             f"run: lakegate retry {found.batch}",
         )
     changes = service.catalog.changes(report.base, report.audited)
-    return Audited(attempt=attempt, report=report, claims=tuple(claimed_files(changes.receipts, attempt)))
+    claims = tuple(claimed_files(changes.receipts, attempt))
+    return Audited(attempt=attempt, base=report.base, report=report, claims=claims)
 
 
 def _refuse_without_rows(found: Rejected, report: Report, files: list[FileVersion]) -> None:

@@ -16,7 +16,7 @@ from lakegate.landing.standing import standing
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.carry import carry
-from lakegate.workflow.claims import Claim, base_of, claims_on, is_open, job_name, job_of, whole_claims_on
+from lakegate.workflow.claims import Claim, claims_on, claims_since, is_open, job_name, job_of
 from lakegate.workflow.earlier import earlier
 from lakegate.workflow.history import history
 from lakegate.workflow.replace import Published, take_off_replaced
@@ -107,15 +107,19 @@ def launch(service: Service, attempt: Attempt) -> None:
 
 def _freeze(service: Service, attempt: Attempt) -> Job | None:
     """The attempt's job: this worker's, or that of another which was first. None where nothing is claimed."""
-    claims = whole_claims_on(service, attempt)
+    head = service.catalog.head(attempt.branch)
+    if head is None:
+        return None
+    base = service.catalog.base(attempt.branch)
+    claims = claims_since(service, attempt, base, head)
     if not claims:
         return None
-    service.store.create(job_name(attempt), to_json(_job(service, attempt, claims)).encode())
+    service.store.create(job_name(attempt), to_json(_job(service, attempt, base, claims)).encode())
     return job_of(service.store, attempt)
 
 
-def _job(service: Service, attempt: Attempt, claims: list[Claim]) -> Job:
-    plan, base = contract_of(service.store, attempt.table).plan, base_of(service, attempt)
+def _job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> Job:
+    plan = contract_of(service.store, attempt.table).plan
     claimed_files = [claim.file for claim in claims]
     before = earlier(service, attempt, base, claimed_files)
     replacing = any(claim.replaces for claim in claims)  # its rows come from the files, so that the job proves it all

@@ -80,18 +80,20 @@ def base_of(service: Service, attempt: Attempt) -> str:
     return job.base if job else service.catalog.base(attempt.branch)
 
 
-def claims_on(service: Service, attempt: Attempt) -> list[FileVersion]:
-    """What the attempt's branch claims; empty where the branch is gone or was never given claims."""
-    return [claim.file for claim in whole_claims_on(service, attempt)]
-
-
-def whole_claims_on(service: Service, attempt: Attempt) -> list[Claim]:
-    """The same, with what each is to replace."""
+def claims_on(service: Service, attempt: Attempt, job: Job | None = None) -> list[FileVersion]:
+    """What the attempt's branch claims; empty where the branch is gone or was never given claims. `job` is the
+    attempt's, where it was read already.
+    """
     head = service.catalog.head(attempt.branch)
     if head is None:
         return []
-    changes = service.catalog.changes(base_of(service, attempt), head)
-    return claims_in(changes.receipts, attempt)
+    base = job.base if job else base_of(service, attempt)
+    return [claim.file for claim in claims_since(service, attempt, base, head)]
+
+
+def claims_since(service: Service, attempt: Attempt, base: str, head: str) -> list[Claim]:
+    """What the attempt's branch claims at `head`, and what each is to replace."""
+    return claims_in(service.catalog.changes(base, head).receipts, attempt)
 
 
 def open_attempts(catalog: Catalog) -> list[Attempt]:
@@ -103,7 +105,7 @@ def open_attempts(catalog: Catalog) -> list[Attempt]:
 def open_files(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Those of the files that the attempt may still decide."""
     files = list(files)
-    _, receipts = main_receipts(service, files)
+    _, receipts = main_receipts(service, files) if files else ("", {})
     return [file for file in files if is_open(receipts, file, attempt)]
 
 

@@ -6,10 +6,11 @@ It starts nothing: that is settling's.
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from lakegate.audit.job import Job
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
-from lakegate.workflow.claims import job_of, open_files
+from lakegate.workflow.claims import open_files
 from lakegate.workflow.early import Again
 from lakegate.workflow.reports import End, end
 from lakegate.workflow.service import Service
@@ -46,12 +47,11 @@ def why_no_report(run: JobRun) -> str:
     return f"the Spark job {ended} (run {run.id})" + (f": {run.reason}" if run.reason else "")
 
 
-def crash(service: Service, attempt: Attempt, run: JobRun) -> Crash | None:
-    """The crash of a run that has ended and left no report; None where a person cancelled it."""
+def crash(service: Service, job: Job, run: JobRun) -> Crash | None:
+    """The crash of the job's run that has ended and left no report; None where a person cancelled it."""
     if run.state is JobState.CANCELLED:
         return None
-    job = job_of(service.store, attempt)
-    attempts = (*(job.crashed if job else ()), attempt.number)
+    attempts = (*job.crashed, job.attempt)
     return Crash(run=run, attempts=attempts, shortest=service.grace)
 
 

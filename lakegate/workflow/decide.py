@@ -40,6 +40,8 @@ def decide(
     it is.
     """
     wanted = list(findings)
+    if not wanted:
+        return []
     for _ in range(TRIES):
         head, receipts = main_receipts(service, [finding.file for finding in wanted])
         open_ones = [finding for finding in wanted if is_open(receipts, finding.file, attempt)]

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from lakegate.audit.job import Job
 from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import BUDGET
 from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN
-from lakegate.workflow.claims import claims_on, job_of, open_attempts, open_files
+from lakegate.workflow.claims import claims_on, open_attempts, open_files
 from lakegate.workflow.service import Service
 
 PATIENCE = timedelta(hours=1)  # with files of a referenced table that are still under way
@@ -29,9 +30,9 @@ class Again:
     now: bool = True
 
 
-def early(service: Service, attempt: Attempt, report: Report | None, files: Iterable[FileVersion]) -> Again:
+def early(service: Service, attempt: Attempt, job: Job, report: Report | None, files: Iterable[FileVersion]) -> Again:
     """Those of the files that failed which may only be early."""
-    missed = _missed(service, attempt, report, files)
+    missed = _missed(service, attempt, job, report, files)
     if report is None or not missed:
         return Again()
     tables = _all(missed)
@@ -42,11 +43,11 @@ def early(service: Service, attempt: Attempt, report: Report | None, files: Iter
 
 
 def premature(
-    service: Service, attempt: Attempt, report: Report | None, files: Iterable[FileVersion]
+    service: Service, attempt: Attempt, job: Job, report: Report | None, files: Iterable[FileVersion]
 ) -> tuple[FileVersion, ...]:
     """Those of the good files whose rows were put aside and may only be early: not to be published yet."""
     aside = {entry.id for entry in report.files if entry.quarantined} if report else set()
-    missed = _missed(service, attempt, report, [file for file in files if file.id in aside]) if aside else {}
+    missed = _missed(service, attempt, job, report, [file for file in files if file.id in aside]) if aside else {}
     return tuple(missed) if report and missed and _waits(service, attempt, report, _all(missed)) else ()
 
 
@@ -68,11 +69,10 @@ def _metrics(report: FileReport, verdict: Verdict) -> set[str]:
 
 
 def _missed(
-    service: Service, attempt: Attempt, report: Report | None, files: Iterable[FileVersion]
+    service: Service, attempt: Attempt, job: Job, report: Report | None, files: Iterable[FileVersion]
 ) -> dict[FileVersion, frozenset[str]]:
     """The open ones of these files that may only be early, with the tables that lack rows; none in a last attempt."""
-    job = job_of(service.store, attempt)
-    if report is None or job is None or attempt.number - len(job.crashed) >= ATTEMPTS:
+    if report is None or attempt.number - len(job.crashed) >= ATTEMPTS:
         return {}
     reports = {entry.id: entry for entry in report.files}
     missed = {file: tables for file in files if (tables := missing(job.plan, reports.get(file.id)))}

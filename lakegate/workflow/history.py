@@ -16,7 +16,7 @@ from lakegate.workflow.service import Service
 
 Version = tuple[str, str]
 """A landing key and one of its version ids."""
-DECISIONS = 10_000  # of the table: as far back as its log is searched for enough files
+DECISIONS = 10_000  # as far back as main's log is searched, of a table or a batch
 
 
 def history(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:

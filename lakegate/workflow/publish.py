@@ -4,7 +4,7 @@ It proves before every merge that the merge brings the audited files and their r
 forces, and it never runs Spark: when main moved, the same data files are appended to a fresh branch by metadata alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,16 +12,16 @@ import structlog
 
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import DataFile, FileReport, Report, Verdict
+from lakegate.contracts import Contract
 from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, Changes, DecidedFile, FileChanges, Note
-from lakegate.workflow.archive import receipts_at
+from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import claimed
-from lakegate.workflow.claims import base_of, claimed_files, is_open
+from lakegate.workflow.claims import claimed_files, is_open
 from lakegate.workflow.replace import paths_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
@@ -36,9 +36,12 @@ class NeedsNewAttempt(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Audited:
-    """An attempt whose report is in: what publishing is allowed to rely on."""
+    """An attempt whose report is in: what publishing is allowed to rely on. `base` is the commit of main that its
+    branch was made from.
+    """
 
     attempt: Attempt
+    base: str
     report: Report
     claims: tuple[FileVersion, ...]
 
@@ -72,6 +75,24 @@ class Audited:
         return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class Main:
+    """Main as one try finds it: its head, its receipts of the files' keys there, and the table's contract."""
+
+    head: str
+    receipts: dict[str, Receipt]
+    contract: Contract
+
+
+def _tries(service: Service, audited: Audited, files: list[FileVersion]) -> Iterator[Main]:
+    """Main anew for each try. Raises Retryable after the last."""
+    table = audited.attempt.table
+    for _ in range(TRIES):
+        head, receipts = main_receipts(service, files)
+        yield Main(head=head, receipts=receipts, contract=contract_of(service.store, table))
+    raise Retryable(f"batch {audited.attempt.batch} of {table}: main kept moving; the same can be done again")
+
+
 def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) -> None:
     """Bring these audited files to main. Files that another attempt published meanwhile are left out.
 
@@ -81,23 +102,16 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
     """
     wanted = list(files)
     prove_audited(service, audited)
-    for turn in range(TRIES):
-        main = service.catalog.head(MAIN) or ""
-        wanted = _still_open(service, audited, wanted, main)
+    for turn, main in enumerate(_tries(service, audited, wanted)):
+        wanted = _still_open(audited, wanted, main)
         if not wanted:
             return
         _prove_unmoved(service, audited, main)
         _prove_together(audited, wanted)
         _guard_put_back(audited, wanted)
-        _guard_contract(service, audited)
-        try:
-            _merge(service, audited, wanted, main, rebase=turn > 0)
-        except Conflict:
-            log.info("main_moved", branch=audited.attempt.branch, table=audited.attempt.table)
-            continue
-        log.info("published", branch=audited.attempt.branch, files=len(wanted))
-        return
-    raise Retryable(f"batch {audited.attempt.batch} of {audited.attempt.table}: main kept moving; it is tried again")
+        _guard_contract(audited, main)
+        if _is_merged(service, audited, wanted, main, _note(audited, wanted), rebase=turn > 0):
+            return
 
 
 def publish_rejected(service: Service, audited: Audited, files: list[FileVersion], *, why: str, by: str) -> None:
@@ -108,30 +122,36 @@ def publish_rejected(service: Service, audited: Audited, files: list[FileVersion
     """
     changes = service.catalog.changes(audited.report.base, audited.report.audited)
     _prove(audited, changes, audited.claims, "what was audited")
-    for _ in range(TRIES):
-        main = service.catalog.head(MAIN) or ""
-        _guard_rejected(service, audited, files, main)
+    note = replace(_note(audited, files), why=why, by=by)
+    for main in _tries(service, audited, files):
+        _guard_rejected(audited, files, main)
         _prove_unmoved(service, audited, main)
-        _guard_contract(service, audited)
-        try:
-            _merge_own(service, audited, files, main, replace(_note(audited, files), why=why, by=by), rebase=True)
-        except Conflict:
-            log.info("main_moved", branch=audited.attempt.branch, table=audited.attempt.table)
-            continue
-        log.info("approved", branch=audited.attempt.branch, files=len(files), by=by)
-        return
-    raise Retryable(f"batch {audited.attempt.batch} of {audited.attempt.table}: main kept moving; do it again")
+        _guard_contract(audited, main)
+        if _is_merged(service, audited, files, main, note, rebase=True):
+            return
 
 
-def _guard_rejected(service: Service, audited: Audited, files: list[FileVersion], main: str) -> None:
+def _is_merged(
+    service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
+) -> bool:
+    """Merge them; False where main has moved meanwhile, so that nothing was merged."""
+    attempt = audited.attempt
+    try:
+        _merge(service, audited, files, main, note, rebase=rebase)
+    except Conflict:
+        log.info("main_moved", branch=attempt.branch, table=attempt.table)
+        return False
+    log.info("published", branch=attempt.branch, files=len(files), by=note.by)
+    return True
+
+
+def _guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> None:
     """By main, each of them is still as this attempt left it."""
-    receipts = receipts_at(service, f"{MAIN}@{main}", {file.key for file in files})
-    reuploads = contract_of(service.store, audited.attempt.table).ingestion.reuploads
     for file in files:
-        entry = entry_of(receipts, file)
+        entry = entry_of(main.receipts, file)
         if entry is None or entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt):
             raise Refused(f"batch {audited.attempt.batch} of {audited.attempt.table}: {file.key} was decided meanwhile")
-        _guard_versions(audited, file, receipts.get(file.key), reuploads)
+        _guard_versions(audited, file, main)
 
 
 def prove_audited(service: Service, audited: Audited) -> None:
@@ -143,7 +163,7 @@ def prove_audited(service: Service, audited: Audited) -> None:
             f"branch {branch}: its head {head} is not the audited commit {report.audited}; "
             f"it was changed after the audit. Run: lakegate retry {audited.attempt.batch}"
         )
-    if base_of(service, audited.attempt) != report.base:
+    if audited.base != report.base:
         raise Refused(f"branch {branch}: its base is not the audited one, {report.base}")
     _prove(audited, service.catalog.changes(report.base, report.audited), audited.claims, "the branch")
 
@@ -161,10 +181,10 @@ def _prove(audited: Audited, changes: Changes, files: Iterable[FileVersion], wha
         raise Refused(f"branch {audited.attempt.branch}: {what} changes receipts of other files; nothing is merged")
 
 
-def _prove_unmoved(service: Service, audited: Audited, main: str) -> None:
+def _prove_unmoved(service: Service, audited: Audited, main: Main) -> None:
     """A verdict of table scope is true of the base it was found at: rows there, not just data files, went into it."""
     depends_on = audited.report.depends_on
-    moved = service.catalog.moved(audited.report.base, main, depends_on) if depends_on else ()
+    moved = service.catalog.moved(audited.report.base, main.head, depends_on) if depends_on else ()
     if moved:
         raise NeedsNewAttempt(f"{', '.join(sorted(moved))} on main changed since {audited.attempt.branch} was audited")
 
@@ -178,21 +198,20 @@ def _prove_together(audited: Audited, files: Iterable[FileVersion]) -> None:
         raise NeedsNewAttempt(f"not all good files of {audited.attempt.branch} can be published together any more")
 
 
-def _still_open(service: Service, audited: Audited, files: list[FileVersion], main: str) -> list[FileVersion]:
-    receipts = receipts_at(service, f"{MAIN}@{main}", {file.key for file in files})
-    reuploads = contract_of(service.store, audited.attempt.table).ingestion.reuploads
-    open_files = [file for file in files if is_open(receipts, file, audited.attempt)]
+def _still_open(audited: Audited, files: list[FileVersion], main: Main) -> list[FileVersion]:
+    open_files = [file for file in files if is_open(main.receipts, file, audited.attempt)]
     for file in files:
         if file in open_files:
-            _guard_versions(audited, file, receipts.get(file.key), reuploads)
+            _guard_versions(audited, file, main)
         else:
-            _refuse_if_dropped(audited.attempt, file, entry_of(receipts, file))
+            _refuse_if_dropped(audited.attempt, file, entry_of(main.receipts, file))
     return open_files
 
 
-def _guard_versions(audited: Audited, file: FileVersion, receipt: Receipt | None, reuploads: Reuploads) -> None:
+def _guard_versions(audited: Audited, file: FileVersion, main: Main) -> None:
     """Of its key, main has just what the file was appended in the place of."""
-    its, branch = standing(receipt, file, reuploads), audited.attempt.branch
+    its = standing(main.receipts.get(file.key), file, main.contract.ingestion.reuploads)
+    branch = audited.attempt.branch
     if its.decision:
         raise Refused(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
     if its.replaces != set(audited.reported[file.id].replaces.versions):
@@ -214,9 +233,10 @@ def _guard_put_back(audited: Audited, files: list[FileVersion]) -> None:
         raise NeedsNewAttempt(f"rows of {table} that were replaced on {audited.attempt.branch} stay on main")
 
 
-def _merge(service: Service, audited: Audited, files: list[FileVersion], main: str, *, rebase: bool) -> None:
+def _merge(
+    service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
+) -> None:
     """Merge these files: the audited branch as it is, or a branch of this worker's own that holds just them."""
-    note = _note(audited, files)
     if not rebase:
         _guard_schema(audited, files)
     if not rebase and len(files) == len(audited.claims):
@@ -226,7 +246,7 @@ def _merge(service: Service, audited: Audited, files: list[FileVersion], main: s
 
 
 def _merge_own(
-    service: Service, audited: Audited, files: list[FileVersion], main: str, note: Note, *, rebase: bool
+    service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
 ) -> None:
     own = audited.attempt.rebase(service.clock.now(), service.clock.nonce())
     try:
@@ -262,30 +282,31 @@ def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], b
     catalog.restore_receipts(branch, catalog.head(branch) or "", [file.key for file in files], audited.report.base)
 
 
-def _rebase(service: Service, audited: Audited, files: list[FileVersion], main: str, own: Attempt) -> str:
+def _rebase(service: Service, audited: Audited, files: list[FileVersion], main: Main, own: Attempt) -> str:
     """A branch from main's head, with the audited data files of these files appended by metadata, and what they replace
     taken off. Returns its base.
     """
     paths = {table: paths for table, paths in audited.paths(files).items() if paths}
     replaced = {table: paths for table, paths in audited.replaced(files).items() if paths}
-    _guard(service, audited, main, {**paths, **replaced})
-    _guard_replaced(service, audited, main, replaced)
+    _guard(service, audited, main.head, {**paths, **replaced})
+    _guard_replaced(service, audited, main.head, replaced)
     catalog, attempt = service.catalog, audited.attempt
-    receipts = receipts_at(service, f"{MAIN}@{main}", {file.key for file in files})
-    catalog.create_branch(own.branch, main)
-    claims = [claimed(receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]
-    catalog.commit_receipts(own.branch, main, claims)
+    catalog.create_branch(own.branch, main.head)
+    claims = [claimed(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]
+    catalog.commit_receipts(own.branch, main.head, claims)
     for table, its in paths.items():
         service.tables.append(table, own.branch, audited.ref, its)
     for table, its in replaced.items():
         service.tables.remove(table, own.branch, its)
-    return main
+    return main.head
 
 
 def _guard_replaced(service: Service, audited: Audited, main: str, replaced: Mapping[str, frozenset[str]]) -> None:
-    """What is to be replaced is on main as the attempt knew it; otherwise a new one finds what can be done."""
+    """What is to be replaced, which was at the attempt's base, is on main still; otherwise a new one finds what can be
+    done.
+    """
     for table, paths in replaced.items():
-        if not paths <= service.tables.paths(f"{MAIN}@{main}", table):
+        if paths & service.tables.compare(table, audited.report.base, f"{MAIN}@{main}").removed:
             raise NeedsNewAttempt(f"rows of {table} that {audited.attempt.branch} replaces were rewritten on main")
 
 
@@ -304,10 +325,10 @@ def _guard_schema(audited: Audited, files: Iterable[FileVersion]) -> None:
         raise NeedsNewAttempt(f"{audited.attempt.branch} has {', '.join(unasked)} by rejected files alone")
 
 
-def _guard_contract(service: Service, audited: Audited) -> None:
+def _guard_contract(audited: Audited, main: Main) -> None:
     """Once a contract is pushed, nothing is published that was audited by an earlier one."""
-    table = audited.attempt.table
-    if contract_of(service.store, table).plan.contract_hash != audited.report.contract_hash:
+    if main.contract.plan.contract_hash != audited.report.contract_hash:
+        table = audited.attempt.table
         raise NeedsNewAttempt(f"the contract of {table} changed since {audited.attempt.branch} was audited")
 
 

@@ -75,16 +75,16 @@ def paths_of(files: Iterable[DataFile]) -> frozenset[str]:
 
 def take_off_replaced(service: Service, job: Job) -> None:
     """Take what the job's files replace off its branch, before it starts. Done again it changes nothing."""
-    _take_off(service, job.branch, job.plan.table, paths_of(job.replaced))
-    _take_off(service, job.branch, quarantine_of(job.plan.table), paths_of(job.replaced_aside))
+    _take_off(service, job, job.plan.table, paths_of(job.replaced))
+    _take_off(service, job, quarantine_of(job.plan.table), paths_of(job.replaced_aside))
 
 
-def _take_off(service: Service, branch: str, table: str, paths: frozenset[str]) -> None:
-    there = paths and paths & service.tables.paths(branch, table)
+def _take_off(service: Service, job: Job, table: str, paths: frozenset[str]) -> None:
+    there = paths and paths - service.tables.compare(table, job.base, job.branch).removed
     if not there:
         return
     try:
-        service.tables.remove(table, branch, there)
+        service.tables.remove(table, job.branch, there)
     except Refused:
-        if paths & service.tables.paths(branch, table):  # otherwise another worker was at it
+        if paths - service.tables.compare(table, job.base, job.branch).removed:  # otherwise another worker was at it
             raise

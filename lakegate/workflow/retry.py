@@ -13,11 +13,10 @@ from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.attempt import open_attempt
 from lakegate.workflow.claims import open_claims
 from lakegate.workflow.decide import Finding, decide
+from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import delete_settled
 from lakegate.workflow.shelf import contract_of
-
-HISTORY = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +36,7 @@ class Rejected:
 
 def decisions_of(service: Service, batch: str) -> list[Decided]:
     """The decisions of a batch, newest first. Raises Misconfigured where main's log has none."""
-    found = [decided for decided in service.catalog.decisions(HISTORY) if decided.note.batch == batch]
+    found = [decided for decided in service.catalog.decisions(DECISIONS) if decided.note.batch == batch]
     if not found:
         raise Misconfigured(f"batch {batch} was never decided; run: lakegate status")
     return found

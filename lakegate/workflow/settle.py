@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from lakegate.audit.job import Job
 from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.errors import Conflict, LakegateError, Refused
 from lakegate.landing.attempts import Attempt
@@ -49,31 +50,33 @@ def settle(service: Service, attempt: Attempt) -> None:
     """Bring an attempt to its end if its job has ended and it is its turn; otherwise do nothing. Those that have waited
     for it come next.
     """
-    if not _settle(service, attempt):
+    job = job_of(service.store, attempt)
+    if job is None or not _settle(service, attempt, job):
         return
-    for other in waiting(service, attempt) if takes_turns(service, attempt) else ():
+    for other in waiting(service, attempt) if takes_turns(job) else ():
         try:
-            if not _settle(service, other):
+            its = job_of(service.store, other)
+            if its is None or not _settle(service, other, its):
                 return
         except LakegateError as error:  # it has an event or a sweep of its own, by which it is tried again
             log.warning("next_not_settled", branch=other.branch, error=str(error))
             return
 
 
-def _settle(service: Service, attempt: Attempt) -> bool:
+def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     """Whether there was something to settle and it was its turn.
 
     Files that a later attempt has taken on are that one's matter, whatever a job that was given up says of them now.
     """
-    claims = claims_on(service, attempt)
-    outcome = judge(service, attempt, not_taken_on(service, attempt, claims)) if claims else None
+    claims = claims_on(service, attempt, job)
+    outcome = judge(service, attempt, job, not_taken_on(service, attempt, claims)) if claims else None
     if outcome is None:
         return False
-    held_back = premature(service, attempt, outcome.report, outcome.good)
+    held_back = premature(service, attempt, job, outcome.report, outcome.good)
     good = tuple(file for file in outcome.good if file not in held_back)
-    if not _publish_good(service, attempt, claims, replace(outcome, good=good)):
+    if not _publish_good(service, attempt, job, claims, replace(outcome, good=good)):
         return False
-    again = _again(service, attempt, outcome)
+    again = _again(service, attempt, job, outcome)
     if held_back or not again.now:
         return True  # the sweep, or whoever else settles, takes it up
     if again.files:
@@ -83,15 +86,15 @@ def _settle(service: Service, attempt: Attempt) -> bool:
     return True
 
 
-def _again(service: Service, attempt: Attempt, outcome: Outcome) -> Again:
+def _again(service: Service, attempt: Attempt, job: Job, outcome: Outcome) -> Again:
     """Those of the files that did not pass which the next attempt takes instead of their being rejected."""
     files = [finding.file for finding in outcome.bad]
     if outcome.crash:
         return tried_again(service, attempt, outcome.crash, files)
-    return early(service, attempt, outcome.report, files)
+    return early(service, attempt, job, outcome.report, files)
 
 
-def judge(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> Outcome | None:
+def judge(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion]) -> Outcome | None:
     """What became of each claimed file, or None while the job is still under way."""
     claims = tuple(claims)
     try:
@@ -99,24 +102,19 @@ def judge(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> 
     except Refused as why:
         return _without_report(claims, str(why))
     if report is not None:
-        return _by_report(report, claims, _left_out(service, attempt))
+        return _by_report(report, claims, job.left_out)
     run = service.runner.find(attempt.branch)
     if run is None or run.state is JobState.RUNNING:
         return None
     report = accepted_report(service.store, attempt)  # it may have been written between the two looks
     if report is not None:
-        return _by_report(report, claims, _left_out(service, attempt))
-    crashed = crash(service, attempt, run)
+        return _by_report(report, claims, job.left_out)
+    crashed = crash(service, job, run)
     return replace(_without_report(claims, str(crashed or why_no_report(run))), crash=crashed)
 
 
 def _without_report(claims: tuple[FileVersion, ...], why: str) -> Outcome:
     return Outcome(good=(), bad=tuple(Finding(file=file, reasons=(why,)) for file in claims), report=None, error=why)
-
-
-def _left_out(service: Service, attempt: Attempt) -> Mapping[str, str]:
-    job = job_of(service.store, attempt)
-    return job.left_out if job else {}
 
 
 def _by_report(report: Report, claims: tuple[FileVersion, ...], left_out: Mapping[str, str]) -> Outcome:
@@ -139,21 +137,24 @@ def _finding(file: FileVersion, entry: FileReport | None, error: str) -> Finding
     return Finding(file=file, reasons=entry.reasons, rows=entry.rows)
 
 
-def _publish_good(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> bool:
+def _publish_good(service: Service, attempt: Attempt, job: Job, claims: list[FileVersion], outcome: Outcome) -> bool:
     """False where there is something to publish and another batch's turn."""
     if outcome.report is None:
         return True
-    audited = Audited(attempt=attempt, report=outcome.report, claims=tuple(claims))
-    good = _publishable(service, audited, outcome.good)
-    if good and takes_turns(service, attempt) and (first := ahead(service, attempt)):
-        log.info("not_its_turn", branch=attempt.branch, first=first.branch)
-        return False
+    audited = Audited(attempt=attempt, base=job.base, report=outcome.report, claims=tuple(claims))
+    good = list(outcome.good)
+    if takes_turns(job):
+        good = _publishable(service, audited, good)
+        if good and (first := ahead(service, attempt)):
+            log.info("not_its_turn", branch=attempt.branch, first=first.branch)
+            return False
     while good:
         try:
             publish(service, audited, good)
         except NeedsNewAttempt as why:
             log.info("new_attempt", branch=attempt.branch, why=str(why))
-            open_attempt(service, attempt.next(), good)
+            if left := _publishable(service, audited, good):
+                open_attempt(service, attempt.next(), left)
         except Refused as why:
             left = not_taken_on(service, attempt, _publishable(service, audited, good))
             if left != good:  # another worker was first with some, which must not keep the rest from being published
@@ -207,7 +208,7 @@ def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], outcome:
     """Leave the rejected files' rows and claims alone on the branch that is kept."""
     if not gone or outcome.report is None:
         return
-    audited = Audited(attempt=attempt, report=outcome.report, claims=())
+    audited = Audited(attempt=attempt, base=outcome.report.base, report=outcome.report, claims=())
     try:
         take_off(service, audited, gone, attempt.branch)
     except (Conflict, Refused) as why:  # another worker is at it; the next sweep sees whether something is left

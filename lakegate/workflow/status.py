@@ -13,7 +13,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
 from lakegate.ports import DecidedFile, JobState, Note
 from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.claims import claims_on, is_open, open_attempts
+from lakegate.workflow.claims import claims_on, is_open, job_of, open_attempts
 from lakegate.workflow.crash import crash
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.landed import seen_waiting
@@ -103,7 +103,8 @@ def _stage(service: Service, attempt: Attempt) -> str:
         return "claimed"
     if run.state is JobState.RUNNING:
         return "appending and auditing"
-    crashed = crash(service, attempt, run)
+    job = job_of(service.store, attempt)
+    crashed = crash(service, job, run) if job else None
     if crashed is None or len(crashed.attempts) >= service.attempts:
         return f"job {run.state}"
     return f"job {run.state}, attempt {attempt.number + 1} begins after {crashed.due:%Y-%m-%d %H:%M:%S} UTC"

@@ -8,6 +8,7 @@ out of line where a job of its crashes, so that nobody waits for a wait.
 from collections.abc import Iterator
 from contextlib import suppress
 
+from lakegate.audit.job import Job
 from lakegate.audit.report import Verdict
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
@@ -17,10 +18,9 @@ from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
 
 
-def takes_turns(service: Service, attempt: Attempt) -> bool:
-    """Whether verdicts of the attempt depend on what its own table holds."""
-    job = job_of(service.store, attempt)
-    return job is not None and attempt.table in job.plan.depends_on
+def takes_turns(job: Job) -> bool:
+    """Whether verdicts of an attempt with this job depend on what its own table holds."""
+    return job.plan.table in job.plan.depends_on
 
 
 def ahead(service: Service, attempt: Attempt) -> Attempt | None:

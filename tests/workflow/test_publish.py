@@ -4,6 +4,7 @@ import pytest
 
 from lakegate.errors import Conflict, Refused
 from lakegate.ports import Kind
+from lakegate.workflow.claims import job_of
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import judge, settle
@@ -26,11 +27,12 @@ def audited(world: World, *names: str, bad: str = "", aside: int = 0) -> Audited
         world.drop(name, rows=2, deliver=False, bad=bad, aside=aside)
     attempt = world.open_attempt(*(world.file(name) for name in names))
     world.run(settle_after=False)
-    claims = world.claims(attempt)
-    outcome = judge(world.service, attempt, claims)
+    job, claims = job_of(world.service.store, attempt), world.claims(attempt)
+    assert job is not None
+    outcome = judge(world.service, attempt, job, claims)
     assert outcome is not None
     assert outcome.report is not None
-    return Audited(attempt=attempt, report=outcome.report, claims=tuple(claims))
+    return Audited(attempt=attempt, base=job.base, report=outcome.report, claims=tuple(claims))
 
 
 def test_two_batches_of_one_table_from_the_same_base_are_both_published(world: World) -> None:
