@@ -93,20 +93,19 @@ class IcebergTables:
     def paths(self, ref: str, table: str) -> frozenset[str]:
         with iceberg_errors(f"listing the data files of {table} at {ref}"):
             found = self._find(ref, table)
-            return frozenset(_data_files(found)) if found else frozenset()
+            return frozenset(_data_files(found, _manifests(found)))
 
     def compare(self, table: str, before: str, after: str) -> FileChanges:
-        """Manifests that both have are not opened."""
         with iceberg_errors(f"comparing {table} at {before} and {after}"):
             old, new = self._find(before, table), self._find(after, table)
-            came, went = _data_files(new, known=old).keys(), _data_files(old, known=new).keys()
-            return FileChanges(added=frozenset(came - went), removed=frozenset(went - came))
+            went, came = _different(old, new)
+            return FileChanges(added=frozenset(came.keys() - went), removed=frozenset(went.keys() - came))
 
     def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
         """The very same data files, statistics and partitions included, become a new snapshot's own."""
         with iceberg_errors(f"reading {table} at {source} and {branch}"):
             origin, target = self._load(source, table), self._load(branch, table)
-            there, here = _data_files(origin, known=target), _data_files(target, known=origin)
+            there, here = _different(origin, target)
             _refuse(paths & here.keys(), f"{table} at {branch} already has data file")
             _refuse(paths - there.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
         with (
@@ -120,7 +119,7 @@ class IcebergTables:
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
         with iceberg_errors(f"reading {table} at {branch}"):
             target = self._load(branch, table)
-            here = _data_files(target)
+            here = _data_files(target, _manifests(target))
             _refuse(paths - set(here), f"{table} at {branch} has no data file")
         with (
             iceberg_errors(f"removing data files from {table} on {branch}", changes=True),
@@ -222,15 +221,21 @@ def _manifests(table: Table | None) -> dict[str, ManifestFile]:
     return {manifest.manifest_path: manifest for manifest in snapshot.manifests(table.io)} if table and snapshot else {}
 
 
-def _data_files(table: Table | None, known: Table | None = None) -> dict[str, DataFile]:
-    """The table's live data files by path, without those in manifests that a `known` table has too. Raises Refused
-    where one is there twice.
-    """
+def _different(one: Table | None, other: Table | None) -> tuple[dict[str, DataFile], dict[str, DataFile]]:
+    """The live data files of each by path, without those in manifests that both have: these are not opened."""
+    ones, others = _manifests(one), _manifests(other)
+    return (
+        _data_files(one, {path: ones[path] for path in ones if path not in others}),
+        _data_files(other, {path: others[path] for path in others if path not in ones}),
+    )
+
+
+def _data_files(table: Table | None, manifests: Mapping[str, ManifestFile]) -> dict[str, DataFile]:
+    """The live data files in these manifests of the table, by path. Raises Refused where one is there twice."""
     found: dict[str, DataFile] = {}
     if table is None:
         return found
-    both = _manifests(known).keys()
-    for manifest in (manifest for path, manifest in _manifests(table).items() if path not in both):
+    for manifest in manifests.values():
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
             file = entry.data_file
             if file.content is DataFileContent.DATA:
