@@ -62,10 +62,13 @@ def _put(places: list[tuple[Any, str]], function: Callable[..., Any]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Mutation:
-    """What somebody might break, in words and in code."""
+    """What somebody might break, in words and in code. It is looked for in the schedules from `since` on: a rare one is
+    seen in one of two thousand.
+    """
 
     says: str
     edits: tuple[Edit, ...]
+    since: int = 0
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -108,6 +111,7 @@ MUTATIONS = (
         edits=(
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
         ),
+        since=3000,
     ),
     Mutation(
         says="the branch is deleted before its files are decided",
