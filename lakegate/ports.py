@@ -180,6 +180,13 @@ class Tables(Protocol):
         Raises Refused where a path is not among the source's data files, or is on the branch already.
         """
 
+    def register(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+        """Make the table on `branch`, which has none, the one at `source` (`name@hash`) with just these of its data
+        files, by metadata alone.
+
+        Raises Refused where there is a table already, or a path is not among the source's data files.
+        """
+
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
         """Remove exactly these data files from the table on `branch`, by metadata alone.
 

@@ -66,7 +66,7 @@ def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
         raise network_error(what, exc, changes=changes) from exc
     except NOT_ALLOWED as exc:
         raise Misconfigured(f"{what}: {exc}") from exc
-    except (*ABSENT, *DAMAGED) as exc:
+    except (*ABSENT, *DAMAGED, iceberg.TableAlreadyExistsError) as exc:
         raise Refused(f"{what}: {exc}") from exc
     except BUSY as exc:
         raise Retryable(f"{what}: {exc}") from exc
@@ -116,6 +116,19 @@ class IcebergTables:
             for path in sorted(paths):
                 append.append_data_file(there[path])
 
+    def register(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+        """The very same metadata file, and a new one where data files are left out."""
+        with iceberg_errors(f"reading {table} at {source}"):
+            origin = self._load(source, table)
+            there = _data_files(origin, _manifests(origin)).keys()
+            _refuse(paths - there, f"{table} at {source} has no data file")
+        with iceberg_errors(f"registering {table} on {branch}", changes=True):
+            catalog = self._catalog(branch)
+            catalog.create_namespace_if_not_exists(table.rpartition(".")[0])
+            catalog.register_table(table, origin.metadata_location)
+        if left := there - paths:
+            self.remove(table, branch, frozenset(left))
+
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
         with iceberg_errors(f"reading {table} at {branch}"):
             target = self._load(branch, table)
@@ -136,10 +149,13 @@ class IcebergTables:
 
     def _look(self, ref: str, table: str) -> Table | None:
         try:
-            found: Table = Catalog(self._uri, self._warehouse, ref, http=self._http).load_table(table)
+            found: Table = self._catalog(ref).load_table(table)
         except ABSENT:
             return None
         return found
+
+    def _catalog(self, ref: str) -> "Catalog":
+        return Catalog(self._uri, self._warehouse, ref, http=self._http)
 
     def _load(self, ref: str, table: str) -> Table:
         found = self._find(ref, table)

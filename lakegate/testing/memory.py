@@ -144,6 +144,18 @@ class MemoryTables:
         _refuse(paths & set(here), f"{branch}: table {table} already has data file")
         self._set(branch, table, {**here, **{path: there[path] for path in paths}})
 
+    def register(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+        there = self._state(source, table)
+        _refuse(paths - set(there.files), f"{source}: table {table} has no data file")
+        if self.lake.table(branch, table):
+            raise Refused(f"{branch}: there is a table {table} already")
+        namespace = table.rpartition(".")[0]
+        state = replace(there, files={path: there.files[path] for path in paths})
+        self.lake.commit(
+            branch,
+            {Key(kind=KeyKind.NAMESPACE, name=namespace): namespace, Key(kind=KeyKind.TABLE, name=table): state},
+        )
+
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
         here = self._state(branch, table).files
         _refuse(paths - set(here), f"{branch}: table {table} has no data file")

@@ -7,7 +7,6 @@ from lakegate.audit.report import Report
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.ports import MAIN
 from lakegate.workflow.claims import base_of, claimed_files
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish_rejected
 from lakegate.workflow.reports import read_report
@@ -48,12 +47,6 @@ def _audited(service: Service, found: Rejected, attempt: Attempt, files: list[Fi
         raise _refused(found, f"it was not audited. Run: lakegate retry {found.batch}")
     _refuse_without_rows(found, report, files)
     _refuse_unless_kept(service, found, attempt, report)
-    if service.tables.identity(MAIN, found.table) is None:
-        raise _refused(
-            found,
-            f"the first rows of a table must pass. Lower the severity of the check in its contract, push that, and "
-            f"run: lakegate retry {found.batch}",
-        )
     changes = service.catalog.changes(report.base, report.audited)
     claims = tuple(claimed_files(changes.receipts, attempt))
     return Audited(attempt=attempt, base=report.base, report=report, claims=claims)

@@ -288,14 +288,15 @@ def _rebase(service: Service, audited: Audited, files: list[FileVersion], main: 
     """
     paths = {table: paths for table, paths in audited.paths(files).items() if paths}
     replaced = {table: paths for table, paths in audited.replaced(files).items() if paths}
-    _guard(service, audited, main.head, {**paths, **replaced})
+    new = _guard(service, audited, main.head, {**paths, **replaced})
     _guard_replaced(service, audited, main.head, replaced)
     catalog, attempt = service.catalog, audited.attempt
     catalog.create_branch(own.branch, main.head)
     claims = [claimed(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]
     catalog.commit_receipts(own.branch, main.head, claims)
     for table, its in paths.items():
-        service.tables.append(table, own.branch, audited.ref, its)
+        bring = service.tables.register if table in new else service.tables.append
+        bring(table, own.branch, audited.ref, its)
     for table, its in replaced.items():
         service.tables.remove(table, own.branch, its)
     return main.head
@@ -310,12 +311,17 @@ def _guard_replaced(service: Service, audited: Audited, main: str, replaced: Map
             raise NeedsNewAttempt(f"rows of {table} that {audited.attempt.branch} replaces were rewritten on main")
 
 
-def _guard(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> None:
-    """Iceberg matches columns by field id: data files may move only between tables that agree on all of it."""
+def _guard(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> set[str]:
+    """Iceberg matches columns by field id: data files may move only between tables that agree on all of it. Returns the
+    tables that these files are the first of; one that was on main when the attempt began, and is not any more, is none.
+    """
+    tables = list(tables)
+    there = {table: service.tables.identity(f"{MAIN}@{main}", table) for table in tables}
+    new = {table for table in tables if not there[table] and not service.tables.identity(audited.report.base, table)}
     for table in tables:
-        there, here = service.tables.identity(f"{MAIN}@{main}", table), service.tables.identity(audited.ref, table)
-        if there is None or there != here:
+        if table not in new and there[table] != service.tables.identity(audited.ref, table):
             raise NeedsNewAttempt(f"table {table} on main is not the one that was audited on {audited.attempt.branch}")
+    return new
 
 
 def _guard_schema(audited: Audited, files: Iterable[FileVersion]) -> None:

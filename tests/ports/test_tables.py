@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lakegate.errors import Conflict, Refused
-from lakegate.ports import FileChanges
+from lakegate.ports import MAIN, FileChanges
 from tests.ports.conftest import Place, Work
 
 
@@ -155,3 +155,26 @@ def test_removing_what_is_not_there_is_refused(place: Place, known: Work, table:
     with pytest.raises(Refused, match="no data file"):
         place.tables.remove(table, known.branch, frozenset({"s3://lake/other.parquet"}))
     assert head(place, known.branch) == before
+
+
+def test_a_table_is_registered_where_there_is_none_with_just_the_data_files_that_are_wanted(
+    place: Place, known: Work, table: str
+) -> None:
+    source = f"{known.branch}@{head(place, known.branch)}"
+    paths = place.tables.paths(source, table)
+    some, new = frozenset(sorted(paths)[:2]), Work(place, table, [], number=2)
+    place.tables.register(table, new.branch, source, some)
+    assert place.tables.paths(new.branch, table) == some
+    assert place.tables.identity(new.branch, table) == place.tables.identity(source, table)
+    new.merge()
+    assert place.tables.paths(MAIN, table) == some
+    assert place.rows(MAIN, table) in {1 + 2, 1 + 4, 2 + 4}
+    with pytest.raises(Refused):
+        place.tables.register(table, new.branch, source, paths)
+
+
+def test_of_a_table_whose_data_files_are_not_there_nothing_is_registered(place: Place, known: Work, table: str) -> None:
+    new = Work(place, table, [], number=2)
+    with pytest.raises(Refused, match="no data file"):
+        place.tables.register(table, new.branch, known.branch, frozenset({"s3://lake/other.parquet"}))
+    assert place.tables.identity(new.branch, table) is None

@@ -7,6 +7,7 @@ import pytest
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Kind
+from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
 from lakegate.workflow.retry import retry
 from lakegate.workflow.status import status
@@ -121,12 +122,24 @@ def test_a_file_whose_key_has_another_version_published_cannot_be_approved(world
     refused(world, batch, "overtaken")
 
 
-def test_the_first_rows_of_a_table_cannot_be_approved() -> None:
+def test_the_first_rows_of_a_table_may_be_approved_ones() -> None:
     world = World()
-    world.drop("1", rows=3, bad="broken")
+    world.drop("1", rows=3, bad="broken", aside=1)
     world.run()
     [line] = status(world.service).rejected
-    refused(world, line.batch, "the first rows of a table must pass")
+    approved(world, line.batch)
+    assert (world.rows_on_main(), world.quarantined_on()) == ({"1": 3}, {"1": 1})
+    assert world.branches() == []
+    world.drop("2", rows=4)
+    world.run()
+    assert world.rows_on_main() == {"1": 3, "2": 4}
+
+
+def test_a_table_that_was_dropped_since_the_audit_is_not_made_again_by_an_approval(world: World) -> None:
+    batch = rejected(world, "1")
+    world.lake.commit("main", {Key(kind=KeyKind.TABLE, name=TABLE): None})
+    with pytest.raises(Refused, match=f"table {TABLE} on main is not the one that was audited"):
+        approved(world, batch)
 
 
 def test_what_is_being_retried_cannot_be_approved(world: World) -> None:
