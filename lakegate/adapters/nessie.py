@@ -1,4 +1,4 @@
-"""`Catalog` on Nessie's v2 REST API, over connections that stay open.
+"""`Catalog` on Nessie: references through pynessie, everything that needs commit properties through its v2 REST API.
 
 It never forces a merge, and sends nothing twice whose outcome it does not know.
 """
@@ -13,12 +13,21 @@ from threading import Lock
 from typing import Any
 from urllib.parse import quote
 
+import pynessie
 import requests
 from cachetools import LRUCache, cached
+from pynessie.error import (
+    NessieCliError,
+    NessieConflictException,
+    NessieException,
+    NessieInvalidUsageException,
+    NessieNotFoundException,
+    NessieReferenceNotFoundException,
+)
 
 from lakegate.adapters.http import Patient, mount, network_error, status_error
 from lakegate.adapters.notes import decided, message, of_table, properties
-from lakegate.errors import Conflict, Refused, Retryable
+from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
 from lakegate.landing.receipts import Receipt, receipt_name
 from lakegate.ports import MAIN, Branch, Changes, Decided, Note
 
@@ -42,6 +51,11 @@ def nessie_errors(what: str, *, changes: bool = False) -> Iterator[None]:
     what = f"Nessie: {what}"
     try:
         yield
+    except NessieException as exc:
+        known = exc.error_code != "UNKNOWN"
+        raise status_error(what, exc.status_code, str(exc), known=known, changes=changes) from exc
+    except (NessieInvalidUsageException, NessieCliError) as exc:
+        raise Misconfigured(f"{what}: {exc}") from exc
     except requests.HTTPError as exc:
         known, text = _said(exc.response)
         raise status_error(what, exc.response.status_code, text, known=known, changes=changes) from exc
@@ -66,17 +80,19 @@ class NessieCatalog:
         self._between = cached(LRUCache(REMEMBERED), lock=Lock())(self._changes)
 
     @cached_property
+    def _references(self) -> pynessie.NessieClient:
+        return pynessie.init(config_dict={"endpoint": f"{self._uri}/api/v1"})
+
+    @cached_property
     def _session(self) -> requests.Session:
         return mount(requests.Session(), Patient())
 
     def head(self, branch: str) -> str | None:
-        try:
-            return self._head(branch)
-        except Conflict:  # Nessie's word for it is that it is not found
-            return None
-
-    def _head(self, branch: str) -> str:
-        return str(self._get(f"reading branch {branch}", f"trees/{_path(branch)}", {})["reference"]["hash"])
+        with nessie_errors(f"reading branch {branch}"):
+            try:
+                return str(self._references.get_reference(branch).hash_)
+            except NessieReferenceNotFoundException:
+                return None
 
     def branches(self) -> list[Branch]:
         wanted = {"filter": "refType == 'BRANCH' && ref.name.startsWith('wap-')"}
@@ -89,8 +105,8 @@ class NessieCatalog:
         """
         if at == self._no_commit:
             at = self._first_commit()
-        wanted, source = {"name": name, "type": "BRANCH"}, {"type": "DETACHED", "hash": at}
-        self._send(f"creating branch {name}", "POST", "trees", changes=True, params=wanted, json=source)
+        with nessie_errors(f"creating branch {name}", changes=True):
+            self._references.create_branch(name, "DETACHED", at)
 
     @cached_property
     def _no_commit(self) -> str:
@@ -100,22 +116,24 @@ class NessieCatalog:
         try:
             return self._commit(MAIN, self._no_commit, [_put(space, _namespace(space)) for space in SPACES], "lakegate")
         except Conflict:  # another worker was first
-            return self._head(MAIN)
+            return self._main()
+
+    def _main(self) -> str:
+        return str(self._get("reading main", f"trees/{MAIN}", {})["reference"]["hash"])
 
     def delete_branch(self, name: str, expected: str | None = None) -> None:
-        """Doing it again is safe."""
         for _ in range(TRIES):
-            head = expected or self.head(name)
-            if head is None:
+            head = self.head(name)
+            if head is None or expected not in (None, head):
                 return
-            try:
-                path = f"trees/{_path(name)}@{head}"
-                self._send(f"deleting branch {name}", "DELETE", path, changes=False, params={"type": "BRANCH"})
-            except Conflict:  # it is gone, or has another head
-                if expected:
+            with nessie_errors(f"deleting branch {name}"):  # doing it again is safe
+                try:
+                    self._references.delete_branch(name, head)
+                except NessieNotFoundException:
                     return
-                continue
-            return
+                except NessieConflictException:
+                    continue
+                return
         raise Retryable(f"Nessie: deleting branch {name}: it keeps moving")
 
     def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
@@ -227,7 +245,7 @@ class NessieCatalog:
             "isReturnConflictAsResult": False,
             "commitMeta": {"message": message(note), "properties": properties(note)},
         }
-        self._post(f"merging {branch}", f"trees/{MAIN}@{self._head(MAIN)}/history/merge", body, changes=True)
+        self._post(f"merging {branch}", f"trees/{MAIN}@{self._main()}/history/merge", body, changes=True)
 
     def decisions(self, limit: int, table: str | None = None) -> Iterator[Decided]:
         query = {"filter": of_table(table)} if table else {}

@@ -11,7 +11,7 @@ from lakegate.cli.exits import Exit, exit_code
 from lakegate.errors import Conflict, ContractFaults, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
 from tests.cli.desk import Desk
 
-HEAVY = ("boto3", "pyarrow", "duckdb", "pyiceberg", "sqlglot", "structlog", "slack_sdk")
+HEAVY = ("boto3", "pyarrow", "duckdb", "pyiceberg", "sqlglot", "structlog", "pynessie", "slack_sdk")
 COMMANDS = ["contract", "discard", "drop", "query", "reconcile", "retry", "show", "status", "wait"]
 
 

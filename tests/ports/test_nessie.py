@@ -8,8 +8,10 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+import pynessie.error
 import pytest
 import requests
+from pynessie.error import NessieException
 
 from lakegate.adapters.http import Patient, mount
 from lakegate.adapters.nessie import NessieCatalog, nessie_errors
@@ -104,11 +106,14 @@ def test_a_decisions_message_says_what_and_why() -> None:
 
 
 def vendor_errors() -> list[type[Exception]]:
-    named = [kind for _, kind in inspect.getmembers(requests.exceptions, inspect.isclass)]
-    return [kind for kind in named if issubclass(kind, requests.RequestException)]
+    named = [kind for _, kind in inspect.getmembers(pynessie.error, inspect.isclass) if issubclass(kind, Exception)]
+    network = [kind for _, kind in inspect.getmembers(requests.exceptions, inspect.isclass)]
+    return named + [kind for kind in network if issubclass(kind, requests.RequestException)]
 
 
 def made(kind: type[Exception], status: int) -> Exception:
+    if issubclass(kind, NessieException):
+        return kind({"message": "no", "errorCode": "REFERENCE_CONFLICT"}, status, "http://nessie", "reason")
     if issubclass(kind, requests.HTTPError):
         response = requests.Response()
         response.status_code = status
@@ -168,7 +173,7 @@ def nobody() -> Iterator[str]:
 def test_a_merge_that_is_not_answered_may_have_happened(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = NessieCatalog(silent)
     catalog._session = mount(requests.Session(), Patient((60, 0.05)))
-    monkeypatch.setattr(catalog, "_head", lambda _: "ab" * 32)
+    monkeypatch.setattr(catalog, "_main", lambda: "ab" * 32)
     with pytest.raises(OutcomeUnknown, match="merging wap-x"):
         catalog.merge("wap-x", "cd" * 32, note_of(1))
 
@@ -176,7 +181,7 @@ def test_a_merge_that_is_not_answered_may_have_happened(silent: str, monkeypatch
 def test_a_merge_that_reached_nobody_did_not_happen(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = NessieCatalog(nobody)
     catalog._session = mount(requests.Session(), Patient((60, 0.05)))
-    monkeypatch.setattr(catalog, "_head", lambda _: "ab" * 32)
+    monkeypatch.setattr(catalog, "_main", lambda: "ab" * 32)
     with pytest.raises(Retryable, match="merging wap-x"):
         catalog.merge("wap-x", "cd" * 32, note_of(1))
 
