@@ -6,30 +6,35 @@ month and how long that took.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 from dotenv import dotenv_values
-from lakegate_local.cloud import Cloud
+from lakegate_local.cloud import Cloud, Tell
 from lakegate_local.services import client
 from lakegate_local.settings import LocalSettings
 from rich.console import Console
-from rich.table import Table
 
 from examples import nyc
 from lakegate.audit.fit import FILE_COLUMN
+from lakegate.ports import MAIN
+from lakegate.workflow.service import Service
+from tests.chaos import outcomes as told
 from tests.chaos.faults import Faults, by_name
+from tests.chaos.outcomes import BY_ITSELF, BY_RETRY, Outcome
 from tests.chaos.points import points, service_of
 from tests.local.installation import DONE, REJECTED, Installation
 from tests.local.ports import PORTS, free_ports
 
 ROOT = Path(__file__).parents[2]
+FIGURES = ROOT / "bench/figures/chaos.json"
 FLIGHTS = "nyc.flights"
 DRIVER, INGEST, SETTLE = "kill -9 of the Spark driver", "kill -9 of ingest", "kill -9 of settle"
 NESSIE, CLOUD = "kill -9 and restart of Nessie", "LocalStack stopped for 20 s"
@@ -47,98 +52,146 @@ SCENES = (  # a month each
     (CLOUD, "job started"),
     (CLOUD, "report written"),
 )
-screen = Console(width=110)
+WAITS = ("batch_window", "grace_seconds", "reconcile_minutes")  # the settings that recovery waits for
+PATIENCE = 600.0  # seconds until a month is decided
+TIDY_SECONDS = 150.0  # two sweeps: a branch whose settling was killed is deleted by one
+screen = Console(width=150)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What became of a month; `seconds` are from the fault until it was decided."""
+class Play:
+    """One local cloud with the stack deployed, and a file for each scene."""
 
-    month: str
-    fault: str
-    point: str
-    became: str
-    seconds: float
+    cloud: Cloud
+    made: Installation
+    service: Service
+    months: tuple[Path, ...]
+
+    def all_scenes(self) -> list[Outcome]:
+        return [self._shown(self._scene(*scene)) for scene in zip(self.months, SCENES, strict=True)]
+
+    def _scene(self, month: Path, scene: tuple[str, str]) -> Outcome:
+        fault, point = scene
+        played = Outcome(month=month.stem, fault=fault, point=point, became="")
+        try:
+            return self._break(month, played)
+        except AssertionError as failure:  # the other scenes are played all the same
+            return replace(played, became=f"failed: {str(failure).splitlines()[0]}")
+
+    def _break(self, month: Path, played: Outcome) -> Outcome:
+        here, key = points(self.service, FLIGHTS), f"nyc/flights/{month.name}"
+        fault = by_name(Faults(cloud=self.cloud), FLIGHTS)[played.fault]
+        self.made.run("drop", month, "--table", FLIGHTS)
+        here.until(played.point)
+        began = time.monotonic()
+        fault()
+        played = replace(played, seen_at=here.furthest())
+        became, attempt = self._became(key)
+        seconds, messages = time.monotonic() - began, len(self.made.messages(key))
+        return replace(played, became=became, attempt=attempt, seconds=round(seconds, 1), messages=messages)
+
+    def _became(self, key: str) -> tuple[str, int]:
+        """Wait for the month's end; a rejected one is retried, as a person would. And which attempt it was."""
+        for became in (BY_ITSELF, BY_RETRY):
+            self.made.run("wait", key, "--timeout", PATIENCE, code=None)
+            seen = self._seen(key)
+            if seen["state"] == "published":
+                return became, seen["attempt"]
+            if seen["state"] != "rejected":
+                return f"{seen['state']} after {PATIENCE:.0f} s", seen["attempt"]
+            self.made.run("retry", seen["batch"])
+        return "rejected again", seen["attempt"]
+
+    def _seen(self, key: str) -> dict[str, Any]:
+        """What a person would see of it: what is being done with it, or else what was decided last."""
+        status = self.made.json("status")
+        lines = [line for name in ("in_flight", "held", "rejected", "published") for line in status[name]]
+        return next((line for line in lines if key in line["files"]), {"state": "nowhere", "attempt": 0})
+
+    def _shown(self, it: Outcome) -> Outcome:
+        screen.print(f"{it.month}: {it.fault} at '{it.point}': {it.became} after {it.seconds:.0f} s")
+        return it
+
+    def wrong(self) -> list[str]:
+        """What is not as it must be: every flight of every month once, nothing open any more, no branch left."""
+        status = self.made.json("status")
+        open_lists = [f"{name}: {status[name]}" for name in ("in_flight", "held", "rejected") if status[name]]
+        return [*self._wrong_rows(), *open_lists, *(f"branch {name} is left" for name in self._branches_left())]
+
+    def _wrong_rows(self) -> list[str]:
+        keys = "count(DISTINCT (time_hour, carrier, flight))"
+        sql = f"SELECT month, count(*) AS n, {keys} AS keys, count(DISTINCT {FILE_COLUMN}) AS files FROM {FLIGHTS}"
+        found = {row["month"]: row for row in self.made.query(f"{sql} GROUP BY month")}
+        wrong = []
+        for month, path in enumerate(self.months, start=1):
+            rows = pq.read_metadata(path).num_rows
+            wanted = {"month": month, "n": rows, "keys": rows, "files": 1}
+            if (there := found.pop(month, None)) != wanted:
+                wrong.append(f"on main is {there}, and not {wanted}")
+        return [*wrong, *(f"on main is {row}, which nobody dropped" for row in found.values())]
+
+    def _branches_left(self) -> list[str]:
+        deadline = time.monotonic() + TIDY_SECONDS
+        while left := [branch.name for branch in self.service.catalog.branches() if branch.name != MAIN]:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(1.0)
+        return left
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--out", type=Path, default=FIGURES, help="where the outcomes are written, as JSON")
+    out, began = parser.parse_args(arguments).out, time.monotonic()
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
         ports: Mapping[str, Any] = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
         path = Path(folder)
         settings = LocalSettings(run=path / "run", profile=path / ".lakegate.env", nessie_store="ROCKSDB", **ports)
         cloud = Cloud(settings=settings)
         try:
-            outputs = cloud.up(lambda part, phrase: screen.print(f"{part}: {phrase}", style="dim"))
-            made = Installation(settings=settings, outputs=dict(outputs), aws=lambda name: client(settings, name))
-            return _all_scenes(cloud, made, path)
+            play = _prepared(cloud, path)
+            outcomes = play.all_scenes()
+            wrong = play.wrong()
         finally:
             cloud.down(lambda *_: None)
+    waits = {name: getattr(settings, name) for name in WAITS}
+    told.write(out, outcomes, waits, time.monotonic() - began)
+    return verdict(outcomes, wrong)
 
 
-def _all_scenes(cloud: Cloud, made: Installation, folder: Path) -> int:
+def _prepared(cloud: Cloud, folder: Path) -> Play:
+    """With the contracts pushed, and the tables that flights refer to on main."""
+    outputs = dict(cloud.up(_once()))
+    made = Installation(settings=cloud.settings, outputs=outputs, aws=lambda name: client(cloud.settings, name))
     example = nyc.write(folder)
     made.run("contract", "push", *sorted((ROOT / "contracts").glob("*.yaml")))
     for name in ("airlines", "airports", "planes"):
-        made.drop(f"nyc.{name}", getattr(example, name))
-    service = service_of(made.outputs, _profile(cloud.settings))
-    faults = by_name(Faults(cloud=cloud), FLIGHTS)
-    outcomes = []
-    for month, (fault, point) in zip(example.months, SCENES, strict=True):
-        here = points(service, FLIGHTS)
-        made.json("drop", month, "--table", FLIGHTS)
-        here.until(point)
-        began = time.monotonic()
-        faults[fault]()
-        became = _became(made, f"nyc/flights/{month.name}")
-        seconds = time.monotonic() - began
-        outcomes.append(Outcome(month=month.stem, fault=fault, point=point, became=became, seconds=seconds))
-        screen.print(f"{month.stem}: {fault} at '{point}': {became} after {seconds:.0f} s")
-    return _told(outcomes, _wrong(made, example.months))
+        made.run("drop", getattr(example, name), "--table", f"nyc.{name}")
+    made.wait()
+    profile = {name: value for name, value in dotenv_values(cloud.settings.profile).items() if value is not None}
+    return Play(cloud=cloud, made=made, service=service_of(outputs, profile), months=example.months)
 
 
-def _profile(settings: LocalSettings) -> dict[str, str]:
-    return {name: value for name, value in dotenv_values(settings.profile).items() if value is not None}
+def _once() -> Tell:
+    """Prints a phrase once that is told again and again."""
+    said: set[str] = set()
+
+    def tell(part: str, phrase: str) -> None:
+        if (line := f"{part}: {phrase}") not in said:
+            screen.print(line, style="dim")
+        said.add(line)
+
+    return tell
 
 
-def _became(made: Installation, key: str) -> str:
-    """Wait for the month's end; a rejected one is retried, as a person would."""
-    for became in ("published", "published by a retry"):
-        [seen] = made.json("wait", key, "--timeout", 600, code=None)["files"]
-        if seen["state"] == "published":
-            return became
-        made.run("retry", seen["batch"])
-    return "rejected twice"
-
-
-def _wrong(made: Installation, months: Iterable[Path]) -> list[str]:
-    """What is not as it must be: every flight of every month once, and nothing open any more."""
-    found = made.query(f"SELECT month, count(*) AS n, count(DISTINCT {FILE_COLUMN}) AS files FROM {FLIGHTS} GROUP BY 1")
-    rows = {row["month"]: row["n"] for row in found}
-    wanted = {number: pq.read_metadata(path).num_rows for number, path in enumerate(months, start=1)}
-    status = made.json("status")
-    return [
-        *(
-            f"month {month}: {rows.get(month, 0):,} rows of {n:,}"
-            for month, n in wanted.items()
-            if rows.get(month) != n
-        ),
-        *(f"month {row['month']} came from {row['files']} files" for row in found if row["files"] != 1),
-        *(f"{name}: {status[name]}" for name in ("in_flight", "held", "rejected") if status[name]),
-    ]
-
-
-def _told(outcomes: list[Outcome], wrong: list[str]) -> int:
-    table = Table(
-        "month", "fault", "point", "outcome", "seconds to recover", title="What was broken, and what became of it"
-    )
-    for it in outcomes:
-        table.add_row(it.month, it.fault, it.point, it.became, f"{it.seconds:.0f}")
-    screen.print(table)
-    for line in wrong:
+def verdict(outcomes: Sequence[Outcome], wrong: Sequence[str]) -> int:
+    screen.print(told.table(outcomes))
+    everything = [*(line for it in outcomes for line in it.wrong), *wrong]
+    for line in everything:
         screen.print(f"✗ {line}", style="red")
-    if not wrong:
+    if not everything:
         screen.print("✓ every flight of the year is on main, once", style="green")
-    return REJECTED if wrong else DONE
+    return REJECTED if everything else DONE
 
 
 if __name__ == "__main__":

@@ -8,14 +8,14 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import psutil
 from lakegate_local.cloud import Cloud
 from lakegate_local.processes import Processes
 
-SECONDS = 60.0
+SECONDS = 120.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +27,20 @@ class Faults:
 
     def kill_driver(self, table: str) -> None:
         """The Java process of the table's job, and with it its Python."""
-        _kill(lambda: _drivers(table))
+        _kill(lambda: [it for it in self._of(f"wap-{table}-") if "/java " in _command(it)])
 
     def kill_function(self, handler: str) -> None:
         """Every process of the function, whether it is at work or waits for it."""
-        _kill(lambda: list(_commands(handler)))
+        _kill(lambda: self._of(handler))
+
+    def kill_at_work(self, handler: str) -> Callable[[], None]:
+        """Kills the first process of the function that has worked since now: one that waits uses no processor time."""
+        before = {process.pid: _used(process) for process in self._of(handler)}
+
+        def has_worked(process: psutil.Process) -> bool:
+            return _used(process) > before.get(process.pid, 0.0)
+
+        return lambda: _kill(lambda: list(filter(has_worked, self._of(handler))))
 
     def kill_nessie(self) -> None:
         """And start it again, with what it had written."""
@@ -45,6 +54,10 @@ class Faults:
         time.sleep(self.pause)
         server.send_signal(signal.SIGCONT)
 
+    def _of(self, part: str) -> list[psutil.Process]:
+        """What this LocalStack runs and whose command has that in it: another local cloud's is let alone."""
+        return [it for it in self._server("localstack").children(recursive=True) if part in _command(it)]
+
     def _server(self, name: str) -> psutil.Process:
         record = Processes(folder=self.cloud.settings.run).running(name)
         process = record.process() if record else None
@@ -53,11 +66,11 @@ class Faults:
 
 
 def by_name(faults: Faults, table: str) -> Mapping[str, Callable[[], None]]:
-    """Every fault as a person calls it."""
+    """Every fault as a person calls it, from now on."""
     return {
         "kill -9 of the Spark driver": lambda: faults.kill_driver(table),
         "kill -9 of ingest": lambda: faults.kill_function("handlers.ingest"),
-        "kill -9 of settle": lambda: faults.kill_function("handlers.settle"),
+        "kill -9 of settle": faults.kill_at_work("handlers.settle"),
         "kill -9 and restart of Nessie": faults.kill_nessie,
         f"LocalStack stopped for {faults.pause:.0f} s": faults.stop_localstack,
     }
@@ -84,12 +97,16 @@ def _runs(process: psutil.Process) -> bool:
     return False
 
 
-def _drivers(table: str) -> list[psutil.Process]:
-    return [process for process in _commands(f"wap-{table}-") if process.name() == "java"]
+def _command(process: psutil.Process) -> str:
+    """Empty if it is dead."""
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+        return " ".join(process.cmdline())
+    return ""
 
 
-def _commands(part: str) -> Iterator[psutil.Process]:
-    for process in psutil.process_iter(["cmdline", "status"]):
-        alive = process.info["status"] != psutil.STATUS_ZOMBIE
-        if alive and part in " ".join(process.info["cmdline"] or ()):
-            yield process
+def _used(process: psutil.Process) -> float:
+    """Seconds of processor time, to a hundredth."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        used = process.cpu_times()
+        return float(used.user + used.system)
+    return 0.0

@@ -33,6 +33,14 @@ class Points:
             assert time.monotonic() < deadline, f"{point}: not within {SECONDS:.0f} s"
             time.sleep(0.02)
 
+    def furthest(self) -> str:
+        """The last point that any attempt is at; one without a branch any more is decided."""
+        attempts = self._attempts()
+        reached = [
+            point for point, is_there in self._points().items() if any(self._asked(is_there, it) for it in attempts)
+        ]
+        return reached[-1] if reached else "decided"
+
     def _points(self) -> Mapping[str, Callable[[Attempt], bool]]:
         return {
             "branch made": lambda _: True,

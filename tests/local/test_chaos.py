@@ -29,22 +29,30 @@ def profile(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Mapp
     return found
 
 
-def test_a_file_is_published_once_whatever_dies_on_its_way(
+def test_a_file_is_published_once_and_by_itself_whatever_dies_on_its_way(
     installation: Installation, things: Things, profile: Mapping[str, Any]
 ) -> None:
     faults = Faults(cloud=Cloud(settings=installation.settings), pause=PAUSE)
-    here = points(service_of(installation.outputs, profile), things.table)
+    service = service_of(installation.outputs, profile)
+    here = points(service, things.table)
     key = f"{things.prefix}/1.parquet"
     installation.put(key, parquet(rows(0, 10)))
     here.until("branch made")
     faults.kill_function("handlers.ingest")
     here.until("job started")
+    faults.kill_driver(things.table)
     faults.stop_localstack()
+    installation.run("query", f"SELECT * FROM {things.table}", code=2)  # there is no such table on main
+    here, kill_settle = points(service, things.table), faults.kill_at_work("handlers.settle")
     here.until("report written")
-    faults.kill_function("handlers.settle")
+    kill_settle()
     faults.kill_nessie()
     installation.wait(key)
     assert installation.query(f"SELECT count(*) AS n, count(DISTINCT id) AS ids FROM {things.table}") == [
         {"n": 10, "ids": 10}
     ]
-    assert not [entry for entry in installation.json("status")["in_flight"] if key in entry["files"]]
+    status = installation.json("status")
+    assert not [entry for entry in status["in_flight"] if key in entry["files"]]
+    (entry,) = [entry for entry in status["published"] if key in entry["files"]]
+    assert entry["attempt"] > 1
+    assert installation.messages(key) == []
