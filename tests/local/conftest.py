@@ -20,8 +20,8 @@ from tests.local.ports import PORTS, free_ports
 from tests.local.things import CONTRACT, Things
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
-# A minute of a job's time-out lasts this long, so that a test of it need not wait for one.
-MINUTE_SECONDS = 5.0
+# A minute of a job's time-out, and of the sweep's schedule, lasts this long, so that a test need not wait for one.
+MINUTE_SECONDS = 10.0
 
 
 @pytest.fixture(scope="session")

@@ -166,8 +166,8 @@ def process_of(run: str, is_wanted: Callable[[list[str]], bool]) -> Any:
     return None
 
 
-def test_job_run_goes_through_its_states_and_every_change_is_an_event(
-    start: Make, changes: Make, in_state: Make, driver_log: Make, application: str
+def test_job_run_goes_through_its_states_every_change_is_an_event_and_it_cannot_be_cancelled_when_finished(
+    aws: Aws, start: Make, changes: Make, in_state: Make, driver_log: Make, application: str
 ) -> None:
     run = start(ENDS_WELL)
 
@@ -188,6 +188,8 @@ def test_job_run_goes_through_its_states_and_every_change_is_an_event(
     )
     assert in_state(run, "SUCCESS")["stateDetails"] == ""
     assert "hello from the driver" in driver_log(run, "stdout")
+    with pytest.raises(ClientError, match="ValidationException"):
+        aws("emr-serverless").cancel_job_run(applicationId=application, jobRunId=run)
 
 
 def test_real_spark_reads_and_writes_s3_under_awkward_keys_with_nothing_but_the_images_packages(
@@ -214,73 +216,18 @@ def test_real_spark_reads_and_writes_s3_under_awkward_keys_with_nothing_but_the_
     assert [e["Key"] for e in aws("s3").list_objects_v2(Bucket=bucket, Prefix="out/part-")["Contents"]]
 
 
-def test_job_that_raises_fails_with_its_own_last_error(start: Make, in_state: Make, driver_log: Make) -> None:
-    run = start(FAILS)
-
-    found = in_state(run, *FINAL)
-
-    assert found["state"] == "FAILED"
-    assert "ExitCode: 1." in found["stateDetails"]
-    assert found["stateDetails"].endswith("ValueError: column arr_delay is missing")
-    assert "Traceback" in driver_log(run, "stdout")
-
-
-def test_missing_entry_point_fails_the_job_run(aws: Aws, application: str, in_state: Make, bucket: str) -> None:
-    run = aws("emr-serverless").start_job_run(
-        applicationId=application,
-        clientToken=uuid.uuid4().hex,
-        executionRoleArn=ROLE,
-        jobDriver={"sparkSubmit": {"entryPoint": f"s3://{bucket}/none.py"}},
-    )["jobRunId"]
-
-    found = in_state(run, *FINAL)
-
-    assert found["state"] == "FAILED"
-    assert "404" in found["stateDetails"]
-
-
-def test_killed_driver_fails_the_job_run_naming_the_signal(
+def test_killed_driver_fails_the_job_run_naming_the_signal_and_its_python_is_gone_too(
     start: Make, in_state: Make, until: Make, changes: Make
 ) -> None:
     run = start(WAITS)
     in_state(run, "RUNNING")
+    until(lambda: script(run))
 
-    os.kill(until(lambda: driver(run)).pid, signal.SIGKILL)
+    os.kill(driver(run).pid, signal.SIGKILL)
 
     assert steps(changes(run))["RUNNING"] == "FAILED"
     assert "SIGKILL" in in_state(run, "FAILED")["stateDetails"]
-
-
-def test_killed_drivers_python_is_gone_too(start: Make, in_state: Make, until: Make) -> None:
-    run = start(WAITS)
-    in_state(run, "RUNNING")
-    until(lambda: script(run))
-
-    driver(run).kill()
-
-    in_state(run, "FAILED")
     until(lambda: not script(run))
-
-
-def test_cancelled_job_run_ends_cancelled(
-    aws: Aws, application: str, start: Make, in_state: Make, until: Make, changes: Make
-) -> None:
-    run = start(WAITS)
-    in_state(run, "RUNNING")
-    process = until(lambda: driver(run))
-
-    aws("emr-serverless").cancel_job_run(applicationId=application, jobRunId=run)
-
-    assert steps(changes(run)).items() >= {"RUNNING": "CANCELLING", "CANCELLING": "CANCELLED"}.items()
-    assert not process.is_running()
-
-
-def test_finished_job_run_cannot_be_cancelled(aws: Aws, application: str, start: Make, in_state: Make) -> None:
-    run = start(ENDS_WELL)
-    in_state(run, "SUCCESS")
-
-    with pytest.raises(ClientError, match="ValidationException"):
-        aws("emr-serverless").cancel_job_run(applicationId=application, jobRunId=run)
 
 
 def test_job_run_that_takes_too_long_is_cancelled_and_says_why(start: Make, in_state: Make) -> None:
@@ -292,53 +239,64 @@ def test_job_run_that_takes_too_long_is_cancelled_and_says_why(start: Make, in_s
     assert "execution timeout of 1 minutes" in found["stateDetails"]
 
 
-def test_third_job_run_waits_for_a_place_and_can_be_cancelled_there(
-    aws: Aws, application: str, start: Make, in_state: Make
+def test_third_job_run_waits_for_a_place_and_can_be_cancelled_there_as_one_that_runs_can(
+    aws: Aws, application: str, start: Make, in_state: Make, until: Make, changes: Make
 ) -> None:
     running = [start(WAITS), start(WAITS)]
     for run in running:
         in_state(run, "RUNNING")
     third = start(WAITS)
+    process = until(lambda: driver(running[0]))
 
     assert in_state(third, "PENDING", "SCHEDULED", "RUNNING")["state"] == "PENDING"
-    aws("emr-serverless").cancel_job_run(applicationId=application, jobRunId=third)
+    for run in (third, *running):
+        aws("emr-serverless").cancel_job_run(applicationId=application, jobRunId=run)
 
     assert "startedAt" not in in_state(third, "CANCELLED")
-    for run in running:
-        aws("emr-serverless").cancel_job_run(applicationId=application, jobRunId=run)
-        in_state(run, "CANCELLED")
+    assert steps(changes(running[0])).items() >= {"RUNNING": "CANCELLING", "CANCELLING": "CANCELLED"}.items()
+    assert not process.is_running()
+    in_state(running[1], "CANCELLED")
 
 
-def test_same_client_token_is_the_same_job_run(start: Make, in_state: Make) -> None:
+def test_job_that_raises_fails_with_its_own_last_error_once_for_each_client_token(
+    start: Make, in_state: Make, driver_log: Make
+) -> None:
     token = uuid.uuid4().hex
 
-    first, second = start(ENDS_WELL, token=token), start(ENDS_WELL, token=token)
-
-    assert first == second
-    in_state(first, "SUCCESS")
-
-
-def test_same_client_token_with_other_arguments_is_a_conflict(start: Make, in_state: Make) -> None:
-    token = uuid.uuid4().hex
-    run = start(ENDS_WELL, token=token)
-
+    run, again = start(FAILS, token=token), start(FAILS, token=token)
     with pytest.raises(ClientError) as refusal:
-        start(ENDS_WELL, token=token, arguments=["other"])
+        start(FAILS, token=token, arguments=["other"])
 
+    assert run == again
     assert refusal.value.response["Error"]["Code"] == "ConflictException"
-    in_state(run, "SUCCESS")
+    found = in_state(run, *FINAL)
+    assert found["state"] == "FAILED"
+    assert "ExitCode: 1." in found["stateDetails"]
+    assert found["stateDetails"].endswith("ValueError: column arr_delay is missing")
+    assert "Traceback" in driver_log(run, "stdout")
 
 
-def test_job_runs_are_listed_by_state_newest_first(aws: Aws, application: str, start: Make, in_state: Make) -> None:
-    first, second = start(ENDS_WELL), start(FAILS)
-    in_state(first, "SUCCESS")
-    in_state(second, "FAILED")
+def test_missing_entry_point_fails_a_job_run_and_runs_are_listed_by_state_newest_first(
+    aws: Aws, application: str, start: Make, in_state: Make, bucket: str
+) -> None:
+    emr = aws("emr-serverless")
+    good = start(ENDS_WELL)
+    bad = emr.start_job_run(
+        applicationId=application,
+        clientToken=uuid.uuid4().hex,
+        executionRoleArn=ROLE,
+        jobDriver={"sparkSubmit": {"entryPoint": f"s3://{bucket}/none.py"}},
+    )["jobRunId"]
 
-    everything = aws("emr-serverless").list_job_runs(applicationId=application)["jobRuns"]
-    failed = aws("emr-serverless").list_job_runs(applicationId=application, states=["FAILED"])["jobRuns"]
+    assert in_state(good, *FINAL)["state"] == "SUCCESS"
+    found = in_state(bad, *FINAL)
+    everything = emr.list_job_runs(applicationId=application)["jobRuns"]
+    failed = emr.list_job_runs(applicationId=application, states=["FAILED"])["jobRuns"]
 
-    assert [run["id"] for run in everything][:2] == [second, first]
-    assert second in [run["id"] for run in failed]
+    assert found["state"] == "FAILED"
+    assert "404" in found["stateDetails"]
+    assert [run["id"] for run in everything][:2] == [bad, good]
+    assert bad in [run["id"] for run in failed]
     assert {run["state"] for run in failed} == {"FAILED"}
 
 

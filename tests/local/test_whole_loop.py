@@ -4,21 +4,18 @@ Spark.
 Tests share one deployed stack; each brings a table of its own, but for the year of flights.
 """
 
-import contextlib
 import gzip
 import json
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pyarrow.parquet as pq
 import pytest
 
 from examples import nyc
 from examples.bad_files import awkward_keys, bad_files, parquet
-from tests.local.installation import PATIENCE, REJECTED, Installation
+from tests.local.installation import REJECTED, Installation
 from tests.local.things import CONTRACT, Things, rows
 
 pytestmark = pytest.mark.local
@@ -57,17 +54,19 @@ def test_a_year_of_flights_and_a_doctored_month(installation: Installation, tmp_
     assert entry["branch"] in message
 
     # The same bytes again, and the same rows in other bytes: these take the place of those.
-    again = installation.drop("nyc.flights", example.months[0])
-    assert [sight["state"] for sight in again.values()] == ["already published"]
-    other = tmp_path / "other" / example.months[1].name
+    first, second, *_ = example.months
+    other = tmp_path / "other" / second.name
     other.parent.mkdir()
-    pq.write_table(pq.read_table(example.months[1]), other, compression="gzip")
-    (sight,) = installation.drop("nyc.flights", other).values()
-    assert sight["state"] == "published"
+    pq.write_table(pq.read_table(second), other, compression="gzip")
+    sights = installation.drop("nyc.flights", first, other)
+    assert {name: sight["state"] for name, sight in sights.items()} == {
+        first.name: "already published",
+        second.name: "published",
+    }
     assert installation.query("SELECT count(*) AS n FROM nyc.flights") == [{"n": FLIGHTS}]
 
 
-def test_bad_input_is_rejected_by_name_and_good_files_under_awkward_keys_are_published(
+def test_bad_input_is_rejected_by_name_until_it_is_discarded_and_good_files_under_awkward_keys_are_published(
     installation: Installation, things: Things
 ) -> None:
     good = rows(100_000, 50)
@@ -100,6 +99,10 @@ def test_bad_input_is_rejected_by_name_and_good_files_under_awkward_keys_are_pub
     assert counted == {"n": 10 * len(keys), "ids": 10 * len(keys)}
     published = [key for entry in installation.json("status")["published"] for key in entry["files"]]
     assert set(keys) <= set(published)
+
+    (entry, *_) = [it for it in installation.json("status")["rejected"] if found.keys() & set(it["files"])]
+    installation.run("discard", entry["batch"], "--why", "it was a test")
+    assert set(installation.rejected(things.prefix)) == set(bad) - set(entry["files"])
 
 
 def test_a_redelivered_and_regrouped_event_publishes_once(installation: Installation, things: Things) -> None:
@@ -158,47 +161,6 @@ def test_a_lost_s3_event_is_found_by_the_scheduled_sweep(installation: Installat
     installation.put(key, parquet(rows(0, 10)))
     installation.wait(key)
     assert installation.query(f"SELECT count(*) AS n FROM {things.table}") == [{"n": 10}]
-
-
-def test_a_killed_spark_job_leaves_main_untouched_and_is_tried_again_by_itself(
-    installation: Installation, things: Things, until: Callable[..., Any]
-) -> None:
-    key = f"{things.prefix}/1.parquet"
-    installation.put(key, parquet(rows(0, 10)))
-    until(lambda: spark_drivers(things.table), seconds=PATIENCE)
-    for driver in spark_drivers(things.table):
-        driver.send_signal(signal.SIGKILL)
-    installation.run("query", f"SELECT * FROM {things.table}", code=2)  # there is no such table on main
-    installation.wait(key)
-    assert installation.query(f"SELECT count(*) AS n FROM {things.table}") == [{"n": 10}]
-    (entry,) = [entry for entry in installation.json("status")["published"] if key in entry["files"]]
-    assert entry["attempt"] == 2
-    assert installation.messages(key) == []
-
-
-def spark_drivers(table: str) -> list[psutil.Process]:
-    """The Java processes that run a job of this table and have come as far as its Python."""
-    found = []
-    for process in psutil.process_iter(["name", "cmdline"]):
-        command = " ".join(process.info["cmdline"] or ())
-        if process.info["name"] == "java" and f"wap-{table}-" in command and is_past_start(process):
-            found.append(process)
-    return found
-
-
-def is_past_start(driver: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return any("python" in child.name() for child in driver.children())
-    return False
-
-
-def test_a_rejected_batch_is_discarded_for_good(installation: Installation, things: Things) -> None:
-    key = f"{things.prefix}/bad.parquet"
-    installation.put(key, b"not a parquet file at all")
-    installation.wait(key, code=REJECTED)
-    (entry,) = [entry for entry in installation.json("status")["rejected"] if key in entry["files"]]
-    installation.run("discard", entry["batch"], "--why", "it was a test")
-    assert key not in installation.rejected(things.prefix)
 
 
 ORDERS = """
