@@ -67,7 +67,7 @@ bench: setup ## what an audit costs on top of the append it audits
 bench-audit: setup ## what the audit costs on ten million rows, beside other engines in environments of their own (half an hour)
 	$(BIN)/python -m bench.audit
 
-chaos: setup ## break the real local cloud at twelve points of a year of flights; every flight must be on main once (15 minutes)
+chaos: setup ## break the real local cloud at twelve points of a year of flights; every flight must be on main once (a quarter of an hour)
 	$(BIN)/python -m tests.chaos
 
 bench-receipts: setup ## what a million decided files cost the next one, on a real Nessie (ten minutes)

@@ -15,7 +15,8 @@ import psutil
 from lakegate_local.cloud import Cloud
 from lakegate_local.processes import Processes
 
-SECONDS = 120.0
+SECONDS, WORK_SECONDS = 120.0, 30.0
+LOOK_SECONDS, IDLE_SECONDS = 0.08, 0.015
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,14 +34,10 @@ class Faults:
         """Every process of the function, whether it is at work or waits for it."""
         _kill(lambda: self._of(handler))
 
-    def kill_at_work(self, handler: str) -> Callable[[], None]:
-        """Kills the first process of the function that has worked since now: one that waits uses no processor time."""
-        before = {process.pid: _used(process) for process in self._of(handler)}
-
-        def has_worked(process: psutil.Process) -> bool:
-            return _used(process) > before.get(process.pid, 0.0)
-
-        return lambda: _kill(lambda: list(filter(has_worked, self._of(handler))))
+    def kill_at_work(self, handler: str) -> None:
+        """The function's process that is the first to work from now on; if none is for a while, those that wait."""
+        deadline = time.monotonic() + WORK_SECONDS
+        _kill(lambda: self._at_work(handler) or (self._of(handler) if time.monotonic() > deadline else []))
 
     def kill_nessie(self) -> None:
         """And start it again, with what it had written."""
@@ -58,6 +55,12 @@ class Faults:
         """What this LocalStack runs and whose command has that in it: another local cloud's is let alone."""
         return [it for it in self._server("localstack").children(recursive=True) if part in _command(it)]
 
+    def _at_work(self, handler: str) -> list[psutil.Process]:
+        """One that waits uses next to no processor time between two looks."""
+        before = {process.pid: _used(process) for process in self._of(handler)}
+        time.sleep(LOOK_SECONDS)
+        return [it for it in self._of(handler) if _used(it) - before.get(it.pid, 0.0) > IDLE_SECONDS]
+
     def _server(self, name: str) -> psutil.Process:
         record = Processes(folder=self.cloud.settings.run).running(name)
         process = record.process() if record else None
@@ -66,11 +69,11 @@ class Faults:
 
 
 def by_name(faults: Faults, table: str) -> Mapping[str, Callable[[], None]]:
-    """Every fault as a person calls it, from now on."""
+    """Every fault as a person calls it."""
     return {
         "kill -9 of the Spark driver": lambda: faults.kill_driver(table),
         "kill -9 of ingest": lambda: faults.kill_function("handlers.ingest"),
-        "kill -9 of settle": faults.kill_at_work("handlers.settle"),
+        "kill -9 of settle": lambda: faults.kill_at_work("handlers.settle"),
         "kill -9 and restart of Nessie": faults.kill_nessie,
         f"LocalStack stopped for {faults.pause:.0f} s": faults.stop_localstack,
     }

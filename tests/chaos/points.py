@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lakegate import bootstrap
 from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
+from lakegate.ports import MAIN
 from lakegate.settings import Settings
 from lakegate.workflow.claims import claims_on, open_attempts
 from lakegate.workflow.reports import report_name
@@ -46,7 +47,7 @@ class Points:
             "branch made": lambda _: True,
             "files claimed": lambda attempt: bool(claims_on(self.service, attempt)),
             "job started": lambda attempt: self.service.runner.find(attempt.branch) is not None,
-            "rows appended": lambda attempt: bool(self.service.tables.paths(attempt.branch, self.table)),
+            "rows appended": lambda attempt: bool(self.service.tables.compare(self.table, MAIN, attempt.branch).added),
             "report written": lambda attempt: self.service.store.read(report_name(attempt)) is not None,
         }
 

@@ -43,9 +43,9 @@ def test_a_file_is_published_once_and_by_itself_whatever_dies_on_its_way(
     faults.kill_driver(things.table)
     faults.stop_localstack()
     installation.run("query", f"SELECT * FROM {things.table}", code=2)  # there is no such table on main
-    here, kill_settle = points(service, things.table), faults.kill_at_work("handlers.settle")
+    here = points(service, things.table)
     here.until("report written")
-    kill_settle()
+    faults.kill_at_work("handlers.settle")
     faults.kill_nessie()
     installation.wait(key)
     assert installation.query(f"SELECT count(*) AS n, count(DISTINCT id) AS ids FROM {things.table}") == [
