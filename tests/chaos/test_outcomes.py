@@ -18,7 +18,7 @@ def outcome(**changes: Any) -> Outcome:
 
 
 def test_a_year_in_which_every_month_came_to_its_end_is_well() -> None:
-    assert verdict([outcome(), outcome(became=BY_RETRY, messages=1)], []) == DONE
+    assert verdict([outcome(), outcome(became=BY_RETRY, messages=1)], [], 1) == DONE
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,11 @@ def test_a_year_in_which_every_month_came_to_its_end_is_well() -> None:
     ],
 )
 def test_one_month_that_is_amiss_fails_the_run(amiss: dict[str, Any]) -> None:
-    assert verdict([outcome(), outcome(**amiss)], []) == REJECTED
+    assert verdict([outcome(), outcome(**amiss)], [], 1) == REJECTED
 
 
 def test_rows_that_are_missing_fail_a_run_whose_months_are_all_well() -> None:
-    assert verdict([outcome()], ["month 1: (0, 0) rows and files, and not (27004, 1)"]) == REJECTED
+    assert verdict([outcome()], ["month 1: (0, 0) rows and files, and not (27004, 1)"], 1) == REJECTED
 
 
 def test_outcomes_are_kept_with_the_waits_that_they_rest_on(tmp_path: Path) -> None:
