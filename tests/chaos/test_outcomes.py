@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from tests.chaos.__main__ import verdict
+from tests.chaos.__main__ import Play, verdict
 from tests.chaos.outcomes import BY_ITSELF, BY_RETRY, Outcome, write
 from tests.local.installation import DONE, REJECTED
+from tests.workflow.world import World
 
 
 def outcome(**changes: Any) -> Outcome:
@@ -37,6 +38,19 @@ def test_one_month_that_is_amiss_fails_the_run(amiss: dict[str, Any]) -> None:
 
 def test_rows_that_are_missing_fail_a_run_whose_months_are_all_well() -> None:
     assert verdict([outcome()], ["month 1: (0, 0) rows and files, and not (27004, 1)"], 1) == REJECTED
+
+
+def test_a_table_that_cannot_be_read_is_told_as_what_is_wrong() -> None:
+    class Made:
+        def json(self, *_: object) -> dict[str, Any]:
+            return {"in_flight": [], "held": [], "rejected": []}
+
+        def query(self, sql: str) -> list[dict[str, Any]]:
+            raise AssertionError(f"{sql} ended with 2: there is no table nyc.flights")
+
+    play = Play(cloud=cast("Any", None), made=cast("Any", Made()), service=World().service, months=())
+    (line,) = play.wrong()
+    assert "there is no table nyc.flights" in line
 
 
 def test_outcomes_are_kept_with_the_waits_that_they_rest_on(tmp_path: Path) -> None:
