@@ -4,7 +4,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -107,3 +107,14 @@ def test_free_port_passes() -> None:
         port = server.getsockname()[1]
 
     require_free(port, "LAKEGATE_LOCAL_PORT")
+
+
+def test_a_process_that_was_killed_is_gone_when_it_is_started_again(
+    processes: Processes, until: Callable[..., Any]
+) -> None:
+    killed = start(processes)
+    psutil.Process(killed.pid).kill()
+    until(lambda: killed.process() is None)
+    again = start(processes)
+    assert not psutil.pid_exists(killed.pid)
+    assert again.process()

@@ -55,6 +55,7 @@ class Processes:
         fingerprint: str,
     ) -> Record:
         """Start it in a session of its own, so that ending this command's terminal does not end it."""
+        _forget_ended()
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as output:
             child = subprocess.Popen(
@@ -103,6 +104,12 @@ class Processes:
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.pid.json"
+
+
+def _forget_ended() -> None:
+    """Children that were killed by somebody else stay zombies until they are asked for."""
+    for pid in [pid for pid, child in _children.items() if child.poll() is not None]:
+        del _children[pid]
 
 
 def finish(processes: Sequence[psutil.Process], seconds: float) -> None:
