@@ -92,7 +92,13 @@ MUTATIONS = (
     ),
     Mutation(
         says="a rebase asks not whether the tables are the same",
-        edits=(Edit(function=publish._guard, old="there is None or there != here", new="there is None"),),
+        edits=(
+            Edit(
+                function=publish._guard,
+                old="there[table] != service.tables.identity(audited.ref, table)",
+                new="there[table] is None",
+            ),
+        ),
     ),
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",
