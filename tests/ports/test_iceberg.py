@@ -14,13 +14,15 @@ import pydantic
 import pyiceberg.exceptions
 import pytest
 import requests
+from pyiceberg.table import Table
 
 from lakegate.adapters.http import Patient
-from lakegate.adapters.iceberg import IcebergTables, iceberg_errors
+from lakegate.adapters.iceberg import Catalog, IcebergTables, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
 from tests.ports.conftest import NessiePlace, Work
 
 ROOT = Path(__file__).resolve().parents[2]
+LOAD = Catalog.load_table
 
 
 def vendor_errors() -> list[type[Exception]]:
@@ -86,6 +88,30 @@ def test_a_data_file_that_is_there_twice_is_found(nessie_place: NessiePlace, tab
     target.add_files([path], check_duplicate_files=False)
     with pytest.raises(Refused, match="twice"):
         place.tables.paths(work.branch, table)
+
+
+@pytest.mark.nessie
+def test_a_table_at_a_commit_is_asked_for_once_and_on_a_branch_each_time(
+    nessie_place: NessiePlace, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, work = nessie_place, Work(nessie_place, table, [])
+    first = place.write(work.branch, table, 1)
+    head = place.catalog.head(work.branch)
+    loaded: list[str] = []
+
+    def load(catalog: Catalog, name: str) -> Table:
+        loaded.append(catalog.name)
+        found: Table = LOAD(catalog, name)
+        return found
+
+    monkeypatch.setattr(Catalog, "load_table", load)
+    for ref in (f"{work.branch}@{head}", f"main@{head}", str(head), work.branch):
+        assert place.tables.paths(ref, table) == {first}
+    second = place.write(work.branch, table, 1)
+    loaded.clear()
+    assert place.tables.paths(work.branch, table) == {first, second}
+    assert place.tables.paths(str(head), table) == {first}
+    assert loaded == [work.branch]
 
 
 WITHOUT_ARROW = """

@@ -48,6 +48,19 @@ def test_the_first_branches_of_an_empty_main_can_both_be_merged(empty: str) -> N
 
 
 @pytest.mark.nessie
+def test_what_lies_between_two_commits_is_asked_for_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog, file = NessiePlace(lake).catalog, landed()
+    attempt = replace(ATTEMPT, batch=unique("batch"))
+    base = catalog.head(MAIN) or ""
+    catalog.create_branch(attempt.branch, base)
+    head = catalog.commit_receipts(attempt.branch, base, [receipt(file, attempt)])
+    found = catalog.changes(base, head)
+    monkeypatch.setattr(catalog, "_send", lambda *_, **__: pytest.fail("it is known already"))
+    assert catalog.changes(base, head) == found
+    assert list(found.receipts) == [file.key]
+
+
+@pytest.mark.nessie
 def test_a_note_looks_like_ours_but_is_a_strangers_and_is_passed_over(lake: Lake) -> None:
     place = NessiePlace(lake)
     commit = {"message": "x", "properties": {"lakegate.decision": "published", "lakegate.attempt": "many"}}

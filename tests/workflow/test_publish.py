@@ -1,5 +1,7 @@
 """Publishing when main moves, and what publishing refuses."""
 
+from collections.abc import Callable
+
 import pytest
 
 from lakegate.errors import Conflict, Refused
@@ -214,6 +216,24 @@ def test_good_files_that_may_refer_to_each_other_are_published_together_or_anew(
     assert world.rows_on_main() == {"0.parquet": 1}
     world.run()
     assert world.rows_on_main() == {"0.parquet": 1, "2.parquet": 2}
+
+
+def test_a_publish_looks_at_main_once_and_just_before_it_merges(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, asked = audited(world, "1.parquet"), list[str]()
+
+    def noted(name: str) -> Callable[..., object]:
+        call = getattr(world.service.catalog, name)
+
+        def ask(*given: object) -> object:
+            asked.append(name)
+            return call(*given)
+
+        return ask
+
+    for name in ("head", "changes", "receipts", "merge"):
+        monkeypatch.setattr(world.service.catalog, name, noted(name))
+    publish(world.service, one, one.claims)
+    assert asked == ["head", "changes", "head", "receipts", "merge"]
 
 
 def test_publish_refuses_a_branch_that_moved_after_the_audit(world: World) -> None:
