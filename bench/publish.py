@@ -6,17 +6,20 @@ taken by commits of data files that have no rows behind them, because nothing th
 
 import argparse
 import json
+import logging
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
+import structlog
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
@@ -31,6 +34,7 @@ from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.audit.wire import from_json, to_json
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
+from lakegate.ports import MAIN
 from lakegate.testing import MemoryClock, MemoryLanding, MemoryNotifier
 from lakegate.workflow.attempt import open_attempt
 from lakegate.workflow.service import Service
@@ -41,18 +45,31 @@ from tests.support.nessie import ROOT, Lake, running, unique
 
 SIZES = (10, 10_000)
 A_COMMIT = 100  # data files that a batch brings to the table that is there before
-AT_ONCE = 32  # batches from one base
+AT_ONCE, RATES = 32, 3  # batches from one base, and how often
 WARM, ROUNDS = 3, 15
+WAYS = ("merged", "rebased")
 FIGURES = ROOT / "bench/figures/publish.json"
 SCHEMA = Schema(NestedField(1, "id", LongType()), NestedField(2, FILE_COLUMN, StringType()))
 MERGES_NO_MANIFESTS = {"commit.manifest-merge.enabled": "false"}  # as the job makes its tables
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
-    """Milliseconds to settle a batch of one file, medians: onto the main that it was audited on, and rebased."""
+class Range:
+    """The median of several rounds, and the least and the most."""
 
-    data_files: int
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, found: Sequence[float]) -> Self:
+        return cls(median=round(statistics.median(found), 2), low=round(min(found), 2), high=round(max(found), 2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """Milliseconds to settle a batch of one file: onto the main that it was audited on, and rebased."""
+
     merged: float
     rebased: float
 
@@ -67,6 +84,7 @@ class Place:
     clock: MemoryClock = field(default_factory=MemoryClock)
 
     def __post_init__(self) -> None:
+        self.appended: list[str] = []
         self.landing = MemoryLanding(self.clock)
         self.runner = SubmittedRuns(job=self.work)
         self.service = replace(self.service, runner=self.runner, landing=self.landing, notifier=MemoryNotifier())
@@ -90,6 +108,7 @@ class Place:
         job = from_json(Job, self._read(uri))
         paths = {file.id: f"s3://{self.lake.bucket}/{job.branch}/{file.id}.parquet" for file in job.files}
         self.append(job.branch, list(paths.values()), job.plan.contract_hash)
+        self.appended += paths.values()
         files = [
             FileReport(id=it.id, key=it.key, verdict=Verdict.PASS, rows=1, data_files=(_one_row(paths[it.id]),))
             for it in job.files
@@ -110,7 +129,18 @@ class Place:
         settle(self.service, self.attempt())
         paths = [f"s3://{self.lake.bucket}/{self.table}/{number}.parquet" for number in range(1, data_files)]
         for start in range(0, len(paths), A_COMMIT):
-            self.append("main", paths[start : start + A_COMMIT])
+            self.append(MAIN, paths[start : start + A_COMMIT])
+        self.appended.clear()
+
+    def round(self) -> Round:
+        """Two batches from one base, settled one after the other. Their data files go again: the table is to keep its
+        size.
+        """
+        first, second = self.attempt(), self.attempt()
+        found = Round(merged=timed(self, first), rebased=timed(self, second))
+        self.service.tables.remove(self.table, MAIN, frozenset(self.appended))
+        self.appended.clear()
+        return found
 
     def _read(self, uri: str) -> bytes:
         key = uri.removeprefix(f"s3://{self.lake.bucket}/")
@@ -157,16 +187,14 @@ def _one_row(path: str) -> reported.DataFile:
     return reported.DataFile(path=path, rows=1)
 
 
-def figure(place: Place, data_files: int, rounds: int) -> Figure:
-    place.fill(data_files)
-    merged, rebased = [], []
+def in_turn(places: Mapping[int, Place], rounds: int) -> dict[int, list[Round]]:
+    """The rounds of each table. Tables take turns, and each goes first as often as any other."""
+    found: dict[int, list[Round]] = {size: [] for size in places}
     for turn in range(WARM + rounds):
-        first, second = place.attempt(), place.attempt()
-        took = [timed(place, first), timed(place, second)]
-        if turn >= WARM:
-            merged.append(took[0])
-            rebased.append(took[1])
-    return Figure(data_files=data_files, merged=statistics.median(merged), rebased=statistics.median(rebased))
+        for size in sorted(places, reverse=turn % 2 == 1):
+            took = places[size].round()
+            found[size] += [took] if turn >= WARM else []
+    return found
 
 
 def a_second(place: Place, batches: int) -> float:
@@ -202,20 +230,36 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="data files of the table")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     chosen = parser.parse_args(arguments)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     with installation() as (lake, service):
-        rate = a_second(Place(lake=lake, service=service, table=f"{unique('bench')}.things"), AT_ONCE)
-        print(f"{AT_ONCE} batches from one base: {rate} publishes a second")
-        figures = []
-        for size in chosen.sizes:
-            place = Place(lake=lake, service=service, table=f"{unique('bench')}.things")
-            figures.append(figure(place, size, chosen.rounds))
-            print(figures[-1])
-    ends = (figures[0], figures[-1])
-    ratios = {name: round(getattr(ends[1], name) / getattr(ends[0], name), 2) for name in ("merged", "rebased")}
-    print(f"{ends[1].data_files:,} data files against {ends[0].data_files:,}: {ratios}")
-    told = {"publishes_a_second": rate, "ratios": ratios, "figures": [asdict(it) for it in figures]}
+        places = {size: Place(lake=lake, service=service, table=f"{unique('bench')}.things") for size in chosen.sizes}
+        for size, place in places.items():
+            place.fill(size)
+        found = in_turn(places, chosen.rounds)
+        made = [Place(lake=lake, service=service, table=f"{unique('bench')}.things") for _ in range(RATES)]
+        rates = [a_second(place, AT_ONCE) for place in made]
+    told = {
+        "at": f"{datetime.now(UTC):%Y-%m-%d}",
+        "rounds": chosen.rounds,
+        "publishes_a_second": asdict(Range.of(rates)),
+        "milliseconds": {
+            size: {name: asdict(Range.of(_all(its, name))) for name in WAYS} for size, its in found.items()
+        },
+        "ratios": {name: asdict(Range.of(_ratios(found, name))) for name in WAYS},
+    }
     FIGURES.write_text(json.dumps(told, indent=1) + "\n")
+    print(FIGURES.read_text())
     return 0
+
+
+def _all(rounds: Sequence[Round], way: str) -> list[float]:
+    return [getattr(each, way) for each in rounds]
+
+
+def _ratios(found: Mapping[int, list[Round]], way: str) -> list[float]:
+    """The largest table's against the smallest's, round by round."""
+    small, large = _all(found[min(found)], way), _all(found[max(found)], way)
+    return [its / other for its, other in zip(large, small, strict=True)]
 
 
 if __name__ == "__main__":

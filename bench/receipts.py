@@ -160,21 +160,37 @@ def _timed(step: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def run(sizes: Iterable[tuple[int, int]]) -> Iterator[Figure]:
-    """A figure for each pair of how many receipts there are and how many of them are on main. All installations run
-    at once and take turns, so that whatever else the machine does slows each of them.
-    """
+Times = dict[tuple[int, int], list[dict[str, float]]]
+"""By how many receipts there are and how many of them are on main: seconds of each step, round by round."""
+
+
+def run(sizes: Iterable[tuple[int, int]]) -> Times:
+    """All installations run at once and take turns, so that whatever else the machine does slows each of them."""
     with contextlib.ExitStack() as stack:
         made = {size: stack.enter_context(_installation(*size)) for size in sizes}
         gc.freeze()  # Python would look through a million objects again and again
-        times: dict[tuple[int, int], list[dict[str, float]]] = {size: [] for size in made}
+        times: Times = {size: [] for size in made}
         for turn in range(WARM + ROUNDS):
             for size in _rotated(list(made), turn):
                 found = dict(_one_batch(made[size]))
                 times[size] += [found] if turn >= WARM else []
-        for (receipts, on_main), rounds in times.items():
-            medians = {name: round(1000 * statistics.median(each[name] for each in rounds), 1) for name in rounds[0]}
-            yield Figure(receipts=receipts, on_main=on_main, **medians)
+        return times
+
+
+def figures(times: Times) -> Iterator[Figure]:
+    for (receipts, on_main), rounds in times.items():
+        medians = {name: round(1000 * statistics.median(each[name] for each in rounds), 1) for name in rounds[0]}
+        yield Figure(receipts=receipts, on_main=on_main, **medians)
+
+
+def ratios(small: list[dict[str, float]], large: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The larger installation's times against the smaller's, within each round: the median, and the middle half."""
+    found = {name: [its[name] / other[name] for its, other in zip(large, small, strict=True)] for name in small[0]}
+    quarters = {name: statistics.quantiles(each, n=4) for name, each in found.items()}
+    return {
+        name: {"low": round(low, 2), "median": round(median, 2), "high": round(high, 2)}
+        for name, (low, median, high) in quarters.items()
+    }
 
 
 def _rotated(sizes: list[tuple[int, int]], turn: int) -> list[tuple[int, int]]:
@@ -200,16 +216,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="without the installations that keep all on main")
     chosen = parser.parse_args(arguments)
     sizes = [(size, min(size, ON_MAIN)) for size in SIZES]
-    figures = []
+    times = run([*sizes, *([] if chosen.quick else [(UNFOLDED, UNFOLDED)])])
     print(f"{'receipts':>10} {'on main':>10} {'look-up':>9} {'claim':>9} {'publish':>9} {'status':>9}   ms")
-    for figure in run([*sizes, *([] if chosen.quick else [(UNFOLDED, UNFOLDED)])]):
-        figures.append(vars(figure))
+    for figure in figures(times):
         print(
             f"{figure.receipts:>10,} {figure.on_main:>10,} {figure.look_up:>9} {figure.branch_and_claim:>9} "
-            f"{figure.publish:>9} {figure.status:>9}",
-            flush=True,
+            f"{figure.publish:>9} {figure.status:>9}"
         )
-    FIGURES.write_text(json.dumps({"at": f"{datetime.now(UTC):%Y-%m-%d}", "figures": figures}, indent=1) + "\n")
+    ends = ratios(times[sizes[0]], times[sizes[-1]])
+    print(f"{sizes[-1][0]:,} against {sizes[0][0]:,}: {ends}")
+    told = {"at": f"{datetime.now(UTC):%Y-%m-%d}", "rounds": ROUNDS, "figures": [vars(it) for it in figures(times)]}
+    FIGURES.write_text(json.dumps(told | {"ratios": ends}, indent=1) + "\n")
     return 0
 
 
