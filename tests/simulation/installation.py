@@ -28,6 +28,7 @@ from lakegate.testing import (
     MemoryTables,
 )
 from lakegate.testing.lake import Key, KeyKind
+from lakegate.workflow.approve import approve
 from lakegate.workflow.archive import PREFIX as ARCHIVE
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
@@ -143,6 +144,7 @@ class Installation:
         self.jobs: dict[str, SparkRun] = {}  # by run
         self.meddled: set[str] = set()  # branches that a stranger wrote to
         self.discarded: set[str] = set()  # batches that a person gave up
+        self.approved: set[str] = set()  # batches that a person let through
         self.unique = False  # whether the contract has always asked for unique keys
         self.counted: Counter[str] = Counter()
         self.stranger_rows = 0
@@ -186,6 +188,11 @@ class Installation:
             self.queue += failed
 
         return ended
+
+    def send_again(self, file: FileVersion) -> None:
+        """The event of anything that ever landed, however long ago: a queue may deliver it once more."""
+        self.say("event: sent again", f"{file.key} {file.version_id}")
+        self.queue.append(_arrival(file))
 
     def lose_event(self, arrival: Arrival) -> None:
         self.say("event: lost", f"{arrival.key} {arrival.version_id}")
@@ -239,11 +246,22 @@ class Installation:
             "discard", batch, lambda service: discard(service, batch, why="not wanted", by="ann"), patient=True
         )
 
+    def approve(self, batch: str) -> Worker:
+        self.approved.add(batch)
+        return self.start(
+            "approve", batch, lambda service: approve(service, batch, why="it is known", by="ann"), patient=True
+        )
+
     def push(self, terms: Terms) -> None:
         """As `shelf.push` stores contracts once it has checked them, which would take most of a schedule's time."""
         self.say("contract: pushed", str(terms))
         self.store.write(contract_name(PLANES), PLANES_TEXT)
         self.store.write(contract_name(FLIGHTS), terms.text())
+
+    def break_contract(self) -> None:
+        """What is on the shelf loads no more: an object written by hand, or a release that reads less."""
+        self.say("contract: broken")
+        self.store.write(contract_name(FLIGHTS), b"schema: [")
 
     def start(
         self,

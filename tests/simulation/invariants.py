@@ -109,7 +109,9 @@ def branch_of(entry: Entry) -> str:
 
 
 def every_row_on_main_was_audited_and_passed(step: Step) -> Iterator[str]:
-    passed = [file for file in (step.report.files if step.report else ()) if file.verdict is not Verdict.FAIL]
+    by_a_person = step.after.note is not None and bool(step.after.note.by)
+    reports = step.report.files if step.report else ()
+    passed = [file for file in reports if by_a_person or file.verdict is not Verdict.FAIL]
     for table in TABLES:
         for name, aside in ((table, False), (quarantine_of(table), True)):
             audited = {data for file in passed for data in (file.quarantined if aside else file.data_files)}
@@ -117,6 +119,17 @@ def every_row_on_main_was_audited_and_passed(step: Step) -> Iterator[str]:
             for path in sorted(there.keys() - rows_at(step.before, name).keys()):
                 if DataFile(path=path, rows=there[path]) not in audited:
                     yield f"{path} in {name} is in no report of a file that passed"
+
+
+def a_person_publishes_what_was_rejected_and_nothing_else(step: Step) -> Iterator[str]:
+    note = step.after.note
+    if note is None or note.decision is not Decision.PUBLISHED or not note.by:
+        return
+    if note.batch not in step.world.approved:
+        yield f"nobody approved {note.batch}"
+    for file, (old, _) in step.changed.items():
+        if old is None or (old.decision, old.batch, old.attempt) != (Decision.REJECTED, note.batch, note.attempt):
+            yield f"{file} was {old}, and {note.by} let it through"
 
 
 def a_publish_brings_its_tables_and_its_receipts_alone(step: Step) -> Iterator[str]:
@@ -219,9 +232,21 @@ def no_key_is_there_twice(step: Step) -> Iterator[str]:
     seen: set[int] = set()
     for file_id in sorted({file_of(path) for path in rows_at(step.after, FLIGHTS)}):
         key = step.world.stories[file_id].key
+        if let_through(step, file_id):
+            continue  # a person's word
         if key is not None and key in seen:
             yield f"key {key} is in {FLIGHTS} twice"
         seen |= {key} if key is not None else set()
+
+
+def let_through(step: Step, file_id: str) -> bool:
+    """Whether a published file version had failed."""
+    entry = published_in(step.receipts).get(file_id)
+    return entry is not None and failed(report_of(step.world, entry), file_id)
+
+
+def failed(report: Report | None, file_id: str) -> bool:
+    return any(it.id == file_id and it.verdict is Verdict.FAIL for it in (report.files if report else ()))
 
 
 def nothing_is_published_by_a_contract_of_before(step: Step) -> Iterator[str]:
@@ -231,6 +256,7 @@ def nothing_is_published_by_a_contract_of_before(step: Step) -> Iterator[str]:
 
 ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     every_row_on_main_was_audited_and_passed,
+    a_person_publishes_what_was_rejected_and_nothing_else,
     a_publish_brings_its_tables_and_its_receipts_alone,
     no_row_leaves_main_but_for_the_newer_version_of_its_file,
     the_newest_published_version_of_a_key_is_the_one_on_main,
@@ -321,6 +347,10 @@ def people_were_told(end: End) -> Iterator[str]:
             yield f"nobody was told that {file.key} {file.version_id} of {entry.batch} was rejected"
     for file, entry in end.entries.values():
         report = end.world.report(branch_of(entry)) if entry.decision is Decision.PUBLISHED else None
+        if failed(report, file.id):
+            if not end.told(Kind.APPROVED, file, entry.batch):
+                yield f"nobody was told that {file.key} {file.version_id} of {entry.batch} was let through"
+            continue
         warnings = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
         if warnings and not end.told(Kind.WARNED, file, entry.batch):
             yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"

@@ -12,7 +12,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from lakegate.testing import MemoryLake
 from lakegate.workflow import attempt, decide, fold, publish, reconcile, settle, tell
+from tests.simulation.spark import SparkRun
+
+OURS = ("lakegate.", "tests.simulation.")
 
 
 class Gone(LookupError):
@@ -21,7 +25,7 @@ class Gone(LookupError):
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """A line `old` of a function that becomes `new`."""
+    """A line `old` of a function, or of a class's method, that becomes `new`."""
 
     function: Callable[..., Any]
     old: str
@@ -31,11 +35,12 @@ class Edit:
     def applied(self) -> Iterator[None]:
         """The broken function in its own place, and wherever it was imported to."""
         broken = self._broken()
+        modules = [module for module in list(sys.modules.values()) if module.__name__.startswith(OURS)]
+        classes = [it for module in modules for it in vars(module).values() if isinstance(it, type)]
         places = [
-            (module, name)
-            for module in list(sys.modules.values())
-            if module.__name__.startswith("lakegate.")
-            for name, value in vars(module).items()
+            (owner, name)
+            for owner in [*modules, *dict.fromkeys(classes)]
+            for name, value in vars(owner).items()
             if value is self.function
         ]
         _put(places, broken)
@@ -79,6 +84,38 @@ class Mutation:
 
 
 MUTATIONS = (
+    Mutation(
+        says="a merge is forced: it overwrites what main changed meanwhile",
+        edits=(Edit(function=MemoryLake.merge, old="if both:", new="if False:"),),
+    ),
+    Mutation(
+        says="all rebases of an attempt share a branch, and what it holds is not proved",
+        edits=(
+            Edit(function=publish._merge_own, old="service.clock.nonce()", new='"00000000"'),
+            Edit(
+                function=publish._rebase,
+                old="catalog.create_branch(own.branch, main)",
+                new="catalog.head(own.branch) or catalog.create_branch(own.branch, main)",
+            ),
+            Edit(function=publish._prove_own, old="!= wanted", new="is None"),
+        ),
+    ),
+    Mutation(
+        says="a job appends once more when it has no answer, and does not prove what is there",
+        edits=(
+            Edit(
+                function=SparkRun._append,
+                old="lake.spark_append(job.branch, table, self._new_table(by), paths)",
+                new="paths |= {f'{path}-again': rows for path, rows in paths.items()}\n"
+                "    lake.spark_append(job.branch, table, self._new_table(by), paths)",
+            ),
+            Edit(function=SparkRun._prove, old="now is None or", new="False and"),
+        ),
+    ),
+    Mutation(
+        says="a person's word publishes what another attempt has decided since",
+        edits=(Edit(function=publish._guard_rejected, old="!= its:", new="is None:"),),
+    ),
     Mutation(
         says="publish merges the branch as it is, whatever was audited",
         edits=(

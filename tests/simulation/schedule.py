@@ -35,6 +35,7 @@ class Mixture:
     actions: int
     faults: float  # of so many calls of a hundred something becomes
     haste: float  # how often a worker goes on rather than another thing happens
+    astray: float  # how often a file's key is routed by no contract
     weights: dict[str, float]
 
     @classmethod
@@ -48,6 +49,7 @@ class Mixture:
             actions=chance.randint(15, 40),
             faults=chance.choice((0.0, 0.01, 0.03, 0.1)),
             haste=chance.choice((0.5, 0.9, 0.97)),
+            astray=chance.choice((0.0, 0.0, 0.2)),
             weights=weights | {name: WEIGHTS[name] for name in ("upload", "deliver", "work", "settle")},
         )
 
@@ -63,13 +65,17 @@ WEIGHTS = {
     "kill_job": 0.5,
     "give_job_up": 0.5,
     "sweep": 1.5,
-    "retry": 1.0,
-    "discard": 0.5,
+    "rest": 1.0,
+    "retry": 2.0,
+    "discard": 1.0,
+    "approve": 3.0,
+    "send_again": 0.4,
     "advance": 1.0,
     "publish_elsewhere": 0.7,
     "change_fields": 0.2,
     "meddle": 0.2,
     "push": 0.5,
+    "break_contract": 0.2,
 }
 
 
@@ -85,8 +91,12 @@ class Schedule(Simulation):
             "push": OFTEN,
             "publish_elsewhere": OFTEN,
             "advance": OFTEN,
+            "rest": OFTEN,
             "retry": OFTEN,
             "discard": 1,
+            "approve": OFTEN,
+            "send_again": OFTEN,
+            "break_contract": 1,
             "delete": 1,
             "change_fields": 1,
             "meddle": 1,
@@ -129,10 +139,14 @@ class Schedule(Simulation):
             "publish_elsewhere": world.publish_elsewhere,
             "change_fields": world.change_fields,
             "push": self.push_contract,
+            "break_contract": self.break_contract,
+            "rest": self._rest,
             "upload": self._upload,
         }
         if world.landing.landed:
             found["delete"] = lambda: world.delete(chance.choice(list(world.landing.landed.values())))
+        if world.files:
+            found["send_again"] = lambda: world.send_again(chance.choice(list(world.files.values())))
         if world.queue:
             found["lose_event"] = lambda: world.lose_event(chance.choice(world.queue))
         if world.job_events:
@@ -155,6 +169,7 @@ class Schedule(Simulation):
         if batches := self.rejected_batches():
             found["retry"] = lambda: world.retry(chance.choice(batches))
             found["discard"] = lambda: world.discard(chance.choice(batches))
+            found["approve"] = lambda: world.approve(chance.choice(batches[-2:]))
         return found
 
     def _rarely(self) -> bool:
@@ -168,17 +183,24 @@ class Schedule(Simulation):
     def _publish_first(self) -> None:
         world = self.world
         world.upload("flights/first", b"first", Story(rows=1))
-        self._deliver()
-        self.finish()
-        for branch in list(world.job_events):
-            world.deliver_job_event(branch, again=False)
-        self.finish()
+        self._rest()
+
+    def _rest(self) -> None:
+        """Nothing is lost or late for a while: what has landed is decided, and people may say something to it."""
+        for _ in range(OFTEN):
+            if self.world.queue:
+                self.world.deliver(list(self.world.queue), again=False)
+                self.finish()
+            for branch in list(self.world.job_events):
+                self.world.deliver_job_event(branch, again=False)
+            self.finish()
 
     def _upload(self) -> None:
         chance = self.chance
         if chance.random() < 0.5:
             self.world.clock.advance(1)
         kind = "planes" if self.terms.refers and chance.random() < 0.3 else "flights"
+        kind = "elsewhere" if chance.random() < self.mixture.astray else kind
         number = chance.randrange(self.mixture.keys)
         body = chance.choice(BYTES) if self._rarely() else f"{self.left['upload']}".encode()
         self.world.upload(f"{kind}/{number}", body, self._story(number, kind))
@@ -195,7 +217,7 @@ class Schedule(Simulation):
         )
 
     def _what_is_odd(self) -> str:
-        return self.chance.choice(("bad", "nulls", "warn", "unreadable"))
+        return self.chance.choice(("bad", "bad", "nulls", "warn", "unreadable"))
 
 
 def run(seed: int, trace: Callable[[str], None] | None = None) -> Schedule:

@@ -23,6 +23,7 @@ class Simulation:
         self.world.unique = terms.unique
         self.watch = Watch(self.world)
         self.terms = terms
+        self.broken = False  # whether the contract on the shelf does not load
         self.began: dict[Worker, int] = {}
 
     def let(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
@@ -43,7 +44,14 @@ class Simulation:
         if self.watch.contracts:
             self.terms = Terms(strict=not self.terms.strict, unique=self.terms.unique, refers=self.terms.refers)
         self.world.push(self.terms)
+        self.broken = False
         self.watch.note_contract()
+
+    def break_contract(self) -> None:
+        if self.watch.contracts:
+            self.world.break_contract()
+            self.watch.note_contract()
+            self.broken = True
 
     def rejected_batches(self) -> list[str]:
         notes = [commit.note for _, commit in self.watch.heads if commit.note]
@@ -53,7 +61,7 @@ class Simulation:
         """Nothing new happens, no event arrives; workers and jobs come to their ends, and sweeps go on."""
         world = self.world
         world.say("quiet: from now on")
-        if not self.watch.contracts:
+        if self.broken or not self.watch.contracts:
             self.push_contract()
         self.finish()
         before: object = None

@@ -71,18 +71,23 @@ class Lakegate(RuleBasedStateMachine):
         self.world.sweep()
 
     @precondition(lambda self: self.simulation.rejected_batches())
-    @rule(data=st.data(), discard=st.booleans())
-    def decide(self, data: st.DataObject, *, discard: bool) -> None:
+    @rule(data=st.data(), how=st.sampled_from(["retry", "discard", "approve"]))
+    def decide(self, data: st.DataObject, how: str) -> None:
         batch = data.draw(st.sampled_from(self.simulation.rejected_batches()))
-        (self.world.discard if discard else self.world.retry)(batch)
+        decisions = {"retry": self.world.retry, "discard": self.world.discard, "approve": self.world.approve}
+        decisions[how](batch)
 
     @rule(minutes=st.sampled_from([3, 16, 15 * 24 * 60]))
     def wait(self, minutes: int) -> None:
         self.world.advance(timedelta(minutes=minutes))
 
-    @rule(what=st.sampled_from(["elsewhere", "fields", "contract"]))
+    @rule(what=st.sampled_from(["elsewhere", "fields", "contract", "broken"]))
     def change(self, what: str) -> None:
-        changes = {"elsewhere": self.world.publish_elsewhere, "fields": self.world.change_fields}
+        changes = {
+            "elsewhere": self.world.publish_elsewhere,
+            "fields": self.world.change_fields,
+            "broken": self.simulation.break_contract,
+        }
         changes.get(what, self.simulation.push_contract)()
         self.simulation.look()
 
