@@ -67,13 +67,10 @@ def _put(places: list[tuple[Any, str]], function: Callable[..., Any]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Mutation:
-    """What somebody might break, in words and in code. It is looked for in the schedules from `since` on: a rare one is
-    seen in one of two thousand.
-    """
+    """What somebody might break, in words and in code."""
 
     says: str
     edits: tuple[Edit, ...]
-    since: int = 0
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -89,18 +86,6 @@ MUTATIONS = (
         edits=(Edit(function=MemoryLake.merge, old="if both:", new="if False:"),),
     ),
     Mutation(
-        says="all rebases of an attempt share a branch, and what it holds is not proved",
-        edits=(
-            Edit(function=publish._merge_own, old="service.clock.nonce()", new='"00000000"'),
-            Edit(
-                function=publish._rebase,
-                old="catalog.create_branch(own.branch, main)",
-                new="catalog.head(own.branch) or catalog.create_branch(own.branch, main)",
-            ),
-            Edit(function=publish._prove_own, old="!= wanted", new="is None"),
-        ),
-    ),
-    Mutation(
         says="a job appends once more when it has no answer, and does not prove what is there",
         edits=(
             Edit(
@@ -114,7 +99,13 @@ MUTATIONS = (
     ),
     Mutation(
         says="a person's word publishes what another attempt has decided since",
-        edits=(Edit(function=publish._guard_rejected, old="!= its:", new="is None:"),),
+        edits=(
+            Edit(
+                function=publish._guard_rejected,
+                old="entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt)",
+                new="False",
+            ),
+        ),
     ),
     Mutation(
         says="publish merges the branch as it is, whatever was audited",
@@ -154,7 +145,6 @@ MUTATIONS = (
         edits=(
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
         ),
-        since=3000,
     ),
     Mutation(
         says="the branch is deleted before its files are decided",

@@ -16,9 +16,8 @@ def test_every_mutation_is_caught() -> None:
 
 
 def _is_caught(number: int) -> bool:
-    since = MUTATIONS[number].since
     with MUTATIONS[number].applied():
-        return any(run_some([seed]).failed for seed in range(since, since + ENOUGH))
+        return any(run_some([seed]).failed for seed in range(ENOUGH))
 
 
 def test_a_mutation_whose_line_is_gone_fails_loudly() -> None:
