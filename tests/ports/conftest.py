@@ -77,6 +77,7 @@ class MemoryPlace:
 @dataclass
 class NessiePlace:
     lake: Lake
+    uri: str = ""  # of a network in front of it, for whoever writes with PyIceberg
 
     def __post_init__(self) -> None:
         self.catalog: Catalog = NessieCatalog(self.lake.nessie_uri)
@@ -112,7 +113,7 @@ class NessiePlace:
         return load_catalog(
             "lake",
             type="rest",
-            uri=f"{self.lake.nessie_uri}/iceberg/{ref}",
+            uri=f"{self.uri or self.lake.nessie_uri}/iceberg/{ref}",
             warehouse=self.lake.warehouse,
             **{"s3.remote-signing-enabled": "false", "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"},
         )

@@ -28,7 +28,7 @@ from spark_jobs.session import open_catalog
 from tests.support.jobs import parquet, report_of, stage, submit
 from tests.support.nessie import ROOT, Lake, unique
 from tests.support.plans import duplicates, failing, nulls, plan
-from tests.support.proxy import losing_answers
+from tests.support.proxy import Fault, Request, proxy
 from tests.support.schemas import of_report
 
 pytestmark = [pytest.mark.spark, pytest.mark.nessie]
@@ -204,13 +204,17 @@ def test_an_append_is_repeated_only_if_nothing_can_have_happened(
     assert len(writes) == 1
 
 
+def loses_commits(request: Request) -> tuple[Fault, int]:
+    return (Fault.UNANSWERED if request.commits_a_table else Fault.NONE), 0
+
+
 def test_a_commit_whose_answer_is_lost_ends_the_job(run: Run, lake: Lake) -> None:
     by = a_plan()
     base = run(job_for(lake, by, rows(1))).audited
     job = job_for(lake, by, rows(2), base=base)
-    with losing_answers(lake.nessie_uri) as proxy, pytest.raises(Py4JJavaError, match="POST request"):
-        run(replace(job, nessie_uri=proxy.uri))
-    assert len(proxy.lost) == 1
+    with proxy(lake.nessie_uri, loses_commits) as network, pytest.raises(Py4JJavaError, match="POST request"):
+        run(replace(job, nessie_uri=network.uri))
+    assert len(network.met) == 1
     assert said(run(job)) == {IDS[0]: (Verdict.PASS, 1)}
 
 

@@ -62,6 +62,13 @@ class Lake:
         answer.raise_for_status()
         return str(answer.json()["reference"]["hash"])
 
+    def commits(self, since: str, branch: str) -> int:
+        """How many commits a branch has after one of its own."""
+        url = f"{self.nessie_uri}/api/v2/trees/{branch}/history"
+        answer = requests.get(url, params={"limit-hash": since}, timeout=30)
+        answer.raise_for_status()
+        return sum(entry["commitMeta"]["hash"] != since for entry in answer.json()["logEntries"])
+
     def branch(self, name: str, at: str | None = None) -> str:
         """Make a branch at a commit (main's head if not said) and return that commit."""
         at = at or self.head()
