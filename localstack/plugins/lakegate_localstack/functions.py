@@ -6,6 +6,7 @@ It limits neither memory nor network and knows no runtime but Python: any other 
 import json
 import os
 import queue
+import select
 import shutil
 import subprocess
 import tempfile
@@ -26,8 +27,7 @@ from lakegate_localstack.runtime_api import HOST, Answer, Invocation, RuntimeApi
 from lakegate_localstack.settings import PackSettings
 
 POLL_SECONDS = 0.02
-SETTLE_SECONDS = 0.005  # a function's last line may still be in the pipe when its answer arrives
-KEPT_LINES = 2000
+KEPT = 2**18  # bytes of a log
 
 
 @patch(ExecutionEnvironment.get_log_group_name)
@@ -91,7 +91,6 @@ class ProcessExecutor(RuntimeExecutor):
             trace_id=payload["trace-id"],
         )
         answer = process.answer_to(invocation, timeout)
-        time.sleep(SETTLE_SECONDS)
         log = self._log(invocation.request_id, process.log(), (time.time() - begin) * 1000)
         return InvocationResult(invocation.request_id, answer.body, is_error=answer.is_error, logs=log)
 
@@ -116,7 +115,7 @@ class FunctionProcess:
     """A function's process with the Runtime API it talks to; it answers one invocation at a time."""
 
     def __init__(self, version: FunctionVersion, environment: Mapping[str, str]) -> None:
-        self._lines: list[str] = []
+        self._written, self._at_end = bytearray(), False
         self._lock = threading.Lock()
         self._api = RuntimeApi.open()
         self._scratch = Path(tempfile.mkdtemp(prefix="function-"))
@@ -128,6 +127,8 @@ class FunctionProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
+        assert self._process.stdout  # noqa: S101 - it was asked for
+        self._output = self._process.stdout.fileno()
         self._reader = threading.Thread(target=self._read, name="function-log", daemon=True)
         self._reader.start()
 
@@ -180,7 +181,7 @@ class FunctionProcess:
         self.end()
         message = f"RequestId: {invocation.request_id} Error: {reason}"
         with self._lock:
-            self._lines.append(f"{message}\n")
+            self._written += f"{message}\n".encode()
         return Answer(request_id=invocation.request_id, is_error=True, body=error(kind, message))
 
     def end(self) -> None:
@@ -190,19 +191,34 @@ class FunctionProcess:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def log(self) -> str:
+        """All that the function has written by now, which may still be in the pipe when its answer arrives."""
         with self._lock:
-            return "".join(self._lines)
+            self._take_all()
+            return self._written.decode(errors="replace")
 
     def forget_log(self) -> None:
         with self._lock:
-            self._lines.clear()
+            self._take_all()
+            self._written.clear()
 
     def _read(self) -> None:
-        assert self._process.stdout  # noqa: S101 - it was asked for
-        for line in self._process.stdout:
+        """A full pipe would stop the function."""
+        while not self._at_end:
+            self._is_readable(None)
             with self._lock:
-                self._lines.append(line.decode(errors="replace"))
-                del self._lines[:-KEPT_LINES]
+                self._take_all()
+
+    def _take_all(self) -> None:
+        while not self._at_end and self._is_readable(0):
+            chunk = os.read(self._output, KEPT)
+            self._at_end = not chunk
+            self._written += chunk
+            del self._written[:-KEPT]
+
+    def _is_readable(self, milliseconds: int | None) -> bool:
+        waiting = select.poll()
+        waiting.register(self._output, select.POLLIN)
+        return bool(waiting.poll(milliseconds))
 
 
 def error(kind: str, message: str) -> bytes:
