@@ -1,33 +1,47 @@
-"""`make simulate`: many schedules from a seed on, or one of them step by step."""
+"""`make simulate` and `make simulate-nessie`: many schedules from a seed on, or one of them step by step."""
 
 import argparse
 import logging
 import secrets
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import structlog
 
 from tests.simulation.installation import Violation
-from tests.simulation.schedule import run
-from tests.simulation.volume import run_all
+from tests.simulation.over_http import HttpSchedule, network, run_over_http
+from tests.simulation.schedule import Schedule, run
+from tests.simulation.volume import Tally, run_all
 
 MILLION = 1_000_000
+THOUSANDS = 2_000
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--seed", type=int, help="run this seed's schedule alone, and show each step")
     parser.add_argument("--first", type=int, help="the first seed of many (if not said: any)")
-    parser.add_argument("--schedules", type=int, default=MILLION)
+    parser.add_argument("--schedules", type=int, help="how many (if not said: a million, or 2,000 over HTTP)")
+    parser.add_argument("--nessie", action="store_true", help="short schedules of HTTP faults over a real Nessie")
     wanted = parser.parse_args()
-    return _replay(wanted.seed) if wanted.seed is not None else _many(wanted.first, wanted.schedules)
+    if wanted.seed is not None:
+        return _replay_over_http(wanted.seed) if wanted.nessie else _replay(wanted.seed)
+    many, run_many = (THOUSANDS, run_over_http) if wanted.nessie else (MILLION, run_all)
+    return _many(wanted.first, wanted.schedules or many, run_many)
 
 
-def _replay(seed: int) -> int:
+def _replay_over_http(seed: int) -> int:
+    with TemporaryDirectory() as folder, network(Path(folder)) as HttpSchedule.network:
+        return _replay(seed, HttpSchedule)
+
+
+def _replay(seed: int, kind: type[Schedule] = Schedule) -> int:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:
-        run(seed, trace=print)
+        run(seed, trace=print, kind=kind)
     except Violation as violation:
         sys.stdout.write(f"\n{violation}\n")
         return 1
@@ -35,12 +49,12 @@ def _replay(seed: int) -> int:
     return 0
 
 
-def _many(first: int | None, schedules: int) -> int:
+def _many(first: int | None, schedules: int, run_many: Callable[[range], Tally]) -> int:
     first = secrets.randbelow(2**40) if first is None else first
-    sys.stdout.write(f"seeds {first} to {first + schedules - 1}; one alone: make simulate SEED=…\n")
+    sys.stdout.write(f"seeds {first} to {first + schedules - 1}; one alone: the same with SEED=…\n")
     sys.stdout.flush()
     began = time.monotonic()
-    tally = run_all(range(first, first + schedules))
+    tally = run_many(range(first, first + schedules))
     sys.stdout.write(f"{tally}\nin {time.monotonic() - began:,.0f} s\n")
     return 1 if tally.failed else 0
 

@@ -16,7 +16,7 @@ from lakegate.audit.wire import from_json
 from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Catalog, Tables
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
@@ -36,8 +36,8 @@ from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import contract_name
-from tests.simulation.spark import SparkRun, Story
-from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker
+from tests.simulation.spark import Lake, SparkRun, Story
+from tests.simulation.worker import OUTCOME_MATTERS, PORTS, Fate, Worker
 
 FROZEN = ("reports/", "attempts/")
 FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"
@@ -119,14 +119,17 @@ class WatchedStore(MemoryStore):
 class Installation:
     """See the module. `trace` is told each thing that happens, in words."""
 
+    stops_before: tuple[str, ...] = PORTS
+
     def __init__(self, trace: Callable[[str], None] | None = None) -> None:
         self.trace = trace
-        self.clock, self.lake, self.store = MemoryClock(), MemoryLake(), WatchedStore()
+        self.clock, self.store = MemoryClock(), WatchedStore()
+        self.lake, catalog, tables = self.make_lake()
         self.landing, self.notifier = MemoryLanding(self.clock), MemoryNotifier()
         self.runner = MemoryJobRunner(self.store, clock=self.clock)
         self.service = Service(
-            catalog=MemoryCatalog(lake=self.lake),
-            tables=MemoryTables(lake=self.lake),
+            catalog=catalog,
+            tables=tables,
             runner=self.runner,
             landing=self.landing,
             store=self.store,
@@ -136,6 +139,7 @@ class Installation:
             warehouse="lake",
             grace=timedelta(minutes=2),
         )
+        self.reached = self.service  # by workers
         self.stories: dict[str, Story] = {}
         self.files: dict[str, FileVersion] = {}  # all that ever landed, by id
         self.queue: list[Arrival] = []
@@ -150,6 +154,11 @@ class Installation:
         self.stranger_rows = 0
         self.uuids = 0
         self.started = 0
+
+    def make_lake(self) -> tuple[Lake, Catalog, Tables]:
+        """What everybody shares, and the ports by which workers reach it."""
+        lake = MemoryLake()
+        return lake, MemoryCatalog(lake=lake), MemoryTables(lake=lake)
 
     def new_uuid(self) -> str:
         self.uuids += 1
@@ -275,7 +284,7 @@ class Installation:
         self.started += 1
         name = f"[{self.started}] {kind}"
         self.say(f"worker: {kind}", f"[{self.started}] {what}")
-        worker = Worker(name, self.service, operation, patient=patient, on_end=on_end)
+        worker = Worker(name, self.reached, operation, patient=patient, on_end=on_end, ports=self.stops_before)
         if not worker.ended:
             self.workers.append(worker)
         return worker

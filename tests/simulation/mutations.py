@@ -1,4 +1,4 @@
-"""Deliberate breakages of the workflow's own code, each a line or two that are others in one run of the simulation.
+"""Deliberate breakages of the product's own code, each a line or two that are others in one run of the simulation.
 
 A mutation names the lines that it replaces; where one is no longer there, it fails loudly, and whoever changed the
 code decides what the breakage is now.
@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from lakegate.adapters.http import status_error
 from lakegate.testing import MemoryLake
 from lakegate.workflow import attempt, decide, fold, publish, reconcile, settle, tell
 from tests.simulation.spark import SparkRun
@@ -55,7 +56,7 @@ class Edit:
             raise Gone(f"{self.function.__qualname__} has {source.count(self.old)} times {self.old!r}")
         made: dict[str, Any] = {}
         code = compile(source.replace(self.old, self.new), inspect.getfile(self.function), "exec")
-        exec(code, self.function.__globals__, made)
+        exec(code, inspect.unwrap(self.function).__globals__, made)
         broken: Callable[..., Any] = made[self.function.__name__]
         return broken
 
@@ -183,5 +184,24 @@ MUTATIONS = (
     Mutation(
         says="the sweep looks for no file whose event was lost",
         edits=(Edit(function=reconcile._receive_lost, old="files = waiting(service)", new="files = []"),),
+    ),
+)
+
+# Seen over HTTP, too: each leaves out a look at what is there, which an unknown outcome makes necessary.
+LOOKS = (
+    "the branch is deleted before its files are decided",
+    "a file is decided whatever main's receipts say",
+)
+OVER_HTTP = (
+    *(mutation for mutation in MUTATIONS if mutation.says in LOOKS),
+    Mutation(
+        says="a server's error counts as a conflict with somebody else",
+        edits=(
+            Edit(
+                function=status_error,
+                old="if status in (HTTPStatus.CONFLICT,",
+                new="if status >= 500 or status in (HTTPStatus.CONFLICT,",
+            ),
+        ),
     ),
 )

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
 
+from lakegate.ports import MAIN
 from tests.simulation.installation import Terms, Violation
 from tests.simulation.simulation import Simulation
 from tests.simulation.spark import Story
-from tests.simulation.worker import Fate
+from tests.simulation.worker import PORTS, Fate, Worker
 
 FAULTS = (Fate.THROTTLED, Fate.LOST, Fate.UNANSWERED, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
 SPANS = (
@@ -37,6 +38,7 @@ class Mixture:
     haste: float  # how often a worker goes on rather than another thing happens
     astray: float  # how often a file's key is routed by no contract
     weights: dict[str, float]
+    first: float = 0.7  # how often something is on main before
 
     @classmethod
     def draw(cls, chance: Random) -> "Mixture":
@@ -79,12 +81,17 @@ WEIGHTS = {
 }
 
 
+def faults_of(worker: Worker) -> tuple[Fate, ...]:
+    """What may become of the call that it waits for; of a request, the network has its own say."""
+    return FAULTS if worker.waiting and worker.waiting.port in PORTS else (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
+
+
 class Schedule(Simulation):
     """One run of one seed."""
 
     def __init__(self, seed: int, trace: Callable[[str], None] | None = None) -> None:
         self.chance = Random(seed)
-        self.mixture = Mixture.draw(self.chance)
+        self.mixture = self.draw(self.chance)
         super().__init__(self.mixture.terms, trace)
         self.left = {
             "upload": self.mixture.files,
@@ -103,8 +110,11 @@ class Schedule(Simulation):
         }
         if self.chance.random() < 0.9:
             self.push_contract()
-        if self.chance.random() < 0.7:
+        if self.chance.random() < self.mixture.first:
             self._publish_first()
+
+    def draw(self, chance: Random) -> Mixture:
+        return Mixture.draw(chance)
 
     def run(self) -> None:
         """All of it. Raises Violation."""
@@ -118,7 +128,7 @@ class Schedule(Simulation):
 
     def _step(self) -> None:
         worker = self.chance.choice(self.world.workers)
-        fate = self.chance.choice(FAULTS) if self.chance.random() < self.mixture.faults else Fate.DONE
+        fate = self.chance.choice(faults_of(worker)) if self.chance.random() < self.mixture.faults else Fate.DONE
         self.let(worker, fate)
 
     def _act(self) -> None:
@@ -155,7 +165,7 @@ class Schedule(Simulation):
             found["work"] = lambda: world.work(chance.choice(jobs))
             found["kill_job"] = lambda: world.kill_job(chance.choice(jobs))
             found["give_job_up"] = lambda: world.give_job_up(chance.choice(jobs))
-        if branches := [branch.name for branch in world.service.catalog.branches()]:
+        if branches := sorted(world.lake.branches.keys() - {MAIN}):
             found["meddle"] = lambda: world.meddle(chance.choice(branches))
         return found | (self._new_workers() if len(world.workers) < AT_ONCE else {})
 
@@ -220,9 +230,9 @@ class Schedule(Simulation):
         return self.chance.choice(("bad", "bad", "nulls", "warn", "unreadable"))
 
 
-def run(seed: int, trace: Callable[[str], None] | None = None) -> Schedule:
+def run(seed: int, trace: Callable[[str], None] | None = None, kind: type[Schedule] = Schedule) -> Schedule:
     """Run a seed's schedule. Raises Violation, with the seed."""
-    schedule = Schedule(seed, trace)
+    schedule = kind(seed, trace)
     try:
         schedule.run()
     except Violation as violation:

@@ -13,23 +13,35 @@ from tests.simulation.watch import Watch
 from tests.simulation.worker import Fate, Worker
 
 ENOUGH_SWEEPS = 40
+LONGEST_WAIT = timedelta(minutes=61)
 
 
 class Simulation:
-    """See the module."""
+    """See the module. A `hasty` one believes the first sweep that changes nothing after the longest wait there is."""
+
+    hasty = False
 
     def __init__(self, terms: Terms, trace: Callable[[str], None] | None = None) -> None:
-        self.world = Installation(trace)
+        self.world = self.make_world(trace)
         self.world.unique = terms.unique
         self.watch = Watch(self.world)
         self.terms = terms
         self.broken = False  # whether the contract on the shelf does not load
         self.began: dict[Worker, int] = {}
+        self.acting_since = 0
+
+    def make_world(self, trace: Callable[[str], None] | None) -> Installation:
+        return Installation(trace)
 
     def let(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
         began = self.began.setdefault(worker, self.watch.ticks)
+        self.acting_since = began
         self.world.step(worker, fate)
-        self.watch.look(began)
+        self.watch.look(self.since(began))
+
+    def since(self, began: int) -> int:
+        """When whoever did the last step, or anything that came of it, began."""
+        return began
 
     def come_to_an_end(self) -> None:
         """A quiet time, and then what must hold at the end."""
@@ -38,7 +50,7 @@ class Simulation:
 
     def look(self) -> None:
         """After what was no worker's doing."""
-        self.watch.look(self.watch.ticks)
+        self.watch.look(self.since(self.watch.ticks))
 
     def push_contract(self) -> None:
         if self.watch.contracts:
@@ -64,9 +76,9 @@ class Simulation:
         if self.broken or not self.watch.contracts:
             self.push_contract()
         self.finish()
-        before: object = None
+        before = self.state() if self.hasty else None
         for _ in range(ENOUGH_SWEEPS):
-            world.advance(timedelta(minutes=31))
+            world.advance(LONGEST_WAIT if self.hasty else timedelta(minutes=31))
             sweep = world.sweep()
             self.finish()
             now = self.state()

@@ -4,7 +4,7 @@ What it finds in a file is the file's story; where and when it commits, what it 
 real job. It may die, or be given up and go on as a zombie, between any two steps.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,8 +14,8 @@ from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
 from lakegate.audit.wire import to_json
 from lakegate.ports import JobState, TableIdentity
-from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryStore
-from lakegate.testing.lake import Key, KeyKind
+from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
+from lakegate.testing.lake import Commit, Content, Key, KeyKind
 
 Fault = tuple[str, str] | tuple[()]  # the check that fails and its metric; nothing where none does
 FIELDS = ((1, "a", "int"), (2, "b", "int"))
@@ -43,10 +43,23 @@ class JobError(Exception):
     """The job says that something is not as it should be, and ends without a report."""
 
 
+class Lake(Protocol):
+    """Commits and branches as jobs, strangers and whoever looks at everything see them: `MemoryLake`, or a real one."""
+
+    @property
+    def branches(self) -> Mapping[str, str]: ...
+    def at(self, ref: str) -> Commit: ...
+    def head(self, branch: str) -> Commit: ...
+    def line(self, commit: str) -> list[Commit]: ...
+    def table(self, ref: str, table: str) -> TableState | None: ...
+    def commit(self, branch: str, changes: Mapping[Key, Content | None]) -> object: ...
+    def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> object: ...
+
+
 class Cluster(Protocol):
     """What jobs reach."""
 
-    lake: MemoryLake
+    lake: Lake
     clock: MemoryClock
     runner: MemoryJobRunner
     stories: dict[str, Story]

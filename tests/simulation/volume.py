@@ -13,7 +13,7 @@ from multiprocessing import get_context
 import structlog
 
 from tests.simulation.installation import Violation
-from tests.simulation.schedule import run
+from tests.simulation.schedule import Schedule, run
 
 PORTION = 250  # schedules that a process runs before it tells
 GARBAGE = 100_000  # objects between two collections: worlds are made and thrown away all the time
@@ -62,14 +62,14 @@ def _only_for_schedules() -> None:
     gc.set_threshold(GARBAGE)
 
 
-def run_some(seeds: Iterable[int]) -> Tally:
-    """The same, in this process."""
+def run_some(seeds: Iterable[int], kind: type[Schedule] = Schedule) -> Tally:
+    """The same, in this process, with any kind of schedules."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     tally, digest = Tally(), hashlib.sha256()
     for seed in seeds:
         tally.schedules += 1
         try:
-            schedule = run(seed)
+            schedule = run(seed, kind=kind)
         except Violation as violation:
             tally.failed[seed] = str(violation)
             continue

@@ -3,14 +3,15 @@
 Whoever holds it lets it make one call after the other, and says what becomes of each. It decides nothing itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from types import GeneratorType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from greenlet import greenlet
+from greenlet import getcurrent, greenlet
 
 from lakegate.adapters.frozen import FrozenStore
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
@@ -24,6 +25,7 @@ OUTCOME_MATTERS = {
     "create",
     "create_branch",
     "merge",
+    "register",
     "remove",
     "restore_receipts",
     "tell",
@@ -82,6 +84,7 @@ class Worker:
         *,
         patient: bool = False,
         on_end: Callable[["Worker"], None] = lambda _: None,
+        ports: Iterable[str] = PORTS,
     ) -> None:
         self.name, self.patient, self.on_end = name, patient, on_end
         self.since: datetime = whole.clock.now()
@@ -90,9 +93,11 @@ class Worker:
         self.result: object = None
         self.error: Exception | None = None
         self._operation = operation
-        ports: dict[str, Any] = {name: _Port(self, name, whole) for name in PORTS}
-        self._service = replace(whole, **ports | {"store": FrozenStore(ports["store"])})  # as bootstrap wires it
+        stopping: dict[str, Any] = {name: _Port(self, name, whole) for name in ports}
+        # As bootstrap wires it.
+        self._service = replace(whole, **stopping | {"store": FrozenStore(stopping["store"])})
         self._green = greenlet(self._run)
+        BY_GREENLET[self._green] = self
         self.step()  # up to its first call
 
     def step(self, fate: Fate = Fate.DONE) -> None:
@@ -130,6 +135,14 @@ class Worker:
         except Exception as error:  # noqa: BLE001 (whoever started it looks whether it is one of the product's own)
             self.error = error
         self.ended = True
+
+
+BY_GREENLET: MutableMapping[greenlet, Worker] = WeakKeyDictionary()
+
+
+def working() -> Worker | None:
+    """Whose code it is that runs now."""
+    return BY_GREENLET.get(getcurrent())
 
 
 class _Port:

@@ -1,0 +1,255 @@
+"""A real Nessie as the simulation sees and touches it: what `MemoryLake` offers beside the ports, of a real one.
+
+Whoever looks does so directly. What jobs commit goes through the network, whose faults end the job: as the real one, it
+never appends again by itself.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import requests
+from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.typedef import Record
+from pyiceberg.types import IntegerType, NestedField
+
+from lakegate.adapters.iceberg import CONTRACT_HASH, Catalog, _identity, iceberg_errors
+from lakegate.adapters.nessie import SPACE, SPACES
+from lakegate.adapters.notes import decided
+from lakegate.errors import Conflict, LakegateError
+from lakegate.landing.receipts import Receipt
+from lakegate.ports import MAIN, TableIdentity
+from lakegate.testing import TableState
+from lakegate.testing.lake import EPOCH, Commit, Content, Key, KeyKind
+from tests.simulation.installation import Violation
+from tests.simulation.spark import JobError
+from tests.support.nessie import WAREHOUSE
+from tests.support.proxy import Proxy
+
+SCHEMA = Schema(NestedField(1, "a", IntegerType()), NestedField(2, "b", IntegerType()))
+AT_ONCE = {"commit.retry.min-wait-ms": "0"}
+STRANGE = {"type": "UDF", "dialect": "any"}
+Json = dict[str, Any]
+
+
+class NessieLake:
+    """`uri` is Nessie's own address. Nothing changes but through the network, and by what is done here."""
+
+    def __init__(self, uri: str, network: Proxy) -> None:
+        self._uri, self._network = uri, network
+        self._seen: tuple[int, list[Json]] = (-1, [])
+        self._session = requests.Session()
+        self._commits: dict[str, Commit] = {}
+        self._keys: dict[tuple[str, ...], Key] = {}
+        self._tables: dict[tuple[str, int], TableState] = {}
+        self._empty()
+
+    def _empty(self) -> None:
+        """Main without a commit, and nothing beside it: the schedule before this one left things."""
+        root = self._get("config")["noAncestorHash"]
+        for reference in self._references():
+            self._seen = (-1, [])
+            path = f"trees/{reference['name']}@{reference['hash']}"
+            if reference["name"] == MAIN:
+                self._send("PUT", path, {"type": "BRANCH", "name": MAIN, "hash": root})
+            else:
+                self._send("DELETE", path)
+        self._commits[root] = Commit(hash=root, at=EPOCH)
+
+    @property
+    def branches(self) -> dict[str, str]:
+        return {reference["name"]: reference["hash"] for reference in self._references()}
+
+    def head(self, branch: str) -> Commit:
+        if branch not in self.branches:
+            raise Conflict(f"branch {branch} is gone")
+        return self._commit_at(self.branches[branch])
+
+    def at(self, ref: str) -> Commit:
+        commit = ref.rpartition("@")[2]
+        return self._commits.get(commit) or (self.head(ref) if ref in self.branches else self._commit_at(commit))
+
+    def line(self, commit: str) -> list[Commit]:
+        """The commit and its parents, newest first, without what was merged."""
+        found = [self._commit_at(commit)]
+        while found[-1].parent:
+            found.append(self._commit_at(found[-1].parent))
+        return found
+
+    def table(self, ref: str, table: str) -> TableState | None:
+        content = self.at(ref).contents.get(Key(kind=KeyKind.TABLE, name=table))
+        return content if isinstance(content, TableState) else None
+
+    def commit(self, branch: str, changes: Mapping[Key, Content | None]) -> None:
+        """A stranger's content; of a table, another contract's hash, as a job puts it there."""
+        for key, content in changes.items():
+            if isinstance(content, TableState):
+                with self._job(f"changing {key.name}"):
+                    table = self._open(self._network.uri, branch).load_table(key.name)
+                    table.transaction().set_properties(
+                        {CONTRACT_HASH: content.identity.contract_hash}
+                    ).commit_transaction()
+            else:
+                self._put(branch, (key.name,), STRANGE | {"sqlText": content})
+
+    def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> None:
+        """What a job's append does: the table is created if absent, data files (path → rows) are added."""
+        with self._job(f"appending to {table}"):
+            target = self._made(self._open(self._network.uri, branch), table, identity.contract_hash)
+            with target.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
+                for path, rows in files.items():
+                    append.append_data_file(_data_file(path, rows))
+
+    def _made(self, catalog: Catalog, table: str, contract_hash: str) -> Table:
+        found: Table
+        try:
+            found = catalog.load_table(table)
+        except (NoSuchTableError, NoSuchNamespaceError):
+            catalog.create_namespace_if_not_exists(table.rpartition(".")[0])
+            found = catalog.create_table(table, SCHEMA, properties={CONTRACT_HASH: contract_hash, **AT_ONCE})
+        return found
+
+    @contextmanager
+    def _job(self, what: str) -> Iterator[None]:
+        try:
+            with iceberg_errors(what, changes=True):
+                yield
+        except LakegateError as error:
+            raise JobError(str(error)) from error
+
+    def read(self, ref: str, table: str) -> TableState:
+        """The table as a reader finds it: its metadata, every manifest, and the data files of its scan's plan.
+
+        Raises Violation where it can't be read, or has a data file twice.
+        """
+        try:
+            found = self._open(self._uri, ref).load_table(table)
+            planned = [task.file for task in found.scan().plan_files()]
+            entries = [entry for manifest in _manifests(found) for entry in manifest.fetch_manifest_entry(found.io)]
+        except Exception as error:
+            raise Violation(f"{table} at {ref} can't be read: {type(error).__name__}: {error}") from error
+        live = [it.data_file for it in entries if it.data_file.content is DataFileContent.DATA]
+        files = {file.file_path: file.record_count for file in live}
+        if len(files) < len(live) or sorted(files) != sorted(file.file_path for file in planned):
+            raise Violation(f"{table} at {ref} has data files twice: {sorted(file.file_path for file in live)}")
+        return TableState(identity=_identity(found), files=files)
+
+    def tables(self, ref: str) -> list[str]:
+        return [key.name for key in self.at(ref).contents if key.kind is KeyKind.TABLE]
+
+    # Commits as the simulation knows them.
+
+    def _commit_at(self, commit: str) -> Commit:
+        if commit not in self._commits:
+            log = self._get(f"trees/@{commit}/history", {"fetch": "ALL", "max-records": "250"})["logEntries"]
+            new = [entry for entry in log if entry["commitMeta"]["hash"] not in self._commits]
+            for entry in reversed(new):
+                made = self._made_of(entry)
+                self._commits[made.hash] = made
+        return self._commits[commit]
+
+    def _made_of(self, entry: Json) -> Commit:
+        meta = entry["commitMeta"]
+        parent, *merged = meta["parentCommitHashes"]
+        contents = dict(self._commits[parent].contents)
+        touched = set()
+        for operation in entry["operations"] or ():
+            path = tuple(operation["key"]["elements"])
+            if path in SPACES:
+                continue
+            key, content = self._content(meta["hash"], path, operation.get("content"))
+            touched.add(key)
+            contents.pop(key, None)
+            if content is not None:
+                contents[key] = content
+        noted = decided(meta)
+        return Commit(
+            hash=meta["hash"],
+            at=EPOCH,
+            parent=parent,
+            merged=merged[0] if merged else None,
+            contents=contents,
+            touched=frozenset(touched),
+            note=noted.note if noted else None,
+        )
+
+    def _content(self, commit: str, path: tuple[str, ...], there: Json | None) -> tuple[Key, Content | None]:
+        name = ".".join(path)
+        if there is None:
+            return self._keys[path], None
+        content: Content = str(there.get("sqlText", name))
+        kind = KeyKind.NAMESPACE if there["type"] == "NAMESPACE" else KeyKind.OTHER
+        if there["type"] == "ICEBERG_TABLE":
+            kind, content = KeyKind.TABLE, self._state(commit, name, there)
+        elif path[:-1] == SPACE:
+            kind, content = KeyKind.RECEIPT, Receipt.from_json(there["sqlText"])
+            name = content.key
+        self._keys[path] = Key(kind=kind, name=name)
+        return self._keys[path], content
+
+    def _state(self, commit: str, table: str, there: Json) -> TableState:
+        version = there["metadataLocation"], there["snapshotId"]
+        if version not in self._tables:
+            self._tables[version] = self.read(commit, table)
+        return self._tables[version]
+
+    def _put(self, branch: str, path: tuple[str, ...], content: Json) -> None:
+        head = self.branches.get(branch)
+        if head is None:
+            raise Conflict(f"branch {branch} is gone")
+        key = {"elements": list(path)}
+        there = self._send("POST", f"trees/{branch}/contents", {"requestedKeys": [key]})["contents"]
+        content = content | ({"id": there[0]["content"]["id"]} if there else {})
+        body = {
+            "commitMeta": {"message": "a stranger's"},
+            "operations": [{"type": "PUT", "key": key, "content": content}],
+        }
+        self._send("POST", f"trees/{branch}@{head}/history/commit", body)
+        self._seen = (-1, [])
+
+    def _references(self) -> list[Json]:
+        """They are asked for again when something may have changed."""
+        if self._seen[0] != self._network.changes:
+            self._seen = self._network.changes, self._get("trees", {"max-records": "250"})["references"]
+        return self._seen[1]
+
+    def _open(self, uri: str, ref: str) -> Catalog:
+        return Catalog(uri, WAREHOUSE, ref)
+
+    def _get(self, path: str, query: Mapping[str, str] | None = None) -> Json:
+        return self._send("GET", path, query=query)
+
+    def _send(self, method: str, path: str, body: Json | None = None, query: Mapping[str, str] | None = None) -> Json:
+        answer = self._session.request(method, f"{self._uri}/api/v2/{path}", json=body, params=query, timeout=60)
+        answer.raise_for_status()
+        found: Json = answer.json()
+        return found
+
+
+def _manifests(table: Table) -> list[Any]:
+    snapshot = table.current_snapshot()
+    return list(snapshot.manifests(table.io)) if snapshot else []
+
+
+def _data_file(path: str, rows: int) -> DataFile:
+    return DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=path,
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=rows,
+        file_size_in_bytes=rows,
+        column_sizes={},
+        value_counts={},
+        null_value_counts={},
+        nan_value_counts={},
+        lower_bounds={},
+        upper_bounds={},
+        key_metadata=None,
+        split_offsets=None,
+        equality_ids=None,
+        sort_order_id=None,
+    )

@@ -1,0 +1,175 @@
+"""The same schedules over a real Nessie: every request to it is a stop of its worker, and a fault may become of it.
+
+Landing bucket, jobs' cluster, store and Slack stay in memory. Jobs commit metadata to real Iceberg tables, through the
+same network as the workflow.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+from unittest.mock import patch
+from urllib.parse import unquote
+
+import requests
+from requests.adapters import HTTPAdapter
+
+from lakegate.adapters.iceberg import IcebergTables
+from lakegate.adapters.nessie import NessieCatalog
+from lakegate.ports import Catalog, Tables
+from tests.simulation.files import MemoryFiles, in_memory
+from tests.simulation.installation import Installation, Terms
+from tests.simulation.nessie_lake import NessieLake
+from tests.simulation.schedule import Mixture, Schedule
+from tests.simulation.simulation import LONGEST_WAIT
+from tests.simulation.spark import Lake
+from tests.simulation.volume import PORTION, Tally, run_some
+from tests.simulation.worker import Call, working
+from tests.support.nessie import WAREHOUSE, running
+from tests.support.proxy import Fault, Proxy, Request, proxy
+
+HTTP = "nessie"
+FAULTS = tuple(fault for fault in Fault if fault is not Fault.NONE)
+FAULTS_OF_READS = (Fault.LOST, Fault.BUSY, Fault.REFUSED)
+MORE = 4  # times as often something becomes of requests that change something: there are ten times fewer of them
+LATER = (0, 1, 3, 10, 40)  # requests that go first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """A Nessie, and the proxy by which workers and jobs reach it."""
+
+    nessie_uri: str
+    proxy: Proxy
+
+
+@contextmanager
+def network(folder: Path) -> Iterator[Network]:
+    """For many schedules, one after the other; what PyIceberg writes is kept in memory, and no retry waits."""
+    with ExitStack() as stack:
+        nessie = stack.enter_context(running(folder)).nessie_uri
+        stack.enter_context(in_memory())
+        stack.enter_context(patch("urllib3.util.Retry.sleep"))
+        stack.enter_context(patch.object(HTTPAdapter, "send", _stopping(HTTPAdapter.send)))
+        yield Network(nessie_uri=nessie, proxy=stack.enter_context(proxy(nessie, _nothing)))
+
+
+def _nothing(_: Request) -> tuple[Fault, int]:
+    return Fault.NONE, 0
+
+
+def _stopping(send: Callable[..., requests.Response]) -> Callable[..., requests.Response]:
+    """Stops a worker before each of its requests; others are not stopped."""
+
+    def stopped(adapter: HTTPAdapter, request: requests.PreparedRequest, **how: Any) -> requests.Response:
+        worker = working()
+        if worker is None:
+            return send(adapter, request, **how)
+        call = Call(HTTP, str(request.method), (request.path_url,))
+        answer: requests.Response = worker.call(send, call, adapter, request, **how)
+        return answer
+
+    return stopped
+
+
+class HttpInstallation(Installation):
+    """Everything but Nessie in memory."""
+
+    stops_before = ("runner", "landing", "store", "notifier")
+
+    def __init__(self, trace: Callable[[str], None] | None, network: Network, lake: NessieLake) -> None:
+        self._uri, self._lake = network.nessie_uri, lake
+        super().__init__(trace)
+        uri = network.proxy.uri
+        self.reached = replace(
+            self.service, catalog=NessieCatalog(uri), tables=IcebergTables(uri, WAREHOUSE), nessie_uri=uri
+        )
+
+    def make_lake(self) -> tuple[Lake, Catalog, Tables]:
+        """Whoever looks on does so past the network."""
+        return self._lake, NessieCatalog(self._uri), IcebergTables(self._uri, WAREHOUSE)
+
+
+class HttpSchedule(Schedule):
+    """One run of one seed. It is short: a request takes a hundred times as long as a call in memory."""
+
+    network: ClassVar[Network]
+    hasty = True
+
+    def __init__(self, seed: int, trace: Callable[[str], None] | None = None) -> None:
+        MemoryFiles.objects.clear()
+        self.network.proxy.late.clear()
+        self.network.proxy.arrived.clear()
+        self.network.proxy.decide = _nothing
+        super().__init__(seed, trace)
+        self.network.proxy.decide = self._decide
+
+    def draw(self, chance: Random) -> Mixture:
+        files = chance.choice((1, 1, 1, 1, 2))
+        drawn = Mixture.draw(chance)
+        return replace(
+            drawn,
+            terms=Terms(strict=chance.random() < 0.5, unique=chance.random() < 0.2),
+            keys=files,
+            files=files,
+            actions=chance.randint(5, 10),
+            faults=chance.choice((0.03, 0.06, 0.12)),
+            haste=chance.choice((0.9, 0.97)),
+            first=0.15,
+            weights=drawn.weights | {"change_fields": 0.0},  # PyIceberg can't, over Nessie
+        )
+
+    def make_world(self, trace: Callable[[str], None] | None) -> Installation:
+        self.lake = NessieLake(self.network.nessie_uri, self.network.proxy)
+        return HttpInstallation(trace, self.network, self.lake)
+
+    def _decide(self, request: Request) -> tuple[Fault, int]:
+        """Asked by the proxy, whose client waits meanwhile: so chance is asked in one order."""
+        self.network.proxy.now = self.acting_since
+        if self.chance.random() >= self.mixture.faults * (1 if request.reads else MORE):
+            return Fault.NONE, 0
+        fault = self.chance.choice(FAULTS_OF_READS if request.reads else FAULTS)
+        self.world.say(f"request: {fault}", f"{request.method} {request.path}")
+        return fault, self.chance.choice(LATER)
+
+    def since(self, began: int) -> int:
+        """What comes late is the doing of whoever sent it, by what it knew then. A commit that comes after the audit is
+        none that the audit knows: its branch is not what was audited any more, as if by a stranger's hand.
+        """
+        arrived, self.network.proxy.arrived = self.network.proxy.arrived, []
+        self.world.meddled |= {_branch(late.request) for late in arrived if late.request.commits_a_table}
+        return min([began, *(late.sent for late in arrived)])
+
+    def come_to_an_end(self) -> None:
+        """Faults go on until everybody who is at work, and a sweep, has ended; then what is late arrives.
+
+        Every table on main, and on each branch that stays, can be read.
+        """
+        self.finish()
+        self.world.advance(LONGEST_WAIT)
+        self.world.sweep()
+        self.finish()
+        self.network.proxy.decide = _nothing
+        self.network.proxy.deliver_late()
+        self.look()
+        super().come_to_an_end()
+        for branch in self.lake.branches:
+            for table in self.lake.tables(branch):
+                self.lake.read(branch, table)
+
+
+def _branch(request: Request) -> str:
+    """Which one a table's commit is for, by Iceberg's address of it."""
+    return unquote(request.path).partition("/iceberg/v1/")[2].partition("|")[0]
+
+
+def run_over_http(seeds: range) -> Tally:
+    """Run these seeds' schedules, each portion with a new Nessie, whose memory fills."""
+    total = Tally()
+    for start in range(0, len(seeds), PORTION):
+        with TemporaryDirectory() as folder, network(Path(folder)) as HttpSchedule.network:
+            total.add(run_some(seeds[start : start + PORTION], HttpSchedule))
+    return total
