@@ -3,8 +3,9 @@
 It remembers nothing that can change, and nothing of what is not there: another process may put it there at any time.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+
+from cachetools import LRUCache
 
 from lakegate.ports import Store
 
@@ -17,17 +18,14 @@ class FrozenStore:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._seen: OrderedDict[str, bytes] = OrderedDict()  # the last that was asked for is the last to go
+        self._seen: LRUCache[str, bytes] = LRUCache(MOST)
 
     def read(self, name: str) -> bytes | None:
-        if name in self._seen:
-            self._seen.move_to_end(name)
-            return self._seen[name]
-        body = self._store.read(name)
-        if body is not None and name.startswith(FROZEN):
-            self._seen[name] = body
-            if len(self._seen) > MOST:
-                self._seen.popitem(last=False)
+        body: bytes | None = self._seen.get(name)
+        if body is None:
+            body = self._store.read(name)
+            if body is not None and name.startswith(FROZEN):
+                self._seen[name] = body
         return body
 
     def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
