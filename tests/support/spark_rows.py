@@ -43,9 +43,10 @@ def verdicts(cases: list[Rows]) -> list[list[list[bool | None]]]:
 
 
 def _judged(spark: SparkSession, case: Rows) -> list[list[bool | None]]:
-    texts = spark.createDataFrame(list(enumerate(case.values)), "at int, text string").orderBy("at")
+    texts = spark.createDataFrame(list(enumerate(case.values)), "at int, text string")
     rows = texts.select("at", f.col("text").cast(case.type).alias(case.column))
-    judged = rows.select("at", *[f.expr(sql).alias(f"p{at}") for at, sql in enumerate(case.predicates)]).collect()
+    found = rows.select("at", *[f.expr(sql).alias(f"p{at}") for at, sql in enumerate(case.predicates)]).collect()
+    judged = sorted(found, key=lambda row: int(row.at))
     return [[row[f"p{at}"] for row in judged] for at in range(len(case.predicates))]
 
 
