@@ -225,8 +225,9 @@ def _tell(
 ) -> None:
     reports = {entry.id: entry for entry in outcome.report.files} if outcome.report else {}
     published = [file for file in gone if _is_its(entries.get(file.id), Decision.PUBLISHED, attempt)]
-    rows = sum(reports[file.id].rows for file in published if file.id in reports)
-    replaced = sum(reports[file.id].replaces.rows for file in published if file.id in reports)
+    reported = [(file, reports[file.id]) for file in published if file.id in reports]
+    rows = sum(report.rows for _, report in reported)
+    replaced = sum(report.replaces.rows for _, report in reported)
     if kept:
         told = [_told(file, entries.get(file.id), reports.get(file.id)) for file in kept]
         message = rejected_message(
@@ -239,15 +240,10 @@ def _tell(
             published_rows=rows,
         )
         tell(service, rejection(attempt), message)
-    failed = {file.id for file in published if file.id in reports and reports[file.id].verdict is Verdict.FAIL}
-    if failed:
+    passed = [(file, report) for file, report in reported if report.verdict is not Verdict.FAIL]
+    if len(passed) < len(reported):
         tell_approved(service, attempt)
-    warned = [
-        (file, reports[file.id])
-        for file in published
-        if file.id in reports and file.id not in failed and reports[file.id].warnings
-    ]
-    if warned:
+    if warned := [(file, report) for file, report in passed if report.warnings]:
         files = [_told_warnings(file, report) for file, report in warned]
         aside = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
         tell(
