@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pynessie.error
 import pytest
@@ -27,10 +28,26 @@ ATTEMPT = Attempt(table="nyc.flights", batch=BATCH, number=1)
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Nessie whose main has no commit."""
+def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Nessie of this module's own."""
     with nessie(tmp_path_factory.mktemp("empty") / "nessie.log", "http://127.0.0.1:1", "s3://lake/warehouse") as uri:
         yield uri
+
+
+@pytest.fixture
+def empty(other: str) -> str:
+    """The same, and its main has no commit."""
+    root = requests.get(f"{other}/api/v2/config", timeout=30).json()["noAncestorHash"]
+    url = f"{other}/api/v2/trees/{MAIN}@{NessieCatalog(other).head(MAIN)}"
+    requests.put(url, json={"type": "BRANCH", "name": MAIN, "hash": root}, timeout=30).raise_for_status()
+    return other
+
+
+@pytest.mark.nessie
+def test_the_watermark_goes_up_on_a_main_to_which_nothing_was_published(empty: str) -> None:
+    catalog, mark = NessieCatalog(empty), datetime(2013, 1, 1, tzinfo=UTC)
+    catalog.fold(catalog.head(MAIN) or "", [], mark)
+    assert catalog.watermark() == mark
 
 
 @pytest.mark.nessie
