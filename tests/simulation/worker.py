@@ -3,13 +3,12 @@
 Whoever holds it lets it make one call after the other, and says what becomes of each. It decides nothing itself.
 """
 
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from types import GeneratorType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from greenlet import getcurrent, greenlet
 
@@ -96,8 +95,7 @@ class Worker:
         stopping: dict[str, Any] = {name: _Port(self, name, whole) for name in ports}
         # As bootstrap wires it.
         self._service = replace(whole, **stopping | {"store": FrozenStore(stopping["store"])})
-        self._green = greenlet(self._run)
-        BY_GREENLET[self._green] = self
+        self._green = Strand(self)
         self.step()  # up to its first call
 
     def step(self, fate: Fate = Fate.DONE) -> None:
@@ -127,7 +125,8 @@ class Worker:
             raise Crash
         raise call.failed(fate)
 
-    def _run(self, _: Fate) -> None:
+    def run(self, _: Fate) -> None:
+        """Do the operation, from the first step on."""
         try:
             self.result = self._operation(self._service)
         except Crash:
@@ -137,12 +136,18 @@ class Worker:
         self.ended = True
 
 
-BY_GREENLET: MutableMapping[greenlet, Worker] = WeakKeyDictionary()
+class Strand(greenlet):  # type: ignore[misc]  # it has no types
+    """A greenlet that knows its worker, and is forgotten with it."""
+
+    def __init__(self, worker: Worker) -> None:
+        super().__init__(worker.run)
+        self.worker = worker
 
 
 def working() -> Worker | None:
     """Whose code it is that runs now."""
-    return BY_GREENLET.get(getcurrent())
+    strand = getcurrent()
+    return strand.worker if isinstance(strand, Strand) else None
 
 
 class _Port:
