@@ -26,7 +26,7 @@ FLIGHTS = 336_776
 
 def test_a_year_of_flights_and_a_doctored_month(installation: Installation, tmp_path: Path) -> None:
     example = nyc.write(tmp_path)
-    installation.run("contract", "push", *sorted((ROOT / "contracts").glob("*.yaml")))
+    installation.run_as_process("contract", "push", *sorted((ROOT / "contracts").glob("*.yaml")))
     files = [*example.months, example.doctored.path]
     seen = installation.drop("nyc.flights", *files, code=REJECTED)
     assert sorted(entry["state"] for entry in seen.values()) == ["published"] * 12 + ["rejected"]
@@ -47,7 +47,8 @@ def test_a_year_of_flights_and_a_doctored_month(installation: Installation, tmp_
     assert entry["rows"] == example.doctored.rows
     on_branch = installation.query("SELECT count(*) AS n FROM nyc.flights WHERE year = 2014", entry["branch"])
     assert on_branch == [{"n": example.doctored.rows}]
-    assert installation.query("SELECT count(*) AS n FROM nyc.flights WHERE year = 2014") == [{"n": 0}]
+    main = installation.run_as_process("query", "SELECT count(*) AS n FROM nyc.flights WHERE year = 2014", "--json")
+    assert json.loads(main) == [{"n": 0}]
     report = installation.json("show", entry["batch"])
     assert entry["batch"] in json.dumps(report)
     (message,) = installation.messages(key)
