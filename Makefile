@@ -49,10 +49,10 @@ test-spark: setup ## tests in a Spark session
 	$(PYTEST) -m "spark and not nessie"
 
 test-synth: setup ## tests of the synthesised CDK app
-	$(PYTEST) -m synth
+	$(PYTEST) -m synth tests/infra
 
 test-local: setup ## tests of the whole loop on the local cloud
-	$(PYTEST) -m local
+	$(PYTEST) -m local tests/local
 
 search: setup ## random tests with new examples, and more of them; a failure says how to repeat it
 	$(PYTEST) -m hypothesis --hypothesis-profile=search

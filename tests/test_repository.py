@@ -114,3 +114,16 @@ def test_every_make_target_is_explained() -> None:
     declared = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
     assert declared
     assert set(declared[1].split()) == set(re.findall(r"^([a-z-]+):.* ## \S", makefile, re.MULTILINE))
+
+
+def test_a_layer_that_is_collected_from_one_folder_has_all_its_tests_there() -> None:
+    layers = re.findall(r"^\t\$\(PYTEST\) -m (\w+) (tests/\w+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    tests = {name: text for name, text in tracked_texts().items() if name.startswith("tests/") and name.endswith(".py")}
+    elsewhere = [
+        (name, layer)
+        for layer, folder in layers
+        for name, text in tests.items()
+        if f"mark.{layer}" in text and not name.startswith(f"{folder}/")
+    ]
+    assert layers
+    assert elsewhere == []
