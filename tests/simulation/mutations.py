@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakegate.adapters.http import status_error
+from lakegate.adapters.nessie import NessieCatalog
 from lakegate.testing import MemoryLake
 from lakegate.workflow import attempt, decide, fold, publish, reconcile, settle, tell
 from tests.simulation.spark import SparkRun
@@ -201,6 +202,16 @@ OVER_HTTP = (
                 function=status_error,
                 old="if status in (HTTPStatus.CONFLICT,",
                 new="if status >= 500 or status in (HTTPStatus.CONFLICT,",
+            ),
+        ),
+    ),
+    Mutation(
+        says="Nessie is told to force a merge",
+        edits=(
+            Edit(
+                function=NessieCatalog.merge,
+                old='"defaultKeyMergeMode": "NORMAL"',
+                new='"defaultKeyMergeMode": "FORCE"',
             ),
         ),
     ),

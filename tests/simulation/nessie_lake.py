@@ -42,6 +42,8 @@ class NessieLake:
         self._uri, self._network = uri, network
         self._seen: tuple[int, list[Json]] = (-1, [])
         self._session = requests.Session()
+        self._session.trust_env = False  # its proxies are looked for with each request
+        self._session.headers["Accept-Encoding"] = "identity"
         self._commits: dict[str, Commit] = {}
         self._keys: dict[tuple[str, ...], Key] = {}
         self._tables: dict[tuple[str, int], TableState] = {}

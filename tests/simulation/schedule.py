@@ -111,7 +111,7 @@ class Schedule(Simulation):
         if self.chance.random() < 0.9:
             self.push_contract()
         if self.chance.random() < self.mixture.first:
-            self._publish_first()
+            self.publish_first()
 
     def draw(self, chance: Random) -> Mixture:
         return Mixture.draw(chance)
@@ -150,7 +150,7 @@ class Schedule(Simulation):
             "change_fields": world.change_fields,
             "push": self.push_contract,
             "break_contract": self.break_contract,
-            "rest": self._rest,
+            "rest": self.rest,
             "upload": self._upload,
         }
         if world.landing.landed:
@@ -190,12 +190,12 @@ class Schedule(Simulation):
         several = chance.sample(world.queue, min(len(world.queue), chance.choice((1, 1, 2, 3))))
         world.deliver(several, again=self._rarely())
 
-    def _publish_first(self) -> None:
+    def publish_first(self) -> None:
         world = self.world
         world.upload("flights/first", b"first", Story(rows=1))
-        self._rest()
+        self.rest()
 
-    def _rest(self) -> None:
+    def rest(self) -> None:
         """Nothing is lost or late for a while: what has landed is decided, and people may say something to it."""
         for _ in range(OFTEN):
             if self.world.queue:
