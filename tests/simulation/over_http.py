@@ -127,14 +127,19 @@ class HttpSchedule(Schedule):
         )
 
     def _settle_at_once(self) -> None:
-        """Each file is a batch of its own, audited on a branch of the same main; now all are about to be settled, and
-        some of them twice.
+        """Each file is a batch of its own, audited on a branch of the same main, some by a job that was given up; now
+        all are about to be settled, and some of them twice.
         """
         for _ in range(self.mixture.files):
             self._upload()
             self.left["upload"] -= 1
             self.world.deliver(list(self.world.queue), again=False)
-            self.finish()
+            while self.world.workers:
+                self.let(self.world.workers[0])
+        for job in self.world.running_jobs():
+            if self.chance.random() < 0.2:
+                self.world.give_job_up(job)
+        self.finish()
         for branch in list(self.world.job_events):
             for again in self.chance.choice(((False,), (True, False))):
                 self.world.deliver_job_event(branch, again=again)
