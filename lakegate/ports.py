@@ -161,10 +161,13 @@ class TableIdentity:
 
 @dataclass(frozen=True, kw_only=True)
 class FileChanges:
-    """The paths of data files that a table has at one commit and not at another, and the reverse."""
+    """The paths of data files that a table has at one commit and not at another, and the reverse. `deletes` are delete
+    files, by which rows of data files that stay are gone, that it has at only one of them.
+    """
 
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
+    deletes: frozenset[str] = frozenset()
 
 
 class Tables(Protocol):
@@ -197,7 +200,7 @@ class Tables(Protocol):
         """The table's data files at a ref; empty where there is no table. Raises Refused where one is there twice."""
 
     def compare(self, table: str, before: str, after: str) -> FileChanges:
-        """How the table's data files differ between two refs, each with a table or without.
+        """How the table's data files, and its delete files, differ between two refs, each with a table or without.
 
         What both have in common costs nothing, however much it is. Raises Refused where an added one is there twice.
         """

@@ -18,7 +18,7 @@ from pydantic import ValidationError as MalformedAnswer
 from pyiceberg import exceptions as iceberg
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
-from pyiceberg.manifest import DataFile, DataFileContent, ManifestFile
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
 from pyiceberg.schema import index_by_id, index_name_by_id
 from pyiceberg.table import Table
 
@@ -98,14 +98,20 @@ class IcebergTables:
     def compare(self, table: str, before: str, after: str) -> FileChanges:
         with iceberg_errors(f"comparing {table} at {before} and {after}"):
             old, new = self._find(before, table), self._find(after, table)
-            went, came = _different(old, new)
-            return FileChanges(added=frozenset(came.keys() - went), removed=frozenset(went.keys() - came))
+            left, brought = _apart(old, new)
+            went, came = _data_files(old, left), _data_files(new, brought)
+            return FileChanges(
+                added=frozenset(came.keys() - went),
+                removed=frozenset(went.keys() - came),
+                deletes=_delete_files(old, left) ^ _delete_files(new, brought),
+            )
 
     def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
         """The very same data files, statistics and partitions included, become a new snapshot's own."""
         with iceberg_errors(f"reading {table} at {source} and {branch}"):
             origin, target = self._load(source, table), self._load(branch, table)
-            there, here = _different(origin, target)
+            left, brought = _apart(origin, target)
+            there, here = _data_files(origin, left), _data_files(target, brought)
             _refuse(paths & here.keys(), f"{table} at {branch} already has data file")
             _refuse(paths - there.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
         with (
@@ -237,12 +243,12 @@ def _manifests(table: Table | None) -> dict[str, ManifestFile]:
     return {manifest.manifest_path: manifest for manifest in snapshot.manifests(table.io)} if table and snapshot else {}
 
 
-def _different(one: Table | None, other: Table | None) -> tuple[dict[str, DataFile], dict[str, DataFile]]:
-    """The live data files of each by path, without those in manifests that both have: these are not opened."""
+def _apart(one: Table | None, other: Table | None) -> tuple[dict[str, ManifestFile], dict[str, ManifestFile]]:
+    """The manifests of each that the other has not: those that both have are not opened."""
     ones, others = _manifests(one), _manifests(other)
     return (
-        _data_files(one, {path: ones[path] for path in ones if path not in others}),
-        _data_files(other, {path: others[path] for path in others if path not in ones}),
+        {path: ones[path] for path in ones if path not in others},
+        {path: others[path] for path in others if path not in ones},
     )
 
 
@@ -251,13 +257,24 @@ def _data_files(table: Table | None, manifests: Mapping[str, ManifestFile]) -> d
     found: dict[str, DataFile] = {}
     if table is None:
         return found
-    for manifest in manifests.values():
-        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
-            file = entry.data_file
-            if file.content is DataFileContent.DATA:
-                _refuse({file.file_path} & found.keys(), f"{'.'.join(table.name())} has twice the data file")
-                found[file.file_path] = file
+    for file in _live(table, manifests, ManifestContent.DATA):
+        _refuse({file.file_path} & found.keys(), f"{'.'.join(table.name())} has twice the data file")
+        found[file.file_path] = file
     return found
+
+
+def _delete_files(table: Table | None, manifests: Mapping[str, ManifestFile]) -> frozenset[str]:
+    """The paths of the live delete files in these manifests of the table, of whatever kind."""
+    found = _live(table, manifests, ManifestContent.DELETES) if table else ()
+    return frozenset(file.file_path for file in found)
+
+
+def _live(table: Table, manifests: Mapping[str, ManifestFile], content: ManifestContent) -> Iterator[DataFile]:
+    """A manifest holds either data files or delete files; those of the other kind are not opened."""
+    for manifest in manifests.values():
+        if manifest.content is content:
+            for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
+                yield entry.data_file
 
 
 def _refuse(paths: Iterable[str], what: str) -> None:

@@ -35,10 +35,11 @@ class Key:
 
 @dataclass(frozen=True, kw_only=True)
 class TableState:
-    """A table at a commit: its identity, and the rows of each data file by path."""
+    """A table at a commit: its identity, the rows of each data file by path, and the paths of its delete files."""
 
     identity: TableIdentity
     files: Mapping[str, int] = field(default_factory=dict)
+    deletes: frozenset[str] = frozenset()
 
     @property
     def rows(self) -> int:

@@ -167,7 +167,12 @@ class MemoryTables:
 
     def compare(self, table: str, before: str, after: str) -> FileChanges:
         old, new = self.paths(before, table), self.paths(after, table)
-        return FileChanges(added=new - old, removed=old - new)
+        deletes = self._deletes(before, table) ^ self._deletes(after, table)
+        return FileChanges(added=new - old, removed=old - new, deletes=deletes)
+
+    def _deletes(self, ref: str, table: str) -> frozenset[str]:
+        state = self.lake.table(ref, table)
+        return state.deletes if state else frozenset()
 
     def _state(self, ref: str, table: str) -> TableState:
         state = self.lake.table(ref, table)

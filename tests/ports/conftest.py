@@ -5,7 +5,7 @@ A place offers what tests need beside the ports: a job's append, a stranger's co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -15,6 +15,11 @@ import requests
 from pyiceberg.catalog import Catalog as Vendor
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestContent, ManifestWriter, ManifestWriterV2
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update.snapshot import _FastAppendFiles
+from pyiceberg.typedef import Record
 
 from lakegate.adapters.iceberg import CONTRACT_HASH, IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
@@ -23,7 +28,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import MAIN, Catalog, DecidedFile, Note, TableIdentity, Tables
 from lakegate.testing import MemoryCatalog, MemoryLake, MemoryTables
-from lakegate.testing.lake import Key, KeyKind
+from lakegate.testing.lake import Key, KeyKind, TableState
 from tests.support.nessie import Lake, unique
 
 BATCH = "20130131T0405-1a2b3c4d"
@@ -41,6 +46,15 @@ class Place(Protocol):
 
     def meddle(self, branch: str, name: str) -> None:
         """A stranger commits a content that is neither a table nor a receipt."""
+
+    def rewrite(self, branch: str, table: str) -> None:
+        """Somebody deletes a row of one data file: its others are written to a new one (copy on write)."""
+
+    def delete_rows(self, branch: str, table: str, path: str) -> str:
+        """Somebody deletes rows of a data file, which stays, by a delete file (merge on read). Returns its path."""
+
+    def drop(self, branch: str, table: str) -> None:
+        """Somebody drops the table."""
 
     def rows(self, ref: str, table: str) -> int:
         """How many rows a reader of the table finds."""
@@ -68,6 +82,30 @@ class MemoryPlace:
 
     def meddle(self, branch: str, name: str) -> None:
         self.lake.commit(branch, {Key(kind=KeyKind.OTHER, name=name): name})
+
+    def rewrite(self, branch: str, table: str) -> None:
+        self.written += 1
+        state = self._state(branch, table)
+        path = max(state.files, key=lambda path: state.files[path])
+        files = {**state.files, f"s3://lake/{table}/{self.written}.parquet": state.files[path] - 1}
+        del files[path]
+        self._put(branch, table, replace(state, files=files))
+
+    def delete_rows(self, branch: str, table: str, path: str) -> str:
+        state, made = self._state(branch, table), f"{path}-deletes.parquet"
+        self._put(branch, table, replace(state, deletes=state.deletes | {made}))
+        return made
+
+    def drop(self, branch: str, table: str) -> None:
+        self._put(branch, table, None)
+
+    def _state(self, ref: str, table: str) -> TableState:
+        state = self.lake.table(ref, table)
+        assert state is not None
+        return state
+
+    def _put(self, branch: str, table: str, state: TableState | None) -> None:
+        self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): state})
 
     def rows(self, ref: str, table: str) -> int:
         state = self.lake.table(ref, table)
@@ -105,6 +143,22 @@ class NessiePlace:
         url = f"{self.lake.nessie_uri}/api/v2/trees/{branch}@{self.lake.head(branch)}/history/commit"
         requests.post(url, json=body, timeout=30).raise_for_status()
 
+    def rewrite(self, branch: str, table: str) -> None:
+        target = self.vendor(branch).load_table(table)
+        target.delete(f"a = {max(target.scan().to_arrow().column('a').to_pylist())}")
+
+    def delete_rows(self, branch: str, table: str, path: str) -> str:
+        target = self.vendor(branch).load_table(table)
+        made = f"{path}-deletes.parquet"
+        with target.transaction() as transaction:
+            append = DeleteFiles(Operation.DELETE, transaction, target.io)
+            append.append_data_file(_delete_file(made))
+            append.commit()
+        return made
+
+    def drop(self, branch: str, table: str) -> None:
+        self.vendor(branch).drop_table(table)
+
     def rows(self, ref: str, table: str) -> int:
         return len(self.vendor(ref).load_table(table).scan().to_arrow())
 
@@ -117,6 +171,45 @@ class NessiePlace:
             warehouse=self.lake.warehouse,
             **{"s3.remote-signing-enabled": "false", "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"},
         )
+
+
+class DeleteFiles(_FastAppendFiles):
+    """A snapshot that adds delete files, which PyIceberg itself does not write."""
+
+    def new_manifest_writer(self, spec: PartitionSpec) -> ManifestWriter:
+        return _DeleteManifest(
+            spec, self._transaction.table_metadata.schema(), self.new_manifest_output(), self._snapshot_id, "deflate"
+        )
+
+
+class _DeleteManifest(ManifestWriterV2):
+    def content(self) -> ManifestContent:
+        return ManifestContent.DELETES
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        return {**super()._meta, "content": "deletes"}
+
+
+def _delete_file(path: str) -> DataFile:
+    return DataFile.from_args(
+        content=DataFileContent.POSITION_DELETES,
+        file_path=path,
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=1,
+        file_size_in_bytes=1,
+        column_sizes={},
+        value_counts={},
+        null_value_counts={},
+        nan_value_counts={},
+        lower_bounds={},
+        upper_bounds={},
+        key_metadata=None,
+        split_offsets=None,
+        equality_ids=None,
+        sort_order_id=None,
+    )
 
 
 @pytest.fixture

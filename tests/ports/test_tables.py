@@ -125,6 +125,41 @@ def test_a_table_is_compared_with_none(place: Place, known: Work, table: str) ->
     assert place.tables.compare(table, known.base, known.base) == FileChanges()
 
 
+def test_rows_that_are_deleted_by_a_rewrite_are_seen_by_the_data_files(place: Place, known: Work, table: str) -> None:
+    before, paths = head(place, known.branch), place.tables.paths(known.branch, table)
+    place.rewrite(known.branch, table)
+    changes = place.tables.compare(table, before, known.branch)
+    assert place.rows(known.branch, table) == 6
+    assert (len(changes.removed), len(changes.added), changes.deletes) == (1, 1, frozenset())
+    assert changes.removed < paths
+
+
+def test_rows_that_are_deleted_by_a_delete_file_are_seen_by_that(place: Place, known: Work, table: str) -> None:
+    before, paths = head(place, known.branch), place.tables.paths(known.branch, table)
+    made = place.delete_rows(known.branch, table, min(paths))
+    assert place.tables.paths(known.branch, table) == paths
+    assert place.tables.compare(table, before, known.branch) == FileChanges(deletes=frozenset({made}))
+    assert place.tables.compare(table, known.branch, before) == FileChanges(deletes=frozenset({made}))
+    deleted = head(place, known.branch)
+    new = place.write(known.branch, table, 8)
+    assert place.tables.compare(table, deleted, known.branch) == FileChanges(added=frozenset({new}))
+    second = place.delete_rows(known.branch, table, new)
+    assert place.tables.compare(table, deleted, known.branch).deletes == {second}
+
+
+def test_a_table_that_was_dropped_and_made_again_is_another(place: Place, known: Work, table: str) -> None:
+    before, was = head(place, known.branch), place.tables.identity(known.branch, table)
+    paths = place.tables.paths(known.branch, table)
+    place.drop(known.branch, table)
+    assert place.tables.identity(known.branch, table) is None
+    new = place.write(known.branch, table, 8)
+    now = place.tables.identity(known.branch, table)
+    assert was
+    assert now
+    assert was.uuid != now.uuid
+    assert place.tables.compare(table, before, known.branch) == FileChanges(added=frozenset({new}), removed=paths)
+
+
 def test_data_files_are_removed_by_metadata(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
     _, there, added = both
     rest = place.tables.paths(there.branch, table) - set(added[1:])
