@@ -202,6 +202,12 @@ class Check:
     line: int = 0
     drift: Drift | None = None
 
+    @property
+    def holds_with_less(self) -> bool:
+        """Whether it passes a smaller count wherever it passes a greater one."""
+        most = self.operator in (Operator.LESS, Operator.LESS_OR_EQUAL)
+        return self.drift is None and (most or (self.operator, self.threshold) == (Operator.MUST_BE, (0,)))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
@@ -243,6 +249,15 @@ class Plan:
         """The tables whose rows on main the verdicts depend on: its own, or those that it refers to."""
         depending = (metric for metric in self.metrics if metric.scope is Scope.TABLE)
         return tuple(sorted({m.refers_to.table if m.refers_to else self.table for m in depending}))
+
+    @property
+    def refers_to(self) -> frozenset[str]:
+        """Those of them that verdicts depend on by foreign keys alone: what such a table gains makes none fail."""
+        asked = {check.metric for check in self.checks if not check.holds_with_less}
+        depending = [metric for metric in self.metrics if metric.scope is Scope.TABLE]
+        keys = [metric for metric in depending if metric.kind is MetricKind.ORPHANS and metric.id not in asked]
+        others = {m.refers_to.table if m.refers_to else self.table for m in depending if m not in keys}
+        return frozenset({key.refers_to.table for key in keys if key.refers_to} - others - {self.table})
 
     def metric(self, metric_id: str) -> Metric:
         return next(metric for metric in self.metrics if metric.id == metric_id)

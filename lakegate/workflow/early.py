@@ -31,7 +31,7 @@ class Again:
 
 
 def early(service: Service, attempt: Attempt, job: Job, report: Report | None, files: Iterable[FileVersion]) -> Again:
-    """Those of the files that failed which may only be early."""
+    """Those of the files, of which rows refer to nothing, that may only be early."""
     missed = _missed(service, attempt, job, report, files)
     if report is None or not missed:
         return Again()
@@ -44,11 +44,10 @@ def early(service: Service, attempt: Attempt, job: Job, report: Report | None, f
 
 def premature(
     service: Service, attempt: Attempt, job: Job, report: Report | None, files: Iterable[FileVersion]
-) -> tuple[FileVersion, ...]:
+) -> Again:
     """Those of the good files whose rows were put aside and may only be early: not to be published yet."""
     aside = {entry.id for entry in report.files if entry.quarantined} if report else set()
-    missed = _missed(service, attempt, job, report, [file for file in files if file.id in aside]) if aside else {}
-    return tuple(missed) if report and missed and _waits(service, attempt, report, _all(missed)) else ()
+    return early(service, attempt, job, report, [file for file in files if file.id in aside])
 
 
 def missing(plan: Plan, report: FileReport | None) -> frozenset[str]:

@@ -98,7 +98,7 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
 
     Raises Refused where a proof fails or a file was rejected, discarded or overtaken meanwhile, NeedsNewAttempt where
     main's table is not the one that was audited, its key's versions there are not those that a file replaces, or a
-    table that its verdicts depend on has changed, Retryable where main keeps moving.
+    table that its verdicts depend on has changed otherwise than they allow, Retryable where main keeps moving.
     """
     wanted = list(files)
     prove_audited(service, audited)
@@ -182,11 +182,25 @@ def _prove(audited: Audited, changes: Changes, files: Iterable[FileVersion], wha
 
 
 def _prove_unmoved(service: Service, audited: Audited, main: Main) -> None:
-    """A verdict of table scope is true of the base it was found at: rows there, not just data files, went into it."""
-    depends_on = audited.report.depends_on
-    moved = service.catalog.moved(audited.report.base, main.head, depends_on) if depends_on else ()
-    if moved:
-        raise NeedsNewAttempt(f"{', '.join(sorted(moved))} on main changed since {audited.attempt.branch} was audited")
+    """A verdict of table scope is true of the base it was found at: rows there, not just data files, went into it. Of a
+    table that it only refers to, what was found there is found as long as nothing leaves it.
+    """
+    report, plan = audited.report, main.contract.plan
+    moved = service.catalog.moved(report.base, main.head, report.depends_on) if report.depends_on else ()
+    may_gain = plan.refers_to if plan.hash == report.plan_hash else frozenset()
+    changed = [it for it in sorted(moved) if it not in may_gain or not _only_gained(service, report, main, it)]
+    if changed:
+        raise NeedsNewAttempt(f"{', '.join(changed)} on main changed since {audited.attempt.branch} was audited")
+
+
+def _only_gained(service: Service, report: Report, main: Main, table: str) -> bool:
+    """Whether every row that the table had at the audit's base is there still, under the same columns."""
+    now = f"{MAIN}@{main.head}"
+    before, after = service.tables.identity(report.base, table), service.tables.identity(now, table)
+    if before is None or after is None or (before.uuid, before.fields) != (after.uuid, after.fields):
+        return False
+    changes = service.tables.compare(table, report.base, now)
+    return not changes.removed and not changes.deletes
 
 
 def _prove_together(audited: Audited, files: Iterable[FileVersion]) -> None:

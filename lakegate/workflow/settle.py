@@ -72,15 +72,15 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     outcome = judge(service, attempt, job, not_taken_on(service, attempt, claims)) if claims else None
     if outcome is None:
         return False
-    held_back = premature(service, attempt, job, outcome.report, outcome.good)
-    good = tuple(file for file in outcome.good if file not in held_back)
+    aside = premature(service, attempt, job, outcome.report, outcome.good)
+    good = tuple(file for file in outcome.good if file not in aside.files)
     if not _publish_good(service, attempt, job, claims, replace(outcome, good=good)):
         return False
     again = _again(service, attempt, job, outcome)
-    if held_back or not again.now:
+    if not (aside.now and again.now):
         return True  # the sweep, or whoever else settles, takes it up
-    if again.files:
-        open_attempt(service, attempt.next(), again.files)
+    if aside.files or again.files:
+        open_attempt(service, attempt.next(), (*aside.files, *again.files))
     decide(service, attempt, Decision.REJECTED, [it for it in outcome.bad if it.file not in again.files])
     _finish(service, attempt, claims, outcome)
     return True

@@ -8,7 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.audit.duplicates import Pattern, Repeats
-from lakegate.audit.plan import Check, Column, Metric, MetricKind, Operator, Plan, Reference, Scope, Severity, Unit
+from lakegate.audit.plan import (
+    Check,
+    Column,
+    Comparison,
+    Drift,
+    Metric,
+    MetricKind,
+    Operator,
+    Plan,
+    Reference,
+    Scope,
+    Severity,
+    Unit,
+)
 from lakegate.audit.report import Source, Verdict
 from lakegate.audit.table_scope import Orphans, TableRows
 from lakegate.audit.verdicts import Measured, Measurements, expected, good, judge, verdict
@@ -214,3 +227,22 @@ def test_a_plan_knows_the_tables_that_its_verdicts_depend_on() -> None:
     assert replace(plan(), metrics=(other,)).depends_on == ("nyc.planes",)
     assert replace(plan(), metrics=(other, own)).depends_on == ("nyc.flights", "nyc.planes")
     assert from_json(Plan, to_json(replace(plan(), metrics=(own, other)))).depends_on == ("nyc.flights", "nyc.planes")
+
+
+def test_a_plan_knows_the_tables_that_foreign_keys_alone_make_its_verdicts_depend_on() -> None:
+    planes, flights = (Reference(table=f"nyc.{name}", columns=("id",)) for name in ("planes", "flights"))
+    key = Metric(id="k", kind=MetricKind.ORPHANS, columns=("a",), scope=Scope.TABLE, refers_to=planes)
+    own = replace(key, id="o", refers_to=flights)
+    mean = replace(key, id="m", kind=MetricKind.VALUE)
+    unique = Metric(id="u", kind=MetricKind.DUPLICATES, columns=("a",), scope=Scope.TABLE)
+    none = Check(id="c", name="c", metric="k", operator=Operator.MUST_BE, threshold=(0,))
+    few = replace(none, operator=Operator.LESS, threshold=(5,))
+    assert replace(plan(), metrics=(key, unique), checks=(none, few)).refers_to == {"nyc.planes"}
+    assert replace(plan(), metrics=(own,)).refers_to == set()  # rows of its own table that it refers to
+    assert replace(plan(), metrics=(key, mean), checks=(none,)).refers_to == set()
+    for check in (
+        replace(none, threshold=(3,)),
+        replace(none, operator=Operator.GREATER),
+        replace(few, drift=Drift(comparison=Comparison.RATE, files=3, at_least=1)),
+    ):
+        assert replace(plan(), metrics=(key,), checks=(none, check)).refers_to == set()

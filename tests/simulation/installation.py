@@ -36,7 +36,7 @@ from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import contract_name
-from tests.simulation.spark import Lake, SparkRun, Story
+from tests.simulation.spark import Lake, SparkRun, Story, deleting
 from tests.simulation.worker import OUTCOME_MATTERS, PORTS, Fate, Worker
 
 FROZEN = ("reports/", "attempts/")
@@ -336,6 +336,19 @@ class Installation:
         fields = tuple((number + 10, name, kind) for number, name, kind in state.identity.fields)
         table = replace(state, identity=replace(state.identity, fields=fields))
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=FLIGHTS): table})
+
+    def delete_planes(self, path: str) -> None:
+        """Somebody deletes rows of planes on main by a delete file; the data file that had them stays."""
+        state = self.lake.table(MAIN, PLANES)
+        assert state is not None
+        self.say("stranger: deletes rows of planes on main", path)
+        table = replace(state, deletes=state.deletes | {deleting(path)})
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=PLANES): table})
+
+    def planes(self) -> list[str]:
+        """The data files of planes on main."""
+        state = self.lake.table(MAIN, PLANES)
+        return sorted(state.files) if state else []
 
     def meddle(self, branch: str) -> None:
         """Somebody commits to an attempt's branch."""

@@ -22,7 +22,7 @@ from lakegate.workflow.hold import held_files
 from lakegate.workflow.status import status
 from lakegate.workflow.tell import OUTBOX
 from tests.simulation.installation import FLIGHTS, PLANES, Installation
-from tests.simulation.spark import file_of
+from tests.simulation.spark import Story, file_of, keys_of
 
 TABLES = (FLIGHTS, PLANES)
 MAY_BECOME = {
@@ -207,6 +207,24 @@ def a_reason_comes_with_every_rejection(step: Step) -> Iterator[str]:
             yield f"{file} is rejected, and nobody says why"
 
 
+def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
+    world = step.world
+    for (key, version), (_, new) in step.changed.items():
+        if new is None or new.decision is not Decision.REJECTED:
+            continue
+        branch, receipt = branch_of(new), step.receipts[key]
+        report, run = world.report(branch), world.runner.find(branch)
+        excuses = {
+            "it failed": failed(report, new.file(receipt.bucket, key).id),
+            "its job failed": run is not None and run.state is JobState.FAILED,
+            "it was deleted": (key, version) not in world.landing.landed,
+            "another version is published": receipt.published is not None and receipt.published.version_id != version,
+            "a stranger changed its branch": branch in world.meddled,
+        }
+        if not any(excuses.values()):
+            yield f"{key} {version} was rejected on {branch} for no true reason: {new.reasons}"
+
+
 def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:
     """Iceberg finds columns by field id: under other ids the values would be in the wrong ones."""
     report = step.report
@@ -217,13 +235,26 @@ def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:
 
 
 def verdicts_are_true_of_the_main_they_are_published_to(step: Step) -> Iterator[str]:
-    """The table itself may not have moved at all; another one only since the worker looked last."""
+    """The table itself may not have moved at all; what a row refers to was there when the worker looked last."""
     report = step.report
-    for table in report.depends_on if report else ():
-        base = table_at(step.world.lake.at(report.base), table) if report else None
-        commits = (step.before,) if report and table == report.table else step.seen
-        if all(table_at(commit, table) != base for commit in commits):
-            yield f"{table} has changed since {report and report.branch} was audited"
+    if report is None:
+        return
+    own = report.table if report.table in report.depends_on else ""
+    if own and table_at(step.before, own) != table_at(step.world.lake.at(report.base), own):
+        yield f"{own} has changed since {report.branch} was audited"
+    for table in set(report.depends_on) - {own}:
+        needed = {story.needs for story in _passed(step, report)} - {None}
+        seen = [keys_of(table_at(commit, table), step.world.stories) for commit in step.seen]
+        if not any(needed <= keys for keys in seen):
+            yield f"{report.branch} refers to rows {needed} of {table}, where there are {seen}"
+
+
+def _passed(step: Step, report: Report) -> Iterator[Story]:
+    """What is in the files that are published by their verdicts, and not by a person's word."""
+    for file in report.files:
+        _, now = step.changed.get((file.key, step.world.version_of(file.id)), (None, None))
+        if now and now.decision is Decision.PUBLISHED and file.verdict is not Verdict.FAIL:
+            yield step.world.stories[file.id]
 
 
 def no_key_is_there_twice(step: Step) -> Iterator[str]:
@@ -264,6 +295,7 @@ ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     decisions_change_only_as_they_may,
     the_log_says_what_was_decided,
     a_reason_comes_with_every_rejection,
+    files_are_rejected_for_what_is_true,
     main_has_the_very_table_that_was_audited,
     verdicts_are_true_of_the_main_they_are_published_to,
     no_key_is_there_twice,
@@ -359,23 +391,6 @@ def people_were_told(end: End) -> Iterator[str]:
             yield f"nobody was told that {held.file.key} is held"
 
 
-def files_are_rejected_for_what_is_true(end: End) -> Iterator[str]:
-    for file, entry in end.rejected:
-        branch = branch_of(entry)
-        report, run = end.world.report(branch), end.world.runner.find(branch)
-        published = end.receipts[file.key].published
-        failed = {it.id for it in report.files if it.verdict is Verdict.FAIL} if report else set()
-        excuses = {
-            "it failed": file.id in failed,
-            "its job failed": run is not None and run.state is JobState.FAILED,
-            "it was deleted": (file.key, file.version_id) not in end.world.landing.landed,
-            "another version is published": published is not None and published.version_id != file.version_id,
-            "a stranger changed its branch": branch in end.world.meddled,
-        }
-        if not any(excuses.values()):
-            yield f"{file.key} {file.version_id} was rejected on {branch} for no true reason: {entry.reasons}"
-
-
 def files_are_discarded_by_a_person_as_repeated_bytes_or_as_overtaken(end: End) -> Iterator[str]:
     for file, entry in end.entries.values():
         if entry.decision is Decision.DISCARDED and entry.batch not in end.world.discarded:
@@ -389,6 +404,5 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     nothing_is_under_way,
     every_branch_keeps_what_was_rejected_there_and_nothing_else,
     people_were_told,
-    files_are_rejected_for_what_is_true,
     files_are_discarded_by_a_person_as_repeated_bytes_or_as_overtaken,
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 from lakegate.adapters.http import status_error
 from lakegate.adapters.nessie import NessieCatalog
+from lakegate.landing.attempts import Attempt
 from lakegate.testing import MemoryLake
 from lakegate.workflow import attempt, decide, fold, publish, reconcile, settle, tell
 from tests.simulation.spark import SparkRun
@@ -132,7 +133,19 @@ MUTATIONS = (
     ),
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",
-        edits=(Edit(function=publish._prove_unmoved, old="if moved:", new="if False:"),),
+        edits=(Edit(function=publish._prove_unmoved, old="if changed:", new="if False:"),),
+    ),
+    Mutation(
+        says="a table that verdicts refer to may lose data files",
+        edits=(Edit(function=publish._only_gained, old="not changes.removed", new="True"),),
+    ),
+    Mutation(
+        says="a table that verdicts refer to may lose rows to delete files",
+        edits=(Edit(function=publish._only_gained, old="not changes.deletes", new="True"),),
+    ),
+    Mutation(
+        says="workers that rebase an attempt share a branch",
+        edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",

@@ -36,9 +36,11 @@ class Mixture:
     actions: int
     faults: float  # of so many calls of a hundred something becomes
     haste: float  # how often a worker goes on rather than another thing happens
+    burst: float  # how often it is the one that went on before, and no other gets a turn
     astray: float  # how often a file's key is routed by no contract
     weights: dict[str, float]
     first: float = 0.7  # how often something is on main before
+    rush: bool = False  # whether it begins with several workers that publish the same file at once
 
     @classmethod
     def draw(cls, chance: Random) -> "Mixture":
@@ -51,8 +53,10 @@ class Mixture:
             actions=chance.randint(15, 40),
             faults=chance.choice((0.0, 0.01, 0.03, 0.1)),
             haste=chance.choice((0.5, 0.9, 0.97)),
+            burst=chance.choice((0.0, 0.8, 0.95)),
             astray=chance.choice((0.0, 0.0, 0.2)),
             weights=weights | {name: WEIGHTS[name] for name in ("upload", "deliver", "work", "settle")},
+            rush=chance.random() < 0.2,
         )
 
 
@@ -78,6 +82,7 @@ WEIGHTS = {
     "meddle": 0.2,
     "push": 0.5,
     "break_contract": 0.2,
+    "delete_planes": 0.5,
 }
 
 
@@ -93,6 +98,7 @@ class Schedule(Simulation):
         self.chance = Random(seed)
         self.mixture = self.draw(self.chance)
         super().__init__(self.mixture.terms, trace)
+        self.last: Worker | None = None  # who went on
         self.left = {
             "upload": self.mixture.files,
             "push": OFTEN,
@@ -107,11 +113,15 @@ class Schedule(Simulation):
             "delete": 1,
             "change_fields": 1,
             "meddle": 1,
+            "delete_planes": 1,
         }
         if self.chance.random() < 0.9:
             self.push_contract()
-        if self.chance.random() < self.mixture.first:
+        rush = self.mixture.rush and self.watch.contracts
+        if rush or self.chance.random() < self.mixture.first:
             self.publish_first()
+        if rush:
+            self._rush()
 
     def draw(self, chance: Random) -> Mixture:
         return Mixture.draw(chance)
@@ -127,9 +137,15 @@ class Schedule(Simulation):
     # One thing after the other.
 
     def _step(self) -> None:
-        worker = self.chance.choice(self.world.workers)
+        worker = self._whose_turn()
         fate = self.chance.choice(faults_of(worker)) if self.chance.random() < self.mixture.faults else Fate.DONE
         self.let(worker, fate)
+
+    def _whose_turn(self) -> Worker:
+        """Chance alone rarely lets one overtake another by many calls."""
+        if self.last not in self.world.workers or self.chance.random() >= self.mixture.burst:
+            self.last = self.chance.choice(self.world.workers)
+        return self.last
 
     def _act(self) -> None:
         possible = self._possible()
@@ -165,6 +181,8 @@ class Schedule(Simulation):
             found["work"] = lambda: world.work(chance.choice(jobs))
             found["kill_job"] = lambda: world.kill_job(chance.choice(jobs))
             found["give_job_up"] = lambda: world.give_job_up(chance.choice(jobs))
+        if planes := world.planes():
+            found["delete_planes"] = lambda: world.delete_planes(chance.choice(planes))
         if branches := sorted(world.lake.branches.keys() - {MAIN}):
             found["meddle"] = lambda: world.meddle(chance.choice(branches))
         return found | (self._new_workers() if len(world.workers) < AT_ONCE else {})
@@ -179,7 +197,7 @@ class Schedule(Simulation):
         if batches := self.rejected_batches():
             found["retry"] = lambda: world.retry(chance.choice(batches))
             found["discard"] = lambda: world.discard(chance.choice(batches))
-            found["approve"] = lambda: world.approve(chance.choice(batches[-2:]))
+            found["approve"] = lambda: self._approve(chance.choice(batches[-2:]))
         return found
 
     def _rarely(self) -> bool:
@@ -190,9 +208,40 @@ class Schedule(Simulation):
         several = chance.sample(world.queue, min(len(world.queue), chance.choice((1, 1, 2, 3))))
         world.deliver(several, again=self._rarely())
 
+    def _approve(self, batch: str) -> None:
+        """Somebody else may be of another opinion at the same time."""
+        self.world.approve(batch)
+        if self.chance.random() < 0.5:
+            self.world.discard(batch)
+
+    def _rush(self) -> None:
+        """Several workers publish a file at once. Since its audit its table has got another's rows, and the one that it
+        refers to may have got rows, or lost those that it needs.
+        """
+        world, planes = self.world, self.chance.choice(("gain", "replaced", "deleted"))
+        world.upload("flights/before", b"before", Story(rows=2))
+        if self.terms.refers and planes != "deleted":
+            world.upload("planes/first" if planes == "replaced" else "planes/more", b"now", Story(rows=1, key=1))
+        world.upload("flights/rush", b"rush", Story(rows=3, needs=0 if self.terms.refers else None))
+        for arrival in list(world.queue):
+            world.deliver([arrival], again=False)
+        self.finish()
+        *before, rush = world.job_events
+        for branch in before:
+            world.deliver_job_event(branch, again=False)
+            self.finish()
+        if self.terms.refers and planes == "deleted":
+            world.delete_planes(world.planes()[0])
+        for _ in range(AT_ONCE - 1):
+            world.deliver_job_event(rush, again=True)
+        while world.workers:
+            self._step()
+
     def publish_first(self) -> None:
         world = self.world
         world.upload("flights/first", b"first", Story(rows=1))
+        if self.terms.refers:
+            world.upload("planes/first", b"first", Story(rows=1, key=0))
         self.rest()
 
     def rest(self) -> None:
@@ -220,8 +269,8 @@ class Schedule(Simulation):
         return Story(
             rows=chance.randint(2, 9),
             files=chance.choice((1, 1, 2)),
-            key=chance.randrange(4) if self.terms.unique or kind == "planes" else number,
-            needs=chance.randrange(4) if kind == "flights" and chance.random() < 0.5 else None,
+            key=chance.randrange(2) if kind == "planes" else chance.randrange(4) if self.terms.unique else number,
+            needs=chance.randrange(2) if kind == "flights" and chance.random() < 0.5 else None,
             **{self._what_is_odd(): True} if chance.random() < 0.35 else {},
             aside=chance.choice((0, 0, 0, 1)),
         )

@@ -188,10 +188,7 @@ class SparkRun:
 
     def keys(self, ref: str, table: str, but: frozenset[str] = frozenset()) -> set[int]:
         """The keys of the rows at a ref, but for those of some data files."""
-        state = self.cluster.lake.table(ref, table)
-        paths = (path for path in (state.files if state else ()) if path not in but)
-        stories = (self.cluster.stories.get(file_of(path)) for path in paths)
-        return {story.key for story in stories if story and story.key is not None}
+        return keys_of(self.cluster.lake.table(ref, table), self.cluster.stories, but)
 
     def _report(self, job: Job, audited: str, verdicts: dict[str, Fault]) -> Report:
         now = self.cluster.clock.now()
@@ -235,6 +232,18 @@ class SparkRun:
 def replaced(job: Job) -> frozenset[str]:
     """The data files of the table that its files take the place of."""
     return frozenset(data.path for file in job.files for data in file.replaces.data_files)
+
+
+def keys_of(state: TableState | None, stories: Mapping[str, Story], but: frozenset[str] = frozenset()) -> set[int]:
+    """The keys of a table's rows, but for those of some data files, and those that a delete file takes away."""
+    paths = (path for path in (state.files if state else ()) if path not in but)
+    found = (stories.get(file_of(path)) for path in paths if state and deleting(path) not in state.deletes)
+    return {story.key for story in found if story and story.key is not None}
+
+
+def deleting(path: str) -> str:
+    """The delete file that takes all rows of a data file away."""
+    return f"{path}/deletes"
 
 
 def data_files(job: Job, file: JobFile, story: Story) -> tuple[DataFile, ...]:

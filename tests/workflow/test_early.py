@@ -160,3 +160,30 @@ def test_a_table_that_changes_all_the_time_does_not_keep_an_orphan_from_being_re
     assert set(world.rejected()) == {"1"}
     assert len(world.branches()) == len(world.messages()) == 1
     assert status(world.service).in_flight == ()
+
+
+def test_a_table_that_changes_all_the_time_does_not_keep_rows_from_being_put_aside(world: World) -> None:
+    world.drop("1", rows=2, needs="nobody", aside=1)
+    for _ in range(ATTEMPTS + 2):
+        world.runner.finish_all()
+        world.change_on_main(PLANES)
+        for attempt in world.attempts():
+            settle(world.service, attempt)
+    assert world.job_runs() == ATTEMPTS
+    assert (world.rows_on_main(), world.quarantined_on(), world.branches()) == ({"1": 2}, {"1": 1}, [])
+
+
+def test_good_files_are_published_by_their_first_audit_though_the_table_they_refer_to_changes_all_the_time(
+    world: World,
+) -> None:
+    world.change_on_main(PLANES, "p")
+    world.drop("0", rows=1)
+    world.run()
+    for name in ("1", "2", "3"):
+        world.drop(name, rows=2, needs="p")
+    world.runner.finish_all()
+    for attempt in world.attempts():
+        world.change_on_main(PLANES)
+        settle(world.service, attempt)
+    assert world.rows_on_main() == {"0": 1, "1": 2, "2": 2, "3": 2}
+    assert (world.job_runs(), world.branches()) == (4, [])

@@ -1,17 +1,21 @@
 """Publishing when main moves, and what publishing refuses."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from lakegate.errors import Conflict, Refused
+from lakegate.landing.attempts import Attempt
 from lakegate.ports import Kind
 from lakegate.workflow.claims import job_of
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import judge, settle
 from lakegate.workflow.status import status
-from tests.workflow.world import QUARANTINE, TABLE, World
+from tests.workflow.world import PLANES, QUARANTINE, TABLE, World
+
+PLANE = "p"
 
 
 @pytest.fixture
@@ -27,7 +31,10 @@ def audited(world: World, *names: str, bad: str = "", aside: int = 0) -> Audited
     """An attempt at these files that is audited but not settled."""
     for name in names:
         world.drop(name, rows=2, deliver=False, bad=bad, aside=aside)
-    attempt = world.open_attempt(*(world.file(name) for name in names))
+    return audited_as_it_is(world, world.open_attempt(*(world.file(name) for name in names)))
+
+
+def audited_as_it_is(world: World, attempt: Attempt) -> Audited:
     world.run(settle_after=False)
     job, claims = job_of(world.service.store, attempt), world.claims(attempt)
     assert job is not None
@@ -180,6 +187,60 @@ def test_a_table_that_verdicts_depend_on_and_that_is_made_meanwhile_has_changed(
     world.change_on_main("nyc.planes")
     with pytest.raises(NeedsNewAttempt, match=r"nyc\.planes"):
         publish(world.service, one, one.claims)
+
+
+def referring(world: World) -> Audited:
+    """An audited attempt whose file refers to a row of planes."""
+    world.refer_to_planes()
+    world.change_on_main(PLANES, PLANE)
+    world.drop("1.parquet", rows=2, needs=PLANE, deliver=False)
+    return audited_as_it_is(world, world.open_attempt(world.file("1.parquet")))
+
+
+def test_a_table_that_verdicts_only_refer_to_may_gain_rows(world: World) -> None:
+    one = referring(world)
+    world.change_on_main(PLANES)
+    settle(world.service, one.attempt)
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2}
+    assert (world.job_runs(), world.branches()) == (2, [])
+
+
+def test_a_table_that_verdicts_only_refer_to_may_gain_rows_before_a_rebase(world: World) -> None:
+    one = referring(world)
+    world.change_on_main(PLANES)
+    world.change_on_main(TABLE, "2.parquet")
+    settle(world.service, one.attempt)
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2, "2.parquet": 1}
+    assert (world.job_runs(), world.branches()) == (2, [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda world: world.compact(PLANES),
+        lambda world: world.delete_rows_on_main(PLANES),
+        lambda world: world.make_anew_on_main(PLANES),
+        lambda world: world.change_fields_on_main(((1, "a", "bigint"), (2, "b", "int")), PLANES),
+        lambda world: world.drop_on_main(PLANES),
+    ],
+    ids=["data files are rewritten", "a delete file", "made anew", "another type", "dropped"],
+)
+def test_a_table_that_verdicts_refer_to_and_that_may_have_lost_rows_has_changed(
+    world: World, change: Callable[[World], None]
+) -> None:
+    one = referring(world)
+    world.change_on_main(PLANES)
+    change(world)
+    with pytest.raises(NeedsNewAttempt, match=PLANES):
+        publish(world.service, one, one.claims)
+
+
+def test_a_table_that_is_referred_to_by_another_plan_than_the_audits_may_not_even_gain_rows(world: World) -> None:
+    one = referring(world)
+    world.change_on_main(PLANES)
+    other = replace(one, report=replace(one.report, plan_hash="of another release"))
+    with pytest.raises(NeedsNewAttempt, match=PLANES):
+        publish(world.service, other, other.claims)
 
 
 def test_tables_that_no_verdict_depends_on_may_change(world: World) -> None:

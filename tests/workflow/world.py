@@ -28,7 +28,7 @@ from lakegate.testing import (
     MemoryStore,
     MemoryTables,
 )
-from lakegate.testing.lake import Key, KeyKind
+from lakegate.testing.lake import Key, KeyKind, TableState
 from lakegate.workflow.attempt import open_attempt
 from lakegate.workflow.claims import claims_on, open_attempts
 from lakegate.workflow.receive import Arrival, receive
@@ -278,9 +278,9 @@ class World:
         receipt = Receipt(bucket="landing", key=self.key(name))
         self.meddling.append({Key(kind=KeyKind.RECEIPT, name=receipt.key): receipt})
 
-    def change_fields_on_main(self, fields: tuple[tuple[int, str, str], ...]) -> None:
-        key = Key(kind=KeyKind.TABLE, name=TABLE)
-        state = self.lake.table(MAIN, TABLE)
+    def change_fields_on_main(self, fields: tuple[tuple[int, str, str], ...], table: str = TABLE) -> None:
+        key = Key(kind=KeyKind.TABLE, name=table)
+        state = self.lake.table(MAIN, table)
         assert state is not None
         self.lake.commit(MAIN, {key: replace(state, identity=replace(state.identity, fields=fields))})
 
@@ -295,11 +295,29 @@ class World:
         path = f"{table}/{name or len(self.lake.commits)}"
         self.lake.spark_append(MAIN, table, self._identity(), {path: 1})
 
-    def compact(self) -> None:
+    def compact(self, table: str = TABLE) -> None:
         """Somebody rewrites all rows of main's table into one data file."""
-        state = self.lake.table(MAIN, TABLE)
+        state = self.lake.table(MAIN, table)
         assert state is not None
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=TABLE): replace(state, files={"compacted": state.rows})})
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, files={"compacted": state.rows})})
+
+    def delete_rows_on_main(self, table: str) -> None:
+        """Somebody deletes rows of main's table by a delete file; its data files stay."""
+        state = self.lake.table(MAIN, table)
+        assert state is not None
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, deletes=frozenset({"deletes"}))})
+
+    def drop_on_main(self, table: str) -> None:
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): None})
+
+    def make_anew_on_main(self, table: str) -> None:
+        """Somebody drops main's table, and makes another by its name with the same data files."""
+        state = self.lake.table(MAIN, table)
+        assert state is not None
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, identity=self._another(state))})
+
+    def _another(self, state: TableState) -> TableIdentity:
+        return replace(state.identity, uuid=f"{state.identity.uuid} again")
 
     def reject_behind_the_back(self, attempt: Attempt, files: tuple[FileVersion, ...]) -> None:
         receipts = [
