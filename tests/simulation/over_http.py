@@ -122,6 +122,7 @@ class HttpSchedule(Schedule):
             haste=chance.choice((0.9, 0.97)),
             astray=0.0,  # nobody asks Nessie for the way of a file
             first=0.15 * files**2,
+            burst=0.0,
             rush=False,
             # PyIceberg changes no columns over Nessie. A sweep is a dozen requests, and two end each schedule.
             weights=drawn.weights | {"change_fields": 0.0, "sweep": drawn.weights["sweep"] / 3},
