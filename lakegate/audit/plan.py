@@ -150,7 +150,8 @@ class Metric:
     `sql` is in Spark's dialect: of FAILING a predicate, true for a failing row and never null; of VALUE an aggregate
     expression; of QUERY a query. A VALUE that is too heavy for the one pass with others is `alone`; one that is the
     least or the greatest value of its column says so in `bound` (`lower`, `upper`), so that statistics can tell it.
-    `passes` is a predicate in Spark's dialect that costs less than that of FAILING and is true of no row that fails.
+    `passes` is a predicate in Spark's dialect that is true of no row that fails. It costs less than that of FAILING, or
+    other metrics of the column share it, so that it is asked once for all of them.
     """
 
     id: str

@@ -22,8 +22,9 @@ from lakegate.contracts.metrics import (
     outside,
     scoped,
 )
+from lakegate.contracts.quick import lengths
 from lakegate.contracts.settings import SCOPE, scope, setting
-from lakegate.contracts.texts import DESCRIBING, FORMATS, as_long, longer, not_of_format, shorter, unlike
+from lakegate.contracts.texts import DESCRIBING, FORMATS, like, longer, not_of_format, shorter, unlike, whole
 from lakegate.contracts.types import Comparable
 from lakegate.contracts.words import meant
 
@@ -127,10 +128,13 @@ def column_checks(field: Field, column: Item, severity: Severity = Severity.ERRO
 def _of_options(field: Field, options: Item, severity: Severity) -> list[Checked | None]:
     made = {rule.word: _zero(rule, field, options, severity) for rule in OPTION_RULES}
     for word in ("pattern", "format"):
-        if (short := made["minLength"]) and (like := made[word]):
-            check, metric = short
-            text = options.plain(word) if word == "pattern" else FORMATS[options.plain(word)].pattern
-            made["minLength"] = check, as_long(metric, options.plain("minLength"), like[1], text)
+        if found := made[word]:
+            said = options.plain(word)
+            least, most = lengths(said if word == "pattern" else whole(said))
+            if (short := made["minLength"]) and least >= options.plain("minLength"):
+                made["minLength"] = short[0], like(short[1], found[1])
+            if (long := made["maxLength"]) and most is not None and most <= options.plain("maxLength"):
+                made["maxLength"] = long[0], like(long[1], found[1])
     return list(made.values())
 
 

@@ -42,15 +42,20 @@ def has(text: exp.Expr, pattern: str) -> exp.Expr | None:
     return _by_place(text, found) if is_fixed and sum(block.least for block in found) >= _LONG else None
 
 
-def short_and_like(text: exp.Expr, longest: int, pattern: str) -> exp.Expr:
-    """That a text surely has no more characters than so many, and has a pattern as every engine reads it."""
-    short = exp.LTE(this=octets(text), expression=exp.Literal.number(longest))
-    return exp.And(this=short, expression=exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(pattern)))
+def is_like(text: exp.Expr, pattern: str, longest: int | None) -> exp.Expr:
+    """That a text has a pattern as every engine reads it, and surely no more characters than so many."""
+    matches = exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(pattern))
+    if longest is None:
+        return matches
+    return exp.And(this=exp.LTE(this=octets(text), expression=exp.Literal.number(longest)), expression=matches)
 
 
-def shortest(pattern: str) -> int:
-    """How many characters a text that has the pattern has at least."""
-    return int(parse(pattern).getwidth()[0])
+def lengths(pattern: str) -> tuple[int, int | None]:
+    """How many characters a text that has the pattern has at least and at most; None where there is no end."""
+    tree = parse(pattern)
+    least, most = tree.getwidth()
+    is_whole = len(tree) > 1 and tree[0] == (op.AT, op.AT_BEGINNING) and tree[-1] == (op.AT, op.AT_END)
+    return int(least), int(most) if is_whole and most < op.MAXREPEAT else None
 
 
 def octets(text: exp.Expr) -> exp.Expr:
@@ -103,7 +108,25 @@ def _of_one_class(text: exp.Expr, block: Block) -> exp.Expr:
     tests: list[exp.Expr] = [exp.GTE(this=octets(text), expression=exp.Literal.number(block.least))]
     if block.most is not None:
         tests.append(exp.LTE(this=octets(text), expression=exp.Literal.number(block.most)))
-    return exp.and_(*tests, _none_outside(text, block.characters))
+    is_whole_bytes = block.least == block.most and block.least % 2 == 0
+    written = _WRITTEN.get(block.characters) if is_whole_bytes else None
+    return exp.and_(*tests, written(text) if written else _none_outside(text, block.characters))
+
+
+def _upper(text: exp.Expr) -> exp.Expr:
+    """That it is as its bytes are written, two digits each."""
+    return exp.EQ(this=_digits(text), expression=text.copy())
+
+
+def _lower(text: exp.Expr) -> exp.Expr:
+    return exp.EQ(this=exp.Lower(this=_digits(text)), expression=text.copy())
+
+
+def _digits(text: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="HEX", expressions=[exp.Anonymous(this="UNHEX", expressions=[text.copy()])])
+
+
+_WRITTEN = {frozenset(map(ord, "0123456789abcdef")): _lower, frozenset(map(ord, "0123456789ABCDEF")): _upper}
 
 
 def _none_outside(text: exp.Expr, characters: frozenset[int]) -> exp.Expr:

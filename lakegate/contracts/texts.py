@@ -18,7 +18,7 @@ _LONGEST_LABEL = 63
 _MOST_OCTETS = 4  # of a character
 _USUAL = "[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*"  # labels, of texts that are no longer than one may be
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
+_IPV4 = r"\.".join([_OCTET] * 4)  # written out, because an engine is slow to repeat a group
 _HEX = "[0-9A-Fa-f]{1,4}"
 _DAY = "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
@@ -96,13 +96,6 @@ def shorter(field: Field, length: int) -> Metric:
     return failing(field, short, proof, passes=enough)
 
 
-def as_long(short: Metric, length: int, like: Metric, pattern: str) -> Metric:
-    """How many rows are shorter, where the column has a pattern too: if no text that has it is shorter, what shows the
-    one cheaply shows the other, and Spark computes it once for both.
-    """
-    return replace(short, passes=like.passes) if like.passes and quick.shortest(pattern) >= length else short
-
-
 def longer(field: Field, length: int) -> Metric:
     """How many rows are longer."""
     limit = exp.Literal.number(length)
@@ -110,28 +103,39 @@ def longer(field: Field, length: int) -> Metric:
     return failing(field, exp.GT(this=_length(field), expression=limit.copy()), passes=few)
 
 
+def like(length: Metric, pattern: Metric) -> Metric:
+    """How many rows are shorter, or longer, where none is that has the column's pattern: what shows the one shows the
+    other, and Spark asks it once for both.
+    """
+    return replace(length, passes=pattern.passes or length.passes)
+
+
 def unlike(field: Field, pattern: str) -> Metric:
     """How many rows have the pattern nowhere. ValueError where engines would not agree on it, or never be done."""
     found = portable(pattern)
-    passes = quick.has(field.value, pattern)
-    if passes is None and found.longest is not None:
-        passes = quick.short_and_like(field.value, found.longest, found.text)
+    passes = quick.has(field.value, pattern) or quick.is_like(field.value, found.text, found.longest)
     return failing(field, _without(field, found.text, found.longest), passes=passes)
+
+
+def whole(name: str) -> str:
+    """The pattern of a format, a name among FORMATS."""
+    return f"^(?:{FORMATS[name].pattern})$"
 
 
 def not_of_format(field: Field, name: str) -> Metric:
     """How many rows are not of the format, a name among FORMATS."""
     known = FORMATS[name]
-    whole = f"^(?:{known.pattern})$"
-    wrong = _without(field, portable(whole).text, known.longest)
+    text = portable(whole(name)).text
+    wrong = _without(field, text, known.longest)
     if known.besides:
         there = exp.Not(this=exp.Is(this=field.value, expression=exp.null()))
         beside = exp.And(this=there, expression=exp.Not(this=exp.Paren(this=known.besides(field.value))))
         return failing(field, exp.Or(this=wrong, expression=exp.Paren(this=beside)))
     if known.usual:
         usual = portable(f"^{known.usual}$").text
-        return failing(field, wrong, passes=quick.short_and_like(field.value, _LONGEST_LABEL, usual))
-    return failing(field, wrong, passes=quick.has(field.value, whole))
+        return failing(field, wrong, passes=quick.is_like(field.value, usual, _LONGEST_LABEL))
+    passes = quick.has(field.value, whole(name)) or quick.is_like(field.value, text, known.longest)
+    return failing(field, wrong, passes=passes)
 
 
 def _length(field: Field) -> exp.Expr:

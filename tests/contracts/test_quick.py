@@ -30,11 +30,16 @@ NOT UNHEX(CAST(CONCAT(SUBSTRING(CAST(`it` AS BINARY), 1, 8), \
 SUBSTRING(CAST(`it` AS BINARY), 10, 8)) AS STRING)) IS NULL"""
 
 
+FOUR = "OCTET_LENGTH(`it`) >= 4 AND OCTET_LENGTH(`it`) <= 4"
+
+
 @pytest.mark.parametrize(
     ("pattern", "condition"),
     [
         ("^[a-c]{2,3}$", "OCTET_LENGTH(`it`) >= 2 AND OCTET_LENGTH(`it`) <= 3 AND NOT `it` RLIKE '[^abc]'"),
         (r"^(?:\d+)$", "OCTET_LENGTH(`it`) >= 1 AND NOT `it` RLIKE '[^0123456789]'"),
+        ("^[0-9a-f]{4}$", f"{FOUR} AND LOWER(HEX(UNHEX(`it`))) = `it`"),
+        ("^[0-9A-F]{4}$", f"{FOUR} AND HEX(UNHEX(`it`)) = `it`"),
         ("^x[A-Z]{15}$", IN_PLACE),
         ("^[0-9a-fA-F]{8}-[0-9a-fA-F]{8}$", DIGITS),
     ],
@@ -60,16 +65,41 @@ def test_lengths_are_known_from_octets() -> None:
     ]
 
 
-def test_what_shows_a_pattern_shows_that_no_text_is_shorter() -> None:
-    short, long, like = metrics(minLength=16, maxLength=16, pattern="^[A-Z]{16}$")
-    assert short.passes == like.passes != ""
-    assert long.passes == "OCTET_LENGTH(`it`) <= 16"
+def test_what_shows_a_pattern_shows_that_no_text_is_shorter_or_longer() -> None:
+    short, long, like = metrics(minLength=16, maxLength=20, pattern="^[A-Z]{16,20}$")
+    assert short.passes == long.passes == like.passes != ""
 
 
-def test_a_text_that_has_a_pattern_may_be_too_short() -> None:
-    short, like = metrics(minLength=5, pattern="^[A-Z]{4,16}$")
-    assert short.passes == "OCTET_LENGTH(`it`) >= 20"
+def test_a_pattern_without_a_cheaper_condition_shows_lengths_by_itself() -> None:
+    short, long, like = metrics(minLength=8, maxLength=8, pattern="^T[0-9]{6}C$")
+    assert short.passes == long.passes == like.passes == r"`it` RLIKE '\\AT[0-9]{6}C\\z'"
+
+
+def test_a_format_shows_lengths() -> None:
+    short, long, like = metrics(minLength=7, maxLength=15, format="ipv4")
+    assert short.passes == long.passes == like.passes != ""
+
+
+def test_a_text_that_has_a_pattern_may_be_too_short_or_too_long() -> None:
+    short, long, like = metrics(minLength=5, maxLength=15, pattern="^[A-Z]{4,16}$")
+    assert (short.passes, long.passes) == ("OCTET_LENGTH(`it`) >= 20", "OCTET_LENGTH(`it`) <= 15")
     assert like.passes.startswith("OCTET_LENGTH(`it`) >= 4 AND")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "least", "most"),
+    [
+        ("^[A-Z]{4,16}$", 4, 16),
+        ("^(?:a|bc)d?$", 1, 3),
+        ("^a+$", 1, None),
+        ("^a{2}", 2, None),
+        ("a{2}$", 2, None),
+        ("^a|bbb$", 1, None),
+        ("", 0, None),
+    ],
+)
+def test_how_long_a_text_with_a_pattern_is(pattern: str, least: int, most: int | None) -> None:
+    assert quick.lengths(pattern) == (least, most)
 
 
 def test_a_metric_is_the_same_however_it_is_found() -> None:
