@@ -1,12 +1,11 @@
-"""Predicates over rows in a real Spark: verdicts of all cases by one query. It judges nothing."""
+"""Predicates over rows in a real Spark: a query for each case, whose rows stand in it. It judges nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 TIMEZONE = "America/New_York"  # not UTC: a predicate must not depend on it
@@ -25,15 +24,12 @@ class Rows:
 def verdicts(spark: SparkSession, cases: Sequence[Rows]) -> list[list[list[bool | None]]]:
     """For each case, for each predicate, what Spark says of each value."""
     spark.conf.set("spark.sql.session.timeZone", TIMEZONE)
-    texts = [(number, at, value) for number, case in enumerate(cases) for at, value in enumerate(case.values)]
-    rows = spark.createDataFrame(texts, "number int, at int, text string")
-    said = reduce(DataFrame.union, (_said(rows, number, case) for number, case in enumerate(cases)))
-    found = {(number, at): verdicts for number, at, verdicts in said.collect()}
-    by_value = [[found[number, at] for at in range(len(case.values))] for number, case in enumerate(cases)]
-    return [list(map(list, zip(*each, strict=True))) for each in by_value]
+    return [_said(spark, case) for case in cases]
 
 
-def _said(rows: DataFrame, number: int, case: Rows) -> DataFrame:
-    its = rows.where(F.col("number") == number)
-    typed = its.select("number", "at", F.col("text").cast(case.type).alias(case.column))
-    return typed.select("number", "at", F.array(*map(F.expr, case.predicates)))
+def _said(spark: SparkSession, case: Rows) -> list[list[bool | None]]:
+    values = ", ".join(f"({at}, cast(? as string))" for at, _ in enumerate(case.values))
+    rows = spark.sql(f"select * from values {values} as rows(at, text)", args=case.values)
+    typed = rows.select("at", F.col("text").cast(case.type).alias(case.column))
+    found = dict(typed.select("at", F.array(*map(F.expr, case.predicates))).collect())
+    return list(map(list, zip(*(found[at] for at, _ in enumerate(case.values)), strict=True)))
