@@ -31,5 +31,5 @@ def _said(spark: SparkSession, case: Rows) -> list[list[bool | None]]:
     values = ", ".join(f"({at}, cast(? as string))" for at, _ in enumerate(case.values))
     rows = spark.sql(f"select * from values {values} as rows(at, text)", args=case.values)
     typed = rows.select("at", F.col("text").cast(case.type).alias(case.column))
-    found = dict(typed.select("at", F.array(*map(F.expr, case.predicates))).collect())
+    found: dict[int, list[bool | None]] = dict(typed.select("at", F.array(*map(F.expr, case.predicates))).collect())
     return list(map(list, zip(*(found[at] for at, _ in enumerate(case.values)), strict=True)))
