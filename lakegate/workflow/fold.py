@@ -17,6 +17,7 @@ from lakegate.workflow.service import Service
 log = structlog.get_logger()
 STEP = timedelta(days=1)  # listing the landing bucket and all receipts is not worth less
 AT_ONCE = 1000  # receipts of a commit
+TURN = timedelta(hours=1)  # no function runs as long
 
 
 def fold(service: Service) -> None:
@@ -29,9 +30,33 @@ def fold(service: Service) -> None:
     watermark = min([due, *(file.landed_at for file in files)])
     if before and watermark <= before:
         return
+    turn = _turn(service)
+    if turn is None:
+        return
     head = service.catalog.head(MAIN) or ""
     old = [receipt for receipt in service.catalog.all_receipts(f"{MAIN}@{head}") if _landed_before(receipt, watermark)]
     _fold(service, head, old, watermark)
+    service.store.delete(turn)
+
+
+def _turn(service: Service) -> str | None:
+    """The note by which this worker alone folds now, or None: whoever read receipts before another took newer ones off
+    main would put the older ones in the archive. Who notes its hour first may, unless the hour before or after is
+    noted; of two whose clocks differ, each looks after it has noted its own. What a crash leaves is in the way for two
+    hours.
+    """
+    hour = int(service.clock.now().timestamp() // TURN.total_seconds())
+    mine = _noted(hour)
+    if not service.store.create(mine, b""):
+        return None
+    if service.store.read_many([_noted(hour - 1), _noted(hour + 1)]):
+        service.store.delete(mine)
+        return None
+    return mine
+
+
+def _noted(hour: int) -> str:
+    return f"notes/folding/{hour}"
 
 
 def _landed_before(receipt: Receipt, watermark: datetime) -> bool:

@@ -219,7 +219,7 @@ def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
             "its job failed": run is not None and run.state is JobState.FAILED,
             "it was deleted": (key, version) not in world.landing.landed,
             "another version is published": receipt.published is not None and receipt.published.version_id != version,
-            "a stranger changed its branch": branch in world.meddled,
+            "a stranger changed its branch, or a rebase's": any(it.startswith(branch) for it in world.meddled),
         }
         if not any(excuses.values()):
             yield f"{key} {version} was rejected on {branch} for no true reason: {new.reasons}"

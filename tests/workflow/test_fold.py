@@ -6,7 +6,9 @@ import pytest
 
 from lakegate.errors import Conflict
 from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Receipt
 from lakegate.ports import MAIN
+from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.fold import fold
 from lakegate.workflow.landed import NOTED, undecided, waiting
 from lakegate.workflow.reconcile import reconcile
@@ -145,3 +147,31 @@ def test_a_status_lists_no_large_bucket_and_tells_what_the_last_sweep_saw(world:
 
 def _some(files: list[FileVersion]) -> list[FileVersion]:
     return files[:10]
+
+
+def test_of_two_that_fold_at_once_none_puts_an_older_receipt_in_the_archive(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, stale = world.service, list(world.service.catalog.all_receipts(MAIN))
+    [line] = status(service).rejected
+
+    def read_before_another_decided_and_folded(_: str) -> list[Receipt]:
+        monkeypatch.undo()
+        discard(service, line.batch, "no use", "me")
+        fold(service)
+        return stale
+
+    monkeypatch.setattr(service.catalog, "all_receipts", read_before_another_decided_and_folded)
+    fold(service)
+    _, receipts = main_receipts(service, [world.file("bad")])
+    assert receipts[world.key("bad")].entries[0].decision is Decision.DISCARDED
+
+
+def test_who_died_while_folding_is_in_the_way_for_two_hours(world: World) -> None:
+    world.service.store.create(f"notes/folding/{int(world.clock.now().timestamp() // 3600)}", b"")
+    for _ in range(2):
+        fold(world.service)
+        assert on_main(world)
+        world.clock.advance(3600)
+    fold(world.service)
+    assert not on_main(world)
