@@ -153,7 +153,7 @@ class NessieCatalog:
         if watermark:
             there = self._contents(expected, [*SPACES, WATERMARK])
             text = json.dumps({"decided_before": watermark.isoformat()})
-            operations += [_put(space, _namespace(space)) for space in SPACES if space not in there]
+            operations += self._missing(MAIN, there)
             operations.append(_put(WATERMARK, _text(text, there.get(WATERMARK))))
         self._commit(MAIN, expected, operations, what)
 
@@ -164,16 +164,16 @@ class NessieCatalog:
     def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
         wanted = {(*SPACE, receipt.name): receipt for receipt in receipts}
         there = self._contents(expected, [*SPACES, *wanted])
-        spaces = [_put(space, _namespace(space)) for space in self._missing(branch, there)]
+        spaces = self._missing(branch, there)
         puts = [_put(key, _text(receipt.to_json(), there.get(key))) for key, receipt in wanted.items()]
         text = message(note) if note else f"claim {len(puts)} files"
         return self._commit(branch, expected, [*spaces, *puts], text, properties(note) if note else {})
 
-    def _missing(self, branch: str, there: Mapping[Key, Json]) -> list[Key]:
-        """Our namespaces that must still be made on the branch; its own head counts, not what was read."""
+    def _missing(self, branch: str, there: Mapping[Key, Json]) -> list[Json]:
+        """What makes those of our namespaces that the branch has not; its own head counts, not what was read."""
         wanted: list[Key] = [space for space in SPACES if space not in there]
         found = self._contents(branch, wanted)
-        return [space for space in wanted if space not in found]
+        return [_put(space, _namespace(space)) for space in wanted if space not in found]
 
     def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
         wanted: list[Key] = [(*SPACE, receipt_name(key)) for key in sorted(set(keys))]

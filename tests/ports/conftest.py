@@ -15,11 +15,10 @@ import requests
 from pyiceberg.catalog import Catalog as Vendor
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestContent, ManifestWriter, ManifestWriterV2
+from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestWriter, ManifestWriterV2
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update.snapshot import _FastAppendFiles
-from pyiceberg.typedef import Record
 
 from lakegate.adapters.iceberg import CONTRACT_HASH, IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
@@ -29,6 +28,7 @@ from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import MAIN, Catalog, DecidedFile, Note, TableIdentity, Tables
 from lakegate.testing import MemoryCatalog, MemoryLake, MemoryTables
 from lakegate.testing.lake import Key, KeyKind, TableState
+from tests.support.data_files import data_file
 from tests.support.nessie import Lake, unique
 
 BATCH = "20130131T0405-1a2b3c4d"
@@ -152,7 +152,7 @@ class NessiePlace:
         made = f"{path}-deletes.parquet"
         with target.transaction() as transaction:
             append = DeleteFiles(Operation.DELETE, transaction, target.io)
-            append.append_data_file(_delete_file(made))
+            append.append_data_file(data_file(made, 1, DataFileContent.POSITION_DELETES))
             append.commit()
         return made
 
@@ -189,27 +189,6 @@ class _DeleteManifest(ManifestWriterV2):
     @property
     def _meta(self) -> dict[str, str]:
         return {**super()._meta, "content": "deletes"}
-
-
-def _delete_file(path: str) -> DataFile:
-    return DataFile.from_args(
-        content=DataFileContent.POSITION_DELETES,
-        file_path=path,
-        file_format=FileFormat.PARQUET,
-        partition=Record(),
-        record_count=1,
-        file_size_in_bytes=1,
-        column_sizes={},
-        value_counts={},
-        null_value_counts={},
-        nan_value_counts={},
-        lower_bounds={},
-        upper_bounds={},
-        key_metadata=None,
-        split_offsets=None,
-        equality_ids=None,
-        sort_order_id=None,
-    )
 
 
 @pytest.fixture

@@ -10,10 +10,9 @@ from typing import Any
 
 import requests
 from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.manifest import DataFileContent
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from pyiceberg.typedef import Record
 from pyiceberg.types import IntegerType, NestedField
 
 from lakegate.adapters.iceberg import CONTRACT_HASH, Catalog, _identity, iceberg_errors
@@ -26,6 +25,7 @@ from lakegate.testing import TableState
 from lakegate.testing.lake import EPOCH, Commit, Content, Key, KeyKind
 from tests.simulation.installation import Violation
 from tests.simulation.spark import JobError
+from tests.support.data_files import data_file
 from tests.support.nessie import WAREHOUSE
 from tests.support.proxy import Proxy
 
@@ -103,7 +103,7 @@ class NessieLake:
             target = self._made(self._open(self._network.uri, branch), table, identity.contract_hash)
             with target.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
                 for path, rows in files.items():
-                    append.append_data_file(_data_file(path, rows))
+                    append.append_data_file(data_file(path, rows))
 
     def _made(self, catalog: Catalog, table: str, contract_hash: str) -> Table:
         found: Table
@@ -234,24 +234,3 @@ class NessieLake:
 def _manifests(table: Table) -> list[Any]:
     snapshot = table.current_snapshot()
     return list(snapshot.manifests(table.io)) if snapshot else []
-
-
-def _data_file(path: str, rows: int) -> DataFile:
-    return DataFile.from_args(
-        content=DataFileContent.DATA,
-        file_path=path,
-        file_format=FileFormat.PARQUET,
-        partition=Record(),
-        record_count=rows,
-        file_size_in_bytes=rows,
-        column_sizes={},
-        value_counts={},
-        null_value_counts={},
-        nan_value_counts={},
-        lower_bounds={},
-        upper_bounds={},
-        key_metadata=None,
-        split_offsets=None,
-        equality_ids=None,
-        sort_order_id=None,
-    )
