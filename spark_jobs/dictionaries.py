@@ -5,14 +5,15 @@ thousand zones is a proof for ten million rows, and the column itself is not rea
 dictionary isn't whole, or can't be read, it says nothing.
 """
 
+import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
-from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from lakegate.audit.plan import Metric, MetricKind
 from lakegate.audit.statistics import DataFileStatistics, Field
@@ -22,12 +23,14 @@ from spark_jobs.java import FAILURES, jvm
 
 # Below, one pass over the rows costs less than going from file to file.
 _ROWS = 1_000_000
-_ROWS_PER_VALUE = 10
+_ROWS_PER_VALUE = 5
+# The driver asks them alone; with more, the executors' pass over the rows is sooner done.
+_MOST_VALUES = 500_000
 _THREADS = 8
 _UNSPEAKABLE = set(".`")  # what no variable's name may hold in Spark
 
-Values = Mapping[str, list[str | None]]
-"""By column, every value that a data file may hold."""
+Values = Mapping[str, set[str | None]]
+"""By column, every value that a file version may hold, or by metric, those of them that fail it."""
 
 
 def prove(
@@ -40,16 +43,11 @@ def prove(
     if not asked or sum(data.rows for listed in files.values() for data in listed) < _ROWS:
         return {}
     spark = SparkSession.active()
-    names = list(dict.fromkeys(metric.columns[0] for metric in asked))
-    ids = {columns[name].id: name for name in names}
-    every = [(file, data) for file, listed in files.items() for data in listed]
+    ids = {columns[metric.columns[0]].id: metric.columns[0] for metric in asked}
     with ThreadPoolExecutor(_THREADS) as pool:
-        read = list(pool.map(lambda pair: _values(spark, pair[1].path, ids), every))
-    fine = _ask(spark, asked, names, read)
-    proved = {file: {metric.id for metric in asked} for file in files}
-    for (file, _), good in zip(every, fine, strict=True):
-        proved[file] &= good
-    return proved
+        read = dict(zip(files, pool.map(lambda data: _values(spark, data, ids), files.values()), strict=True))
+        failing = _ask(spark, asked, list(read.values()), pool)
+    return {file: {metric.id for metric in asked if _is_zero(metric, values, failing)} for file, values in read.items()}
 
 
 def _is_of_one_text(metric: Metric, columns: Mapping[str, Field]) -> bool:
@@ -59,54 +57,76 @@ def _is_of_one_text(metric: Metric, columns: Mapping[str, Field]) -> bool:
     return name in columns and columns[name].type == "string" and not set(name) & _UNSPEAKABLE
 
 
-def _ask(spark: SparkSession, asked: Sequence[Metric], names: Sequence[str], read: Sequence[Values]) -> list[set[str]]:
-    """For each data file, the metrics that no value of it fails."""
-    known = [metric for metric in asked if any(metric.columns[0] in values for values in read)]
-    shape = StructType([StructField(f"v{at}", ArrayType(StringType())) for at, _ in enumerate(names)])
-    # The predicate speaks of its column: within `exists`, of each value under the column's name.
-    failing = [
-        F.expr(f"exists(v{names.index(metric.columns[0])}, {quoted(metric.columns[0])} -> {metric.sql})")
-        for metric in known
-    ]
-    try:
-        lists = spark.createDataFrame([Row(*(values.get(name) for name in names)) for values in read], shape)
-        told = lists.select(*failing).collect() if known else [() for _ in read]
-    except FAILURES:
-        return [set() for _ in read]  # a predicate that cannot be asked of a value alone
-    return [{metric.id for metric, fails in zip(known, row, strict=True) if fails is False} for row in told]
+def _is_zero(metric: Metric, values: Values, failing: Values) -> bool:
+    """Whether these are all values of the metric's column, and each is known not to fail it."""
+    [name] = metric.columns
+    return name in values and metric.id in failing and values[name].isdisjoint(failing[metric.id])
 
 
-def _values(spark: SparkSession, path: str, names: Mapping[int, str]) -> Values:
-    """What a data file's dictionaries hold, of the columns of which they hold everything."""
+def _ask(spark: SparkSession, asked: Sequence[Metric], read: Sequence[Values], pool: ThreadPoolExecutor) -> Values:
+    """By metric, the values that fail it. What many files hold is asked once; too many values are not."""
+    held = {name: set().union(*(values.get(name, ()) for values in read)) for name in {m.columns[0] for m in asked}}
+    few = {name: values for name, values in held.items() if 0 < len(values) <= _MOST_VALUES}
+    of = {name: [metric for metric in asked if metric.columns == (name,)] for name in few}
+    told = pool.map(lambda name: _failing(spark, name, few[name], of[name]), few)
+    return {metric: values for found in told for metric, values in found.items()}
+
+
+def _failing(spark: SparkSession, name: str, values: Collection[str | None], asked: Sequence[Metric]) -> Values:
+    """Which of a column's values fail each metric. A row that stands in the query costs no job: Spark's planner works
+    it out.
+    """
+    texts = F.from_json(F.lit(json.dumps(list(values))), "array<string>").alias("texts")
+    # The predicate speaks of its column: within `filter`, of each value under the column's name.
+    failing = [F.expr(f"filter(texts, {quoted(name)} -> {metric.sql})") for metric in asked]
     try:
-        parquet = jvm(spark).org.apache.parquet.hadoop
-        source = parquet.util.HadoopInputFile.fromPath(hadoop.path(spark, path), hadoop.configuration(spark))
-        reader = parquet.ParquetFileReader.open(source)
-        try:
-            return dict(_dictionaries(reader, names))
-        finally:
-            reader.close()
+        [told] = spark.sql("VALUES (1)").select(texts).select(*failing).collect()
     except FAILURES:
+        return {}  # a predicate that cannot be asked of a value alone
+    return {metric.id: set(found) for metric, found in zip(asked, told, strict=True) if found is not None}
+
+
+def _values(spark: SparkSession, files: Sequence[DataFileStatistics], names: Mapping[int, str]) -> Values:
+    """What a file version's dictionaries hold, of the columns of which they hold everything and that repeat it."""
+    held: dict[str, set[str | None]] = {name: {None} for name in names.values()}
+    most = sum(data.rows for data in files) // _ROWS_PER_VALUE
+    try:
+        for data in files:
+            found = _dictionaries(spark, data.path, names, most)
+            held = {name: held[name] | texts for name, texts in found.items() if name in held}
+    except (*FAILURES, UnicodeDecodeError):
         return {}  # the rows will tell
+    return {name: values for name, values in held.items() if len(values) <= most}
 
 
-def _dictionaries(reader: Any, names: Mapping[int, str]) -> Iterator[tuple[str, list[str | None]]]:
+def _dictionaries(spark: SparkSession, path: str, names: Mapping[int, str], most: int) -> dict[str, set[str]]:
+    """What a data file's whole dictionaries hold, at most so much each."""
+    parquet = jvm(spark).org.apache.parquet.hadoop
+    source = parquet.util.HadoopInputFile.fromPath(hadoop.path(spark, path), hadoop.configuration(spark))
+    with closing(parquet.ParquetFileReader.open(source)) as reader:
+        return {name: texts for name, pages in _pages(reader, names) if (texts := _texts(pages, most)) is not None}
+
+
+def _pages(reader: Any, names: Mapping[int, str]) -> Iterator[tuple[str, list[Any]]]:
     """`names` are by Iceberg's field ids: parquet knows a column whose name is no identifier by another one."""
     groups = list(reader.getRowGroups())
-    chunks = [{chunk.getPath().toDotString(): chunk for chunk in group.getColumns()} for group in groups]
-    for column in reader.getFileMetaData().getSchema().getColumns():
-        path = ".".join(column.getPath())
+    for at, column in enumerate(reader.getFileMetaData().getSchema().getColumns()):
         name = names.get(column.getPrimitiveType().getId().intValue())
-        if name is not None and all(_is_whole(found[path]) for found in chunks):
-            pages = [reader.getDictionaryReader(group).readDictionaryPage(column) for group in groups]
-            if sum(page.getDictionarySize() for page in pages) * _ROWS_PER_VALUE <= reader.getRecordCount():
-                yield name, [None, *{text for page in pages for text in _page(page)}]
+        if name is not None and all(_is_whole(group.getColumns()[at]) for group in groups):
+            yield name, [reader.getDictionaryReader(group).readDictionaryPage(column) for group in groups]
 
 
 def _is_whole(chunk: Any) -> bool:
     """Whether all pages of the column chunk are made of numbers in its dictionary."""
     told = chunk.getEncodingStats()
     return told is not None and told.hasDictionaryPages() and not told.hasNonDictionaryEncodedPages()
+
+
+def _texts(pages: Sequence[Any], most: int) -> set[str] | None:
+    """The texts of dictionaries; None where they are more than so many."""
+    if sum(page.getDictionarySize() for page in pages) > most:
+        return None
+    return {text for page in pages for text in _page(page)}
 
 
 def _page(page: Any) -> Iterator[str]:

@@ -87,14 +87,14 @@ def job_of(order: Order, place: Path) -> Job:
 def audits(spark: SparkSession, order: Order, job: Job) -> list[Round]:
     """The engine's audit and lakegate's, of the same rows that a bare append has just put there."""
     theirs = import_module(f"bench.audit.engines.{order.engine}").auditor(spark, order.rules, BARE)
-    dirty = order.set == "dirty"
+    dirty, looks = order.set == "dirty", lakegate.looked(spark, job)
 
     def engine() -> None:
         failed = theirs()
         if bool(failed) is not dirty:
             raise SystemExit(f"{order.engine} says {failed}")
 
-    parts = {order.engine: engine, "lakegate": lambda: passed(lakegate.audit(spark, job, BARE), dirty=dirty)}
+    parts = {order.engine: engine, "lakegate": lambda: passed(lakegate.audit(spark, job, looks, BARE), dirty=dirty)}
     rounds = []
     for turn in range(-1, order.rounds):  # the first warms up
         took = {"append": timed(spark, lambda: bare_append(spark, job))}

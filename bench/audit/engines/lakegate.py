@@ -10,6 +10,7 @@ from lakegate.audit.job import Job
 from spark_jobs import iceberg, table
 from spark_jobs.append import rows_of
 from spark_jobs.append_and_audit import Run, audit_table
+from spark_jobs.look import Look
 from spark_jobs.session import LAKE
 from spark_jobs.staged import fit_all, look_at_all
 
@@ -22,7 +23,7 @@ def append_and_audit(spark: SparkSession, job: Job) -> Run:
     """All that the job does but for Nessie's branch and the report's file; the run with its timings and results."""
     run = Run(spark=spark, job=job)
     with run.step("look"):
-        _, run.looks = fit_all(job.plan, None, look_at_all(spark, job.plan, job.files))
+        run.looks = looked(spark, job)
     with run.step("prepare"):
         table.prepare(spark, job.plan, None)
     with run.step("append"):
@@ -31,11 +32,15 @@ def append_and_audit(spark: SparkSession, job: Job) -> Run:
     return run
 
 
-def audit(spark: SparkSession, job: Job, appended: str) -> Run:
-    """The audit alone, of a table that somebody else has appended to."""
+def looked(spark: SparkSession, job: Job) -> list[Look]:
+    """What the append knows of the files."""
+    return fit_all(job.plan, None, look_at_all(spark, job.plan, job.files))[1]
+
+
+def audit(spark: SparkSession, job: Job, looks: list[Look], appended: str) -> Run:
+    """The audit alone, of a table that somebody else has appended to. Looking at the files is the append's."""
     name = appended.removeprefix(f"{LAKE}.")
-    run = Run(spark=spark, job=replace(job, plan=replace(job.plan, table=name)))
-    _, run.looks = fit_all(job.plan, None, look_at_all(spark, job.plan, job.files))
+    run = Run(spark=spark, job=replace(job, plan=replace(job.plan, table=name)), looks=looks)
     _audit(run, iceberg.load(spark, LAKE, name))
     return run
 
