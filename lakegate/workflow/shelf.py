@@ -50,7 +50,7 @@ def contract_of(store: Store, table: str) -> Contract:
         raise Misconfigured(f"table {table} has no contract; run: lakegate contract push FILE")
     found = _load(name, body)
     if isinstance(found, ContractFaults):
-        raise found
+        raise ContractFaults(found.source, found.faults)  # what is raised holds on to all who met it, and is not kept
     return found
 
 
@@ -59,7 +59,7 @@ def _load(name: str, body: bytes) -> Contract | ContractFaults:
     try:
         return load(body, name)
     except ContractFaults as faults:
-        return faults
+        return faults.with_traceback(None)
 
 
 def push(store: Store, bodies: Iterable[tuple[str, bytes]]) -> list[Contract]:
