@@ -72,4 +72,5 @@ def _fold(service: Service, head: str, old: list[Receipt], watermark: datetime) 
             service.catalog.fold(head, [it.key for it in receipts], None if start else watermark)
         except Conflict as why:
             log.info("not_folded", receipts=len(receipts), why=str(why))
-    log.info("folded", receipts=len(old), watermark=watermark.isoformat())
+        else:
+            log.info("folded", receipts=len(receipts), watermark=watermark.isoformat())

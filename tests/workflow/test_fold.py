@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from lakegate.errors import Conflict
 from lakegate.landing.files import FileVersion
@@ -120,9 +122,12 @@ def test_a_receipt_that_changed_meanwhile_stays_on_main(world: World, monkeypatc
         raise Conflict("changed meanwhile")
 
     monkeypatch.setattr(world.service.catalog, "fold", conflict)
-    fold(world.service)
+    structlog.reset_defaults()
+    with capture_logs() as logged:
+        fold(world.service)
     assert on_main(world) == {world.key("good"), world.key("bad")}
     assert world.service.catalog.watermark() is None
+    assert [it["event"] for it in logged] == ["not_folded"]
 
 
 def test_an_attempt_from_before_the_fold_is_published_after_it(world: World) -> None:
