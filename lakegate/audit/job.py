@@ -3,9 +3,11 @@ see the run may read it.
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from lakegate.audit.plan import Plan
 from lakegate.audit.report import DataFile, Replaced
+from lakegate.audit.wire import from_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,3 +62,9 @@ class Job:
     def replaced_aside(self) -> tuple[DataFile, ...]:
         """The same of its quarantine."""
         return tuple(data for file in self.files for data in file.replaces.quarantined)
+
+
+@lru_cache(maxsize=16)
+def parse_job(body: bytes) -> Job:
+    """A job as it was frozen: whoever has to do with its attempt asks for it again and again. Raises as `from_json`."""
+    return from_json(Job, body)

@@ -7,9 +7,11 @@ It is what publish trusts and what a person reads; it decides nothing itself.
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from lakegate.audit.plan import Severity
+from lakegate.audit.wire import from_json
 
 
 class Verdict(StrEnum):
@@ -194,3 +196,11 @@ class Report:
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
+
+
+@lru_cache(maxsize=4)
+def parse_report(body: bytes) -> Report:
+    """A report as it was written. One settling asks for it several times; a large one takes megabytes. Raises as
+    `from_json`.
+    """
+    return from_json(Report, body)

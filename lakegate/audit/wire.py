@@ -56,7 +56,14 @@ def _names(kind: type) -> tuple[str, ...]:
 
 
 def to_json(value: Any) -> str:
-    return json.dumps(to_plain(value), sort_keys=True, ensure_ascii=False)
+    return json.dumps(value, default=_opened, sort_keys=True, ensure_ascii=False)
+
+
+def _opened(value: Any) -> Any:
+    """One level of what JSON's encoder does not know: it goes down by itself, and far quicker."""
+    if names := _names(cast(Any, type(value))):
+        return {name: getattr(value, name) for name in names}
+    return list(value) if isinstance(value, set | frozenset) else _one(value)
 
 
 def from_json(kind: type[T], text: str | bytes) -> T:
@@ -79,7 +86,7 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
         return lambda value: None if value is None else only(value)
     if origin is tuple:
         item = _reader(get_args(kind)[0])
-        return lambda value: tuple(item(each) for each in value)
+        return tuple if item is _as_it_is else lambda value: tuple([item(each) for each in value])
     if origin is dict:
         member = _reader(get_args(kind)[1])
         return lambda value: {key: member(each) for key, each in value.items()}
@@ -102,7 +109,7 @@ def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         if isinstance(known, int) and value.get("format", known) > known:
             raise NewerFormat(kind.__name__, value["format"], known)
-        members = {name: value[name] for name in readers if name in value}
+        members = {name: each for name, each in value.items() if name in readers}
         for name, reader in read_anew:
             if name in members:
                 members[name] = reader(members[name])

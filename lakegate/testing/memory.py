@@ -7,12 +7,11 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 from pathlib import Path
 
-from lakegate.audit.job import Job
+from lakegate.audit.job import Job, parse_job
 from lakegate.audit.report import Report
-from lakegate.audit.wire import from_json, to_json
+from lakegate.audit.wire import to_json
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -90,7 +89,8 @@ class MemoryCatalog:
         if base not in {commit.hash for commit in self.lake.line(head)}:
             raise Refused(f"commit {head} was not made from {base}")
         old, new = self.lake.at(base).contents, self.lake.at(head).contents
-        changed = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
+        others = (key for key in old.keys() | new.keys() if old.get(key) is not new.get(key))
+        changed = [key for key in others if old.get(key) != new.get(key)]
         names = {kind: frozenset(key.name for key in changed if key.kind is kind) for kind in KeyKind}
         receipts = _receipts(new, names[KeyKind.RECEIPT])
         return Changes(
@@ -214,6 +214,7 @@ class MemoryLanding:
     def __init__(self, clock: MemoryClock, bucket: str = "landing", staging: str = "service") -> None:
         self.clock, self.bucket, self.staging = clock, bucket, staging
         self.landed: dict[tuple[str, str], FileVersion] = {}
+        self.listed: dict[tuple[str, str], FileVersion] = {}  # a listing tells no checksum
         self.bodies: dict[tuple[str, str], bytes] = {}
         self.staged: dict[str, bytes] = {}
         self.uploads = 0
@@ -230,18 +231,18 @@ class MemoryLanding:
             checksum=f"SHA256:{hashlib.sha256(body).hexdigest()}" if checksum else None,
         )
         self.landed[key, file.version_id], self.bodies[key, file.version_id] = file, body
+        self.listed[key, file.version_id] = replace(file, checksum=None)
         return file
 
     def drop(self, key: str, version_id: str) -> None:
         """Delete one version for good."""
-        del self.landed[key, version_id], self.bodies[key, version_id]
+        del self.landed[key, version_id], self.listed[key, version_id], self.bodies[key, version_id]
 
     def look(self, key: str, version_id: str) -> FileVersion | None:
         return self.landed.get((key, version_id))
 
     def versions(self) -> Iterator[FileVersion]:
-        for file in list(self.landed.values()):
-            yield replace(file, checksum=None)
+        yield from list(self.listed.values())
 
     def stage(self, file: FileVersion, name: str) -> str:
         body = self.bodies.get((file.key, file.version_id))
@@ -349,15 +350,10 @@ class MemoryJobRunner:
         self._end(run_id, JobState.FAILED, reason)
 
     def job(self, run_id: str) -> Job:
-        return _job(self.store.objects[self.store.name(self.jobs[run_id])])
+        return parse_job(self.store.objects[self.store.name(self.jobs[run_id])])
 
     def _end(self, run_id: str, state: JobState, reason: str) -> None:
         self.runs[run_id] = replace(self.runs[run_id], state=state, reason=reason, ended_at=self.clock.now())
-
-
-@lru_cache(maxsize=16)
-def _job(body: bytes) -> Job:
-    return from_json(Job, body)
 
 
 class MemoryNotifier:

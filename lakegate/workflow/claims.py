@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
-from lakegate.audit.job import Job
-from lakegate.audit.wire import from_json
+from lakegate.audit.job import Job, parse_job
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
@@ -63,12 +61,7 @@ def job_name(attempt: Attempt) -> str:
 def job_of(store: Store, attempt: Attempt) -> Job | None:
     """The attempt's job as it was frozen, or None where it has none yet."""
     body = store.read(job_name(attempt))
-    return _job(body) if body else None
-
-
-@lru_cache(maxsize=16)
-def _job(body: bytes) -> Job:
-    return from_json(Job, body)
+    return parse_job(body) if body else None
 
 
 def base_of(service: Service, attempt: Attempt) -> str:

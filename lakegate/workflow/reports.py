@@ -6,8 +6,8 @@ so that a job which was given up and finishes all the same changes nothing.
 
 from enum import StrEnum
 
-from lakegate.audit.report import Report
-from lakegate.audit.wire import NewerFormat, from_json, to_json
+from lakegate.audit.report import Report, parse_report
+from lakegate.audit.wire import NewerFormat, to_json
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Store
@@ -49,7 +49,7 @@ def read_report(store: Store, attempt: Attempt) -> Report | None:
 
 def _read(attempt: Attempt, body: bytes) -> Report:
     try:
-        return from_json(Report, body)
+        return parse_report(body)
     except NewerFormat as error:
         raise Misconfigured(f"{report_name(attempt)}: {error}. Nothing is decided until then") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
