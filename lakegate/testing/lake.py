@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
 from lakegate.errors import Conflict
 from lakegate.landing.receipts import Receipt
@@ -25,8 +26,7 @@ class KeyKind(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, kw_only=True, order=True)
-class Key:
+class Key(NamedTuple):
     """The name of one content."""
 
     kind: KeyKind

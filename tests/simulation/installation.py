@@ -37,7 +37,7 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import contract_name
 from tests.simulation.spark import Lake, SparkRun, Story, deleting
-from tests.simulation.worker import OUTCOME_MATTERS, PORTS, Fate, Worker
+from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping
 
 FROZEN = ("reports/", "attempts/")
 FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"
@@ -119,8 +119,6 @@ class WatchedStore(MemoryStore):
 class Installation:
     """See the module. `trace` is told each thing that happens, in words."""
 
-    stops_before: tuple[str, ...] = PORTS
-
     def __init__(self, trace: Callable[[str], None] | None = None) -> None:
         self.trace = trace
         self.clock, self.store = MemoryClock(), WatchedStore()
@@ -139,7 +137,7 @@ class Installation:
             warehouse="lake",
             grace=timedelta(minutes=2),
         )
-        self.reached = self.service  # by workers
+        self.reached = stopping(self.service)  # by workers
         self.stories: dict[str, Story] = {}
         self.files: dict[str, FileVersion] = {}  # all that ever landed, by id
         self.queue: list[Arrival] = []
@@ -284,20 +282,25 @@ class Installation:
         self.started += 1
         name = f"[{self.started}] {kind}"
         self.say(f"worker: {kind}", f"[{self.started}] {what}")
-        worker = Worker(name, self.reached, operation, patient=patient, on_end=on_end, ports=self.stops_before)
+        worker = Worker(name, self.reached, operation, patient=patient, on_end=on_end)
         if not worker.ended:
             self.workers.append(worker)
         return worker
 
-    def step(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
+    def step(self, worker: Worker, fate: Fate = Fate.DONE, goes_on: Callable[[], bool] = lambda: False) -> None:
+        """As the worker's own; whoever lets it go on notes each call."""
+        self.note(worker, fate)
+        worker.step(fate, goes_on)
+        if worker.ended:
+            self._look_at(worker)
+
+    def note(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
+        """What becomes of the call that it waits for."""
         if worker.waiting and worker.waiting.method in OUTCOME_MATTERS:
             self.counted[f"calls of {worker.waiting.method}"] += 1
         self.counted[CALL[fate]] += 1
         if self.trace:
             self.trace(f"{CALL[fate]} {worker.name}: {worker.waiting}")
-        worker.step(fate)
-        if worker.ended:
-            self._look_at(worker)
 
     def _look_at(self, worker: Worker) -> None:
         self.workers.remove(worker)

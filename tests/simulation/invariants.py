@@ -58,6 +58,12 @@ class Step:
         return self.world.report(Attempt(table=note.table, batch=note.batch, number=note.attempt).branch)
 
     @cached_property
+    def published(self) -> dict[str, Entry]:
+        """The entries of the versions whose rows are on main, by file version's id."""
+        found = [(receipt, entry) for receipt in self.receipts.values() for entry in receipt.on_main]
+        return {entry.file(receipt.bucket, receipt.key).id: entry for receipt, entry in found}
+
+    @cached_property
     def changed(self) -> dict[tuple[str, str], tuple[Entry | None, Entry | None]]:
         """The entries of receipts that are not what they were, by key and version."""
         old, new = _entries(self.receipts_before), _entries(self.receipts)
@@ -89,12 +95,6 @@ def rows_at(commit: Commit, table: str) -> Mapping[str, int]:
     """The rows of each data file."""
     state = table_at(commit, table)
     return state.files if state else {}
-
-
-def published_in(receipts: Mapping[str, Receipt]) -> dict[str, Entry]:
-    """The entries of the versions whose rows are on main, by file version's id."""
-    entries = [(receipt, entry) for receipt in receipts.values() for entry in receipt.on_main]
-    return {entry.file(receipt.bucket, receipt.key).id: entry for receipt, entry in entries}
 
 
 def report_of(world: Installation, entry: Entry) -> Report | None:
@@ -167,7 +167,7 @@ def the_newest_published_version_of_a_key_is_the_one_on_main(step: Step) -> Iter
 
 def each_file_version_is_there_once_and_whole(step: Step) -> Iterator[str]:
     """As the report of the attempt says that its receipt names; what has no receipt is not there."""
-    published = published_in(step.receipts)
+    published = step.published
     there: dict[str, set[str]] = {}
     for path in (path for table in TABLES for path in rows_at(step.after, table)):
         there.setdefault(file_of(path), set()).add(path)
@@ -272,7 +272,7 @@ def no_key_is_there_twice(step: Step) -> Iterator[str]:
 
 def let_through(step: Step, file_id: str) -> bool:
     """Whether a published file version had failed."""
-    entry = published_in(step.receipts).get(file_id)
+    entry = step.published.get(file_id)
     return entry is not None and failed(report_of(step.world, entry), file_id)
 
 

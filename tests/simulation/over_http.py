@@ -27,7 +27,7 @@ from tests.simulation.schedule import Mixture, Schedule
 from tests.simulation.simulation import LONGEST_WAIT
 from tests.simulation.spark import Lake, Story
 from tests.simulation.volume import PORTION, Tally, run_some
-from tests.simulation.worker import Call, working
+from tests.simulation.worker import Call, Worker, stopping, working
 from tests.support.nessie import WAREHOUSE, running
 from tests.support.proxy import Fault, Proxy, Request, proxy
 
@@ -78,15 +78,14 @@ def _stopping(send: Callable[..., requests.Response]) -> Callable[..., requests.
 class HttpInstallation(Installation):
     """Everything but Nessie in memory."""
 
-    stops_before = ("runner", "landing", "store", "notifier")
-
     def __init__(self, trace: Callable[[str], None] | None, network: Network, lake: NessieLake) -> None:
         self._uri, self._lake = network.nessie_uri, lake
         super().__init__(trace)
         uri = network.proxy.uri
-        self.reached = replace(
+        through = replace(
             self.service, catalog=NessieCatalog(uri), tables=IcebergTables(uri, WAREHOUSE), nessie_uri=uri
         )
+        self.reached = stopping(through, ("runner", "landing", "store", "notifier"))
 
     def make_lake(self) -> tuple[Lake, Catalog, Tables]:
         """Whoever looks on does so past the network."""
@@ -163,6 +162,10 @@ class HttpSchedule(Schedule):
         fault = self.chance.choice(FAULTS_OF_READS if request.reads else FAULTS)
         self.world.say(f"request: {fault}", f"{request.method} {request.path}")
         return fault, self.chance.choice(LATER)
+
+    def let_on(self, worker: Worker) -> None:
+        """To look at Nessie is to send requests, and a worker's own are stopped."""
+        self.let(worker)
 
     def since(self, began: int) -> int:
         """What comes late is the doing of whoever sent it, by what it knew then. A commit that comes after the audit is

@@ -6,7 +6,6 @@ The end is a quiet time, in which no event arrives and only sweeps and jobs go o
 from collections.abc import Callable
 from datetime import timedelta
 
-from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN
 from tests.simulation.installation import Installation, Terms, Violation
 from tests.simulation.watch import Watch
@@ -34,10 +33,24 @@ class Simulation:
         return Installation(trace)
 
     def let(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
+        """Make one call, and look."""
+        self._let(worker, fate, lambda: False)
+
+    def let_on(self, worker: Worker) -> None:
+        """Make one call after the other, up to its end or to one of which something came, and look at that."""
+        self._let(worker, Fate.DONE, lambda: self._goes_on(worker))
+
+    def _let(self, worker: Worker, fate: Fate, goes_on: Callable[[], bool]) -> None:
         began = self.began.setdefault(worker, self.watch.ticks)
         self.acting_since = began
-        self.world.step(worker, fate)
+        self.world.step(worker, fate, goes_on)
         self.watch.look(self.since(began))
+
+    def _goes_on(self, worker: Worker) -> bool:
+        if not self.watch.passes():
+            return False
+        self.world.note(worker)
+        return True
 
     def since(self, began: int) -> int:
         """When whoever did the last step, or anything that came of it, began."""
@@ -66,8 +79,7 @@ class Simulation:
             self.broken = True
 
     def rejected_batches(self) -> list[str]:
-        notes = [commit.note for _, commit in self.watch.heads if commit.note]
-        return list(dict.fromkeys(note.batch for note in notes if note.decision is Decision.REJECTED))
+        return list(self.watch.rejected)
 
     def _quiet_time(self) -> None:
         """Nothing new happens, no event arrives; workers and jobs come to their ends, and sweeps go on."""
@@ -91,7 +103,7 @@ class Simulation:
         """Every worker and every job comes to its end."""
         while self.world.workers or self.world.running_jobs():
             if self.world.workers:
-                self.let(self.world.workers[0])
+                self.let_on(self.world.workers[0])
             else:
                 self.world.work(self.world.running_jobs()[0])
                 self.look()

@@ -21,23 +21,33 @@ class Watch:
         self.ticks = 0
         self.heads: list[tuple[int, Commit]] = [(0, world.lake.head(MAIN))]  # since when each was main's head
         self.contracts: list[tuple[int, str]] = []
+        self.rejected: dict[str, None] = {}  # batches of which files were, oldest first
         self.archived = 0  # as many changes of the archive were looked at
         self.receipts = receipts_at(world, self.heads[-1][1])
 
+    def passes(self) -> bool:
+        """Whether a look finds nothing that is not as it was; then that was it."""
+        still = self.world.lake.head(MAIN) is self.heads[-1][1] and self.archived == self.world.store.archived
+        self.ticks += still
+        return still
+
     def look(self, since: int) -> None:
         """`since`: the tick at which whoever acted began to."""
+        if self.passes():
+            return
         self.ticks += 1
         head = self.world.lake.head(MAIN)
         last = self.heads[-1][1]
         if head is last:
-            if self.archived != self.world.store.archived:
-                self._look_at_the_archive(head)
+            self._look_at_the_archive(head)
             return
         new = self.world.lake.line(head.hash)
         for commit in reversed(new[: new.index(last)]):
             before = self.heads[-1][1]
             self._check(before, commit, since)
             self.heads.append((self.ticks, commit))
+            if commit.note and commit.note.decision is Decision.REJECTED:
+                self.rejected[commit.note.batch] = None
 
     def _look_at_the_archive(self, head: Commit) -> None:
         """What is put there changes nothing by itself."""

@@ -70,9 +70,13 @@ def _short(argument: Any) -> str:
     return text if len(text) <= 70 else f"{text[:8]}…"
 
 
+def _stops() -> bool:
+    return False
+
+
 class Worker:
-    """Runs one operation on a service of its own. `patient` workers are people's commands, which may live for hours;
-    others die with their function's time-out.
+    """Runs one operation on a service that is `stopping`. `patient` workers are people's commands, which may live for
+    hours; others die with their function's time-out.
     """
 
     def __init__(
@@ -83,7 +87,6 @@ class Worker:
         *,
         patient: bool = False,
         on_end: Callable[["Worker"], None] = lambda _: None,
-        ports: Iterable[str] = PORTS,
     ) -> None:
         self.name, self.patient, self.on_end = name, patient, on_end
         self.since: datetime = whole.clock.now()
@@ -92,14 +95,16 @@ class Worker:
         self.result: object = None
         self.error: Exception | None = None
         self._operation = operation
-        stopping: dict[str, Any] = {name: _Port(self, name, whole) for name in ports}
-        # As bootstrap wires it.
-        self._service = replace(whole, **stopping | {"store": FrozenStore(stopping["store"])})
+        self._service = replace(whole, store=FrozenStore(whole.store))  # as bootstrap wires it
+        self._goes_on = _stops
         self._green = Strand(self)
         self.step()  # up to its first call
 
-    def step(self, fate: Fate = Fate.DONE) -> None:
-        """Make the call that it waits for, and go on up to the next one, or to the end."""
+    def step(self, fate: Fate = Fate.DONE, goes_on: Callable[[], bool] = _stops) -> None:
+        """Make the call that it waits for, and go on up to the next one, or to the end. Before the next one it asks
+        whether it `goes_on`: then that one is done, too, without a word from whoever holds it.
+        """
+        self._goes_on = goes_on
         self._green.switch(fate)
         if self.ended:
             self.on_end(self)
@@ -113,13 +118,15 @@ class Worker:
         if self.died:
             raise Crash  # what `finally` would do is not done by a process that is gone
         self.waiting = call
-        fate: Fate = self._green.parent.switch()
+        fate: Fate = Fate.DONE if self._goes_on() else self._green.parent.switch()
+        if fate is Fate.DONE:
+            result = method(*arguments, **named)
+            return list(result) if isinstance(result, GeneratorType) else result
         self.died = fate is Fate.CRASH_BEFORE
         if self.died:
             raise Crash
-        result = method(*arguments, **named) if fate.happens else None
-        if fate is Fate.DONE:
-            return list(result) if isinstance(result, GeneratorType) else result
+        if fate.happens:
+            method(*arguments, **named)
         self.died = fate is Fate.CRASH_AFTER
         if self.died:
             raise Crash
@@ -150,16 +157,23 @@ def working() -> Worker | None:
     return strand.worker if isinstance(strand, Strand) else None
 
 
-class _Port:
-    """Stands before a port."""
+def stopping(whole: Service, ports: Iterable[str] = PORTS) -> Service:
+    """The service as workers reach it: whoever calls one of these ports is stopped before."""
+    before: dict[str, Any] = {name: _Port(name, getattr(whole, name)) for name in ports}
+    return replace(whole, **before)
 
-    def __init__(self, worker: Worker, name: str, whole: Service) -> None:
-        self._worker, self._name, self._port = worker, name, getattr(whole, name)
+
+class _Port:
+    """Stands before a port, for all workers."""
+
+    def __init__(self, name: str, port: object) -> None:
+        self._name, self._port = name, port
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
-        worker, name, real = self._worker, self._name, getattr(self._port, method)
+        name, real = self._name, getattr(self._port, method)
 
         def called(*arguments: Any, **named: Any) -> Any:
+            worker: Worker = getcurrent().worker
             return worker.call(real, Call(name, method, (*arguments, *named.values())), *arguments, **named)
 
         setattr(self, method, called)  # found at once from now on
