@@ -16,7 +16,7 @@ from tests.simulation.installation import Violation
 from tests.simulation.schedule import Schedule, run
 
 PORTION = 250  # schedules that a process runs before it tells
-GARBAGE = 100_000  # objects between two collections: worlds are made and thrown away all the time
+GARBAGE = 10_000  # objects between two collections: worlds are made and thrown away all the time
 
 
 @dataclass(kw_only=True)
@@ -59,6 +59,7 @@ def pool_of(processes: int) -> ProcessPoolExecutor:
 
 def _only_for_schedules() -> None:
     structlog.configure(cache_logger_on_first_use=True)
+    gc.freeze()  # modules stay
     gc.set_threshold(GARBAGE)
 
 
