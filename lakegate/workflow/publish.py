@@ -354,9 +354,11 @@ def _guard_contract(audited: Audited, main: Main) -> None:
 
 def _prove_own(service: Service, audited: Audited, files: list[FileVersion], own: Attempt, base: str) -> str:
     """The own branch holds its base's data files, exactly the audited ones of these files, and nothing of what they
-    replace. Returns its head.
+    replace. Returns its head. Raises Conflict where somebody deleted it, for it is done again on another.
     """
-    head = service.catalog.head(own.branch) or ""
+    head = service.catalog.head(own.branch)
+    if head is None:
+        raise Conflict(f"branch {own.branch} was deleted before it was merged")
     _prove(audited, service.catalog.changes(base, head), files, f"branch {own.branch}")
     replaced = audited.replaced(files)
     for table, paths in audited.paths(files).items():

@@ -345,6 +345,26 @@ def test_a_branch_that_another_worker_deleted_rejects_nothing(world: World) -> N
     assert world.rejected() == {}
 
 
+def test_a_rebases_branch_that_somebody_deleted_is_made_again(world: World) -> None:
+    one, two = audited(world, "1.parquet"), audited(world, "2.parquet")
+    settle(world.service, one.attempt)
+    catalog, deleted = world.service.catalog, list[str]()
+    head = catalog.head
+
+    def head_late(branch: str) -> str | None:
+        """By then somebody has deleted the branch that this worker made for its rebase."""
+        if branch.startswith(two.attempt.branch) and branch != two.attempt.branch and not deleted:
+            world.lake.branches.pop(branch)
+            deleted.append(branch)
+        return head(branch)
+
+    catalog.head = head_late  # type: ignore[method-assign]
+    settle(world.service, two.attempt)
+    assert deleted
+    assert world.rejected() == {}
+    assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2, "2.parquet": 2}
+
+
 def test_publish_refuses_what_was_rejected_in_the_meantime(world: World) -> None:
     one = audited(world, "1.parquet")
     world.reject_behind_the_back(one.attempt, one.claims)
