@@ -1,7 +1,7 @@
 """`Tables` with PyIceberg through the catalog's Iceberg REST, one address per ref. It reads and writes metadata alone.
 
 PyArrow is not needed, and not there in a function: object storage is reached through s3fs. What never changes, a
-table at a commit and a metadata file, is asked for once while a publish takes.
+table at a commit, a metadata file and how a ref is addressed, is asked for once while a publish takes.
 """
 
 import re
@@ -84,6 +84,7 @@ class IcebergTables:
         self._uri, self._warehouse = uri.rstrip("/"), warehouse
         self._http = Patient()
         self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._look)
+        self._catalog = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._open)
 
     def identity(self, ref: str, table: str) -> TableIdentity | None:
         with iceberg_errors(f"reading {table} at {ref}"):
@@ -129,7 +130,7 @@ class IcebergTables:
             there = _data_files(origin, _manifests(origin)).keys()
             _refuse(paths - there, f"{table} at {source} has no data file")
         with iceberg_errors(f"registering {table} on {branch}", changes=True):
-            catalog = self._catalog(branch)
+            catalog: Catalog = self._catalog(branch)
             catalog.create_namespace_if_not_exists(table.rpartition(".")[0])
             catalog.register_table(table, origin.metadata_location)
         if left := there - paths:
@@ -160,7 +161,7 @@ class IcebergTables:
             return None
         return found
 
-    def _catalog(self, ref: str) -> "Catalog":
+    def _open(self, ref: str) -> "Catalog":
         return Catalog(self._uri, self._warehouse, ref, http=self._http)
 
     def _load(self, ref: str, table: str) -> Table:

@@ -38,6 +38,9 @@ PAGE = 250  # the most that Nessie gives at once
 KEYS = 500
 TRIES = 10
 REMEMBERED = 8  # times what a branch changed: each is as large as its batch
+SEEN = 5000  # contents at a commit that are remembered: a receipt is half a kilobyte
+OURS = "wap-"
+COMMIT = "@"  # what a commit's address begins with
 _HASH = re.compile("[0-9a-f]{64}")
 
 Key = tuple[str, ...]
@@ -77,6 +80,8 @@ class NessieCatalog:
     def __init__(self, uri: str) -> None:
         self._uri = uri.rstrip("/")
         self._between = cached(LRUCache(REMEMBERED), lock=Lock())(self._changes)
+        self._seen: LRUCache[tuple[str, Key], Json | None] = LRUCache(SEEN)
+        self._seeing = Lock()
 
     @cached_property
     def _references(self) -> pynessie.NessieClient:
@@ -94,9 +99,10 @@ class NessieCatalog:
             return None
 
     def branches(self) -> list[Branch]:
-        wanted = {"filter": "refType == 'BRANCH' && ref.name.startsWith('wap-')"}
-        found = self._pages("listing branches", "trees", "references", wanted)
-        return [Branch(name=entry["name"], head=entry["hash"]) for entry in found]
+        """All are asked for: Nessie compiles a filter anew with each call, which takes longer than a listing."""
+        found = self._pages("listing branches", "trees", "references", {})
+        ours = (it for it in found if it["type"] == "BRANCH" and it["name"].startswith(OURS))
+        return [Branch(name=entry["name"], head=entry["hash"]) for entry in ours]
 
     def create_branch(self, name: str, at: str) -> None:
         """On a main without commits it is made at main's first commit instead, which holds our namespaces alone: two
@@ -136,8 +142,10 @@ class NessieCatalog:
         raise Retryable(f"Nessie: deleting branch {name}: it keeps moving")
 
     def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
-        contents = self._contents(ref, [(*SPACE, receipt_name(key)) for key in sorted(set(keys))])
-        receipts = [Receipt.from_json(content["sqlText"]) for content in contents.values()]
+        """Whoever reads some may put others there next, and needs our namespaces: they come along."""
+        wanted: list[Key] = [(*SPACE, receipt_name(key)) for key in sorted(set(keys))]
+        contents = self._contents(ref, [*wanted, *SPACES] if wanted else [])
+        receipts = [Receipt.from_json(contents[key]["sqlText"]) for key in wanted if key in contents]
         return {receipt.key: receipt for receipt in receipts}
 
     def all_receipts(self, ref: str) -> Iterator[Receipt]:
@@ -260,7 +268,21 @@ class NessieCatalog:
                 yield found
 
     def _contents(self, ref: str, keys: list[Key]) -> dict[Key, Json]:
-        """Contents by key; keys without one are absent."""
+        """Contents by key; keys without one are absent. What a commit holds never changes, and is asked for once; what
+        a branch holds is asked for each time.
+        """
+        at = _path(ref)
+        if not at.startswith(COMMIT):
+            return self._look(ref, keys)
+        with self._seeing:
+            known = {key: self._seen[at, key] for key in keys if (at, key) in self._seen}
+        unknown = [key for key in keys if key not in known]
+        found = self._look(ref, unknown)
+        with self._seeing:
+            self._seen.update({(at, key): found.get(key) for key in unknown})
+        return {key: content for key, content in known.items() if content} | found
+
+    def _look(self, ref: str, keys: list[Key]) -> dict[Key, Json]:
         found: dict[Key, Json] = {}
         for start in range(0, len(keys), KEYS):
             body = {"requestedKeys": [{"elements": list(key)} for key in keys[start : start + KEYS]]}
@@ -305,7 +327,7 @@ def _path(ref: str) -> str:
     """A commit is always addressed by its hash alone, which outlives the branch it was made on."""
     name, _, commit = ref.rpartition("@")
     commit = commit if name else ref
-    return f"@{commit}" if _HASH.fullmatch(commit) else quote(ref, safe="")
+    return f"{COMMIT}{commit}" if _HASH.fullmatch(commit) else quote(ref, safe="")
 
 
 def _kind(old: Json | None, new: Json | None) -> str:

@@ -45,7 +45,7 @@ def open_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion
     base = service.catalog.base(attempt.branch)
     if _head(service, attempt) == base:
         _claim(service, attempt, base, files)
-    launch(service, attempt)
+    launch(service, attempt, base)
     return attempt
 
 
@@ -93,11 +93,11 @@ def claimed(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, r
     return receipt.decided(Entry.of(file, Decision.PUBLISHED, attempt, replaces=replaces))
 
 
-def launch(service: Service, attempt: Attempt) -> None:
+def launch(service: Service, attempt: Attempt, base: str = "") -> None:
     """Freeze the job of an attempt whose claims are made, take off the branch what its files replace, and start it.
-    Launching it again starts nothing new.
+    Launching it again starts nothing new. `base` is the branch's, where it was asked for already.
     """
-    job = job_of(service.store, attempt) or _freeze(service, attempt)
+    job = job_of(service.store, attempt) or _freeze(service, attempt, base)
     if job is None:
         return
     take_off_replaced(service, job)
@@ -105,12 +105,12 @@ def launch(service: Service, attempt: Attempt) -> None:
     log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, run=run)
 
 
-def _freeze(service: Service, attempt: Attempt) -> Job | None:
+def _freeze(service: Service, attempt: Attempt, base: str) -> Job | None:
     """The attempt's job: this worker's, or that of another which was first. None where nothing is claimed."""
     head = service.catalog.head(attempt.branch)
     if head is None:
         return None
-    base = service.catalog.base(attempt.branch)
+    base = base or service.catalog.base(attempt.branch)
     claims = claims_since(service, attempt, base, head)
     if not claims:
         return None

@@ -78,6 +78,25 @@ def test_what_lies_between_two_commits_is_asked_for_once(lake: Lake, monkeypatch
 
 
 @pytest.mark.nessie
+def test_what_a_commit_holds_is_asked_for_once_and_what_a_branch_holds_each_time(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog, others = NessiePlace(lake).catalog, NessiePlace(lake).catalog
+    attempt, first, second = replace(ATTEMPT, batch=unique("batch")), landed(), landed()
+    base = catalog.head(MAIN) or ""
+    catalog.create_branch(attempt.branch, base)
+    asked = [first.key, second.key]
+    for ref in (base, attempt.branch):
+        assert catalog.receipts(ref, asked) == {}
+    head = others.commit_receipts(attempt.branch, base, [receipt(first, attempt)])
+    for ref in (head, attempt.branch):
+        assert list(catalog.receipts(ref, asked)) == [first.key]
+    monkeypatch.setattr(catalog, "_send", lambda *_, **__: pytest.fail("it is known already"))
+    assert catalog.receipts(base, asked) == {}
+    assert list(catalog.receipts(f"{attempt.branch}@{head}", asked)) == [first.key]
+
+
+@pytest.mark.nessie
 def test_a_note_looks_like_ours_but_is_a_strangers_and_is_passed_over(lake: Lake) -> None:
     place = NessiePlace(lake)
     commit = {"message": "x", "properties": {"lakegate.decision": "published", "lakegate.attempt": "many"}}
