@@ -80,6 +80,11 @@ def claims_on(service: Service, attempt: Attempt, job: Job | None = None) -> lis
     head = service.catalog.head(attempt.branch)
     if head is None:
         return []
+    return claims_at(service, attempt, head, job)
+
+
+def claims_at(service: Service, attempt: Attempt, head: str, job: Job | None = None) -> list[FileVersion]:
+    """What the attempt's branch claims where this is its head."""
     base = job.base if job else base_of(service, attempt)
     return [claim.file for claim in claims_since(service, attempt, base, head)]
 
@@ -131,9 +136,9 @@ def open_claims(catalog: Catalog, keys: Iterable[str], decided: Mapping[str, Rec
     """
     wanted = sorted(set(keys))
     found: dict[str, dict[str, Attempt]] = {}
-    for branch in catalog.branches():
+    for branch in catalog.branches() if wanted else ():
         attempt = Attempt.parse(branch.name)
-        if attempt is None or attempt.nonce or not wanted:
+        if attempt is None or attempt.nonce:
             continue
         for file in claimed_files(catalog.receipts(f"{branch.name}@{branch.head}", wanted), attempt):
             other = found.setdefault(file.key, {}).get(file.version_id)

@@ -11,7 +11,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import Branch
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import launch
-from lakegate.workflow.claims import claims_on, is_open
+from lakegate.workflow.claims import claims_at, is_open
 from lakegate.workflow.expire import expire
 from lakegate.workflow.fold import fold
 from lakegate.workflow.hold import held_files, release
@@ -19,7 +19,7 @@ from lakegate.workflow.landed import note_waiting, waiting
 from lakegate.workflow.receive import Arrival, Failure, receive
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.service import Service
-from lakegate.workflow.settle import keeps_nothing, settle
+from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle
 from lakegate.workflow.shelf import Shelf
 from lakegate.workflow.tell import resend
 
@@ -57,13 +57,20 @@ def _continue(service: Service, branch: Branch) -> None:
     if attempt.nonce:
         _delete_left_behind(service, attempt)
         return
-    claims = claims_on(service, attempt)
+    claims = claims_at(service, attempt, branch.head)
     if not claims:
         # Only as it was seen: a worker that has just made it may be about to put its claims there.
         service.catalog.delete_branch(branch.name, branch.head)
         return
     _, receipts = main_receipts(service, claims)
     undecided = any(is_open(receipts, file, attempt) for file in claims)
+    if not is_at_rest(service, attempt, claims, receipts):
+        _go_on(service, branch, attempt, claims, undecided=undecided)
+    if not undecided:
+        expire(service, branch, attempt)
+
+
+def _go_on(service: Service, branch: Branch, attempt: Attempt, claims: list[FileVersion], *, undecided: bool) -> None:
     if service.store.read(report_name(attempt)) is not None or service.runner.find(attempt.branch) is not None:
         settle(service, attempt)
     elif undecided:
@@ -71,8 +78,6 @@ def _continue(service: Service, branch: Branch) -> None:
     elif keeps_nothing(service, attempt, claims):
         # Whoever opened it died before it had a job, and another attempt has decided its files since.
         service.catalog.delete_branch(branch.name, branch.head)
-    if not undecided:
-        expire(service, branch, attempt)
 
 
 def _delete_left_behind(service: Service, rebase: Attempt) -> None:

@@ -13,7 +13,7 @@ from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.errors import Conflict, LakegateError, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, entry_of
+from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
 from lakegate.ports import JobState, ToldFile
 from lakegate.workflow.archive import main_receipts
@@ -27,7 +27,7 @@ from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish, take_of
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
-from lakegate.workflow.tell import approved_message, rejected_message, rejection, tell, warned_message
+from lakegate.workflow.tell import approved_message, rejected_message, rejection, tell, told_at, warned_message
 from lakegate.workflow.turns import ahead, takes_turns, waiting
 
 log = structlog.get_logger()
@@ -293,3 +293,13 @@ def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersi
     _, receipts = main_receipts(service, claims)
     entries = [entry_of(receipts, file) for file in claims]
     return all(entry and not _is_its(entry, Decision.REJECTED, attempt) for entry in entries)
+
+
+def is_at_rest(
+    service: Service, attempt: Attempt, claims: Iterable[FileVersion], receipts: Mapping[str, Receipt]
+) -> bool:
+    """Whether nothing is left to do for an attempt, by the receipts on main: it rejected all that its branch claims,
+    and people were told. What else it claimed is off the branch then: that follows the telling, and claims go last.
+    """
+    rejected = all(_is_its(entry_of(receipts, file), Decision.REJECTED, attempt) for file in claims)
+    return rejected and told_at(service, rejection(attempt)) is not None

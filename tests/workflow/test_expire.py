@@ -8,6 +8,7 @@ from lakegate.ports import Kind
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.status import status
+from lakegate.workflow.tell import TOLD
 from tests.workflow.world import CONTRACT, World
 
 DAY = timedelta(days=1).total_seconds()
@@ -80,3 +81,16 @@ def test_a_branch_that_is_being_worked_on_does_not_expire(world: World) -> None:
     sweep(world, 100)
     sweep(world, 5)
     assert any(attempt for attempt in world.attempts() if world.claims(attempt) == [world.file("slow")])
+
+
+def test_a_sweep_looks_no_further_where_all_was_rejected_and_people_were_told(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled = []
+    monkeypatch.setattr("lakegate.workflow.reconcile.settle", lambda _, attempt: settled.append(attempt.branch))
+    [branch] = world.branches()
+    sweep(world, 1)
+    assert settled == []
+    world.store.delete(f"{TOLD}{branch}-rejected")
+    sweep(world, 1)
+    assert settled == [branch]
