@@ -218,7 +218,7 @@ OVER_HTTP = (
                 new="if status >= 500 or status in (HTTPStatus.CONFLICT,",
             ),
         ),
-        seeds_from=140,
+        seeds_from=270,
     ),
     Mutation(
         says="Nessie is told to force a merge",

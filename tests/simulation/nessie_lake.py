@@ -4,8 +4,9 @@ Whoever looks does so directly. What jobs commit goes through the network, whose
 never appends again by itself.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import requests
@@ -31,6 +32,7 @@ from tests.support.proxy import Proxy
 
 SCHEMA = Schema(NestedField(1, "a", IntegerType()), NestedField(2, "b", IntegerType()))
 AT_ONCE = {"commit.retry.min-wait-ms": "0"}
+FEW = "3"  # commits of a log at once
 STRANGE = {"type": "UDF", "dialect": "any"}
 Json = dict[str, Any]
 
@@ -47,6 +49,7 @@ class NessieLake:
         self._commits: dict[str, Commit] = {}
         self._keys: dict[tuple[str, ...], Key] = {}
         self._tables: dict[tuple[str, int], TableState] = {}
+        self._open: Callable[[str, str], Catalog] = cache(lambda uri, ref: Catalog(uri, WAREHOUSE, ref))
         self._empty()
 
     def _empty(self) -> None:
@@ -146,12 +149,18 @@ class NessieLake:
 
     def _commit_at(self, commit: str) -> Commit:
         if commit not in self._commits:
-            log = self._get(f"trees/@{commit}/history", {"fetch": "ALL", "max-records": "250"})["logEntries"]
-            new = [entry for entry in log if entry["commitMeta"]["hash"] not in self._commits]
-            for entry in reversed(new):
+            for entry in reversed(self._unknown(commit)):
                 made = self._made_of(entry)
                 self._commits[made.hash] = made
         return self._commits[commit]
+
+    def _unknown(self, commit: str) -> list[Json]:
+        """The log's entries from a commit down to the first that is known: mostly one or two."""
+        found: list[Json] = []
+        while commit not in self._commits:
+            found += self._get(f"trees/@{commit}/history", {"fetch": "ALL", "max-records": FEW})["logEntries"]
+            commit = found[-1]["commitMeta"]["parentCommitHashes"][0]
+        return [entry for entry in found if entry["commitMeta"]["hash"] not in self._commits]
 
     def _made_of(self, entry: Json) -> Commit:
         meta = entry["commitMeta"]
@@ -217,9 +226,6 @@ class NessieLake:
         if self._seen[0] != self._network.changes:
             self._seen = self._network.changes, self._get("trees", {"max-records": "250"})["references"]
         return self._seen[1]
-
-    def _open(self, uri: str, ref: str) -> Catalog:
-        return Catalog(uri, WAREHOUSE, ref)
 
     def _get(self, path: str, query: Mapping[str, str] | None = None) -> Json:
         return self._send("GET", path, query=query)

@@ -35,6 +35,11 @@ class Fault(StrEnum):
     BROKEN = "is answered 502 after it is done"
 
 
+def reads(method: str, path: str) -> bool:
+    """Whether such a request changes nothing."""
+    return method in READS or (method == "POST" and path.endswith("/contents"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """One request as it came."""
@@ -46,7 +51,7 @@ class Request:
 
     @property
     def reads(self) -> bool:
-        return self.method in READS or (self.method == "POST" and self.path.endswith("/contents"))
+        return reads(self.method, self.path)
 
     @property
     def commits_a_table(self) -> bool:
