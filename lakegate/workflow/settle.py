@@ -187,13 +187,9 @@ def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion
 
 def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:
     """Tell what was decided, take what is published off the branch, and delete branches that nobody needs any more."""
-    _, receipts = main_receipts(service, claims)
-    entries = {file.id: entry_of(receipts, file) for file in claims}
-    kept = [file for file in claims if _is_its(entries[file.id], Decision.REJECTED, attempt)]
-    gone = [file for file in claims if file not in kept]
-    _tell(service, attempt, kept, gone, entries, outcome)
+    kept = _tell(service, attempt, claims, outcome)
     if kept:
-        _prune(service, attempt, gone, outcome)
+        _prune(service, attempt, [file for file in claims if file not in kept], outcome)
     else:
         service.catalog.delete_branch(attempt.branch)
     delete_settled(service, attempt)
@@ -215,21 +211,20 @@ def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], outcome:
         log.warning("not_pruned", branch=attempt.branch, why=str(why))
 
 
-def _tell(
-    service: Service,
-    attempt: Attempt,
-    kept: list[FileVersion],
-    gone: list[FileVersion],
-    entries: dict[str, Entry | None],
-    outcome: Outcome,
-) -> None:
+def _tell(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> list[FileVersion]:
+    """Tell what this attempt decided. Returns the files that it rejected."""
+    _, receipts = main_receipts(service, claims)
+    entries = {file.id: entry_of(receipts, file) for file in claims}
+    kept, published = (
+        [file for file in claims if _is_its(entries[file.id], decision, attempt)]
+        for decision in (Decision.REJECTED, Decision.PUBLISHED)
+    )
     reports = {entry.id: entry for entry in outcome.report.files} if outcome.report else {}
-    published = [file for file in gone if _is_its(entries.get(file.id), Decision.PUBLISHED, attempt)]
     reported = [(file, reports[file.id]) for file in published if file.id in reports]
     rows = sum(report.rows for _, report in reported)
     replaced = sum(report.replaces.rows for _, report in reported)
     if kept:
-        told = [_told(file, entries.get(file.id), reports.get(file.id)) for file in kept]
+        told = [_told(file, entries[file.id], reports.get(file.id)) for file in kept]
         message = rejected_message(
             attempt,
             told,
@@ -251,6 +246,7 @@ def _tell(
             f"{attempt.branch}-warned",
             warned_message(attempt, files, rows, quarantined=aside, replaced=replaced),
         )
+    return kept
 
 
 def tell_approved(service: Service, attempt: Attempt) -> None:
@@ -278,12 +274,19 @@ def _told_warnings(file: FileVersion, report: FileReport) -> ToldFile:
 
 
 def delete_settled(service: Service, attempt: Attempt) -> None:
-    """Delete the branches of this batch's earlier attempts that keep no rejected file any more."""
+    """Delete the branches of this batch's earlier attempts that keep no rejected file any more. What one of them has
+    decided may not have been told yet, where whoever settled it died: without its branch nobody would look again.
+    """
     if attempt.number < 2:  # noqa: PLR2004 (a first attempt has no earlier ones)
         return
     for other in open_attempts(service.catalog):
-        earlier = other.batch == attempt.batch and other.number < attempt.number
-        if earlier and keeps_nothing(service, other, claims_on(service, other)):
+        if other.batch != attempt.batch or other.number >= attempt.number:
+            continue
+        job = job_of(service.store, other)
+        claims = claims_on(service, other, job)
+        if keeps_nothing(service, other, claims):
+            if outcome := judge(service, other, job, claims) if job else None:
+                _tell(service, other, claims, outcome)
             service.catalog.delete_branch(other.branch)
 
 

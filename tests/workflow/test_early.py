@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from lakegate.errors import Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.ports import Kind
 from lakegate.workflow.early import ATTEMPTS, PATIENCE
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.settle import settle
@@ -72,6 +74,33 @@ def test_good_files_do_not_wait_with_one_that_is_early(world: World) -> None:
     assert set(world.rejected()) == {"3"}
     assert world.publications_by_name() == {"1": 1, "2": 1, PLANE: 1}
     assert world.branches() == [flights.branch]
+
+
+def test_warnings_that_could_not_be_told_are_told_before_the_next_attempt_deletes_the_branch(world: World) -> None:
+    world.drop("2", rows=5, warn="odd", deliver=False)
+    world.drop("1", rows=2, needs=PLANE, deliver=False)
+    world.drop_together("1", "2")
+    world.drop(PLANE, rows=3, absolute=True)
+    create = world.store.create
+
+    def throttled(name: str, body: bytes) -> bool:
+        if name.endswith("-warned"):
+            world.store.create = create  # type: ignore[method-assign]
+            raise Retryable("throttled")
+        return create(name, body)
+
+    world.store.create = throttled  # type: ignore[method-assign]
+    world.run(settle_after=False)
+    [planes] = [attempt for attempt in world.attempts() if attempt.table == PLANES]
+    [flights] = [attempt for attempt in world.attempts() if attempt.table == TABLE]
+    settle(world.service, flights)
+    settle(world.service, planes)
+    with pytest.raises(Retryable):
+        settle(world.service, flights)
+    world.run(settle_after=False)
+    settle(world.service, flights.next())
+    assert world.rows_on_main() == {"1": 2, "2": 5}
+    assert ([message.kind for message in world.messages()], world.branches()) == ([Kind.WARNED], [])
 
 
 def test_a_file_whose_rows_would_be_put_aside_waits_and_none_of_them_is(world: World) -> None:
