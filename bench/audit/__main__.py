@@ -83,7 +83,8 @@ def main(arguments: Sequence[str]) -> int:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(result, indent=1) + "\n")
     print("\n".join(table(result)))
-    return 0 if all(each["met"] for each in result["summary"].values()) else 1
+    verdicts = [each[which]["met"] for each in result["summary"].values() for which in ("target", "target_ahead")]
+    return 1 if False in verdicts else 0
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -144,13 +145,18 @@ def ordered(engine: str, name: str, options: argparse.Namespace, folder: Path) -
 
 
 def summary(name: str, engines: dict[str, list[Round]]) -> dict[str, Any]:
-    """Ratios are made within a round; of the rounds, the median and the least and greatest."""
+    """Ratios are made within a round; of the rounds, the median and the least and greatest. Of a target that the
+    engines asked for don't tell, nothing is said.
+    """
     rows = {engine: _figures(engine, rounds) for engine, rounds in engines.items()}
     target = TARGETS[name]
     ours = [each[WHOLE]["median"] for engine, each in rows.items() if engine == "lakegate"]
     ahead = [each[AHEAD]["median"] for engine, each in rows.items() if engine != "lakegate"]
-    met = max(ours, default=0) <= target.ratio and min(ahead, default=target.ahead) >= target.ahead
-    return {"engines": rows, "target": target.ratio, "target_ahead": target.ahead, "met": met}
+    return {
+        "engines": rows,
+        "target": {"most": target.ratio, "met": max(ours) <= target.ratio if ours else None},
+        "target_ahead": {"least": target.ahead, "met": min(ahead) >= target.ahead if ahead else None},
+    }
 
 
 def _figures(engine: str, rounds: Sequence[Round]) -> dict[str, dict[str, float]]:
@@ -186,7 +192,13 @@ def table(result: dict[str, Any]) -> Iterator[str]:
         yield f"|---|{'---|' * len(columns)}"
         for engine, each in found["engines"].items():
             yield f"| {result['versions'][engine]} | {' | '.join(_cell(each.get(column)) for column in columns)} |"
-        yield f"\nTarget {found['target']}x and {found['target_ahead']}x ahead: {'met' if found['met'] else 'missed'}"
+        cost, ahead = found["target"], found["target_ahead"]
+        yield f"\nAppend + audit at most {cost['most']}x: {_verdict(cost['met'])}"
+        yield f"At least {ahead['least']}x ahead of the fastest: {_verdict(ahead['met'])}"
+
+
+def _verdict(met: bool | None) -> str:  # noqa: FBT001 - the one thing it is asked
+    return "not measured" if met is None else "met" if met else "missed"
 
 
 def _cell(found: dict[str, float] | None) -> str:
