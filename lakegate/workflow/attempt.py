@@ -16,7 +16,16 @@ from lakegate.landing.standing import standing
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.carry import carry
-from lakegate.workflow.claims import Claim, claims_on, claims_since, is_open, job_name, job_of
+from lakegate.workflow.claims import (
+    Claim,
+    base_of,
+    claims_at,
+    claims_on,
+    claims_since,
+    is_open,
+    job_name,
+    job_of,
+)
 from lakegate.workflow.earlier import earlier
 from lakegate.workflow.history import history
 from lakegate.workflow.replace import Published, take_off_replaced
@@ -36,33 +45,54 @@ def open_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion
     else.
     """
     files = list(files)
-    while _is_used_up(service, attempt, files):
+    while not _take_on(service, attempt, files):
         attempt = attempt.next()
+    launch(service, attempt)
+    return attempt
+
+
+def _take_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
+    """Make the attempt's branch and claim the files there; False where the attempt is used up for something else.
+
+    Raises Retryable where the branch is deleted meanwhile: a sweep does so while nothing is claimed, and whoever made
+    it must hear, not go on with nothing.
+    """
+    if _is_used_up(service, attempt, files):
+        return False
     try:
         service.catalog.create_branch(attempt.branch, service.catalog.head(MAIN) or "")
     except Conflict:
         log.info("branch_exists", branch=attempt.branch)
     base = service.catalog.base(attempt.branch)
-    if _head(service, attempt) == base:
-        _claim(service, attempt, base, files)
-    launch(service, attempt, base)
-    return attempt
+    if service.catalog.head(attempt.branch) == base and _claim(service, attempt, base, files):
+        return True
+    if _is_used_up(service, attempt, files):  # somebody was first who has no business there
+        return False
+    if not claims_on(service, attempt):
+        raise Retryable(f"branch {attempt.branch} was deleted before its files were claimed; do the same again")
+    return True
 
 
 def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
-    """Whether the attempt claims none of these files but others, or had a job and has no branch any more.
+    """Whether the attempt claims none of these files but others, or had a job and has no branch any more, or somebody
+    committed to its branch before anything was claimed there: nothing on it could be published.
 
     Its job, its run and its report are found by its number, so another use of it would be taken for the first.
     """
     had_a_job = service.store.read(job_name(attempt)) is not None  # looked at first: the branch is older than its job
-    if service.catalog.head(attempt.branch) is None:
+    head = service.catalog.head(attempt.branch)
+    if head is None:
         return had_a_job
-    claims = claims_on(service, attempt)
-    return bool(claims) and not {file.id for file in claims} & {file.id for file in files}
+    claims = claims_at(service, attempt, head)
+    if not claims:
+        return head != base_of(service, attempt)
+    return not {file.id for file in claims} & {file.id for file in files}
 
 
-def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:
-    """Receipts on a branch are claims; merged, they are the decision "published"."""
+def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> bool:
+    """Put receipts on the branch, which are claims; merged, they are the decision "published". False where somebody
+    else has committed there first. With nothing to claim there is nothing left of the branch.
+    """
     receipts = receipts_at(service, f"{MAIN}@{base}", {file.key for file in files})
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     claims = [
@@ -71,20 +101,14 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
         if is_open(receipts, file, attempt) and not (its := standing(receipts.get(file.key), file, reuploads)).decision
     ]
     if not claims:
-        service.catalog.delete_branch(attempt.branch)
-        return
+        service.catalog.delete_branch(attempt.branch, base)
+        return True
     try:
         service.catalog.commit_receipts(attempt.branch, base, claims)
     except Conflict:
-        log.info("claimed_already", branch=attempt.branch, head=_head(service, attempt))
-
-
-def _head(service: Service, attempt: Attempt) -> str:
-    """A sweep may delete a branch that nothing is claimed on; whoever made it must hear, not go on with nothing."""
-    head = service.catalog.head(attempt.branch)
-    if head is None:
-        raise Retryable(f"branch {attempt.branch} was deleted before its files were claimed; do the same again")
-    return head
+        log.info("claimed_already", branch=attempt.branch)
+        return False
+    return True
 
 
 def claimed(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, replaces: Iterable[str] = ()) -> Receipt:
@@ -93,11 +117,11 @@ def claimed(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, r
     return receipt.decided(Entry.of(file, Decision.PUBLISHED, attempt, replaces=replaces))
 
 
-def launch(service: Service, attempt: Attempt, base: str = "") -> None:
+def launch(service: Service, attempt: Attempt) -> None:
     """Freeze the job of an attempt whose claims are made, take off the branch what its files replace, and start it.
-    Launching it again starts nothing new. `base` is the branch's, where it was asked for already.
+    Launching it again starts nothing new.
     """
-    job = job_of(service.store, attempt) or _freeze(service, attempt, base)
+    job = job_of(service.store, attempt) or _freeze(service, attempt)
     if job is None:
         return
     take_off_replaced(service, job)
@@ -105,12 +129,12 @@ def launch(service: Service, attempt: Attempt, base: str = "") -> None:
     log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, run=run)
 
 
-def _freeze(service: Service, attempt: Attempt, base: str) -> Job | None:
+def _freeze(service: Service, attempt: Attempt) -> Job | None:
     """The attempt's job: this worker's, or that of another which was first. None where nothing is claimed."""
     head = service.catalog.head(attempt.branch)
     if head is None:
         return None
-    base = base or service.catalog.base(attempt.branch)
+    base = service.catalog.base(attempt.branch)  # claimed on, it stays; before, it may have been deleted and made anew
     claims = claims_since(service, attempt, base, head)
     if not claims:
         return None

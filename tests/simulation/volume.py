@@ -5,7 +5,7 @@ import hashlib
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -37,18 +37,22 @@ class Tally:
     def __str__(self) -> str:
         lines = [f"{self.schedules:,} schedules, {len(self.failed):,} of them broke a promise"]
         lines += [f"{count:>14,}  {what}" for what, count in sorted(self.counted.items())]
-        lines += [f"\nseed {seed}: {said}" for seed, said in sorted(self.failed.items())[:5]]
+        lines += [f"\n{said}" for _, said in sorted(self.failed.items())[:5]]
         return "\n".join(lines)
 
 
-def run_all(seeds: range, *, processes: int = 0) -> Tally:
-    """Run these seeds' schedules; the tally does not depend on how many processes do it."""
+def run_all(seeds: range, *, processes: int = 0, tell: Callable[[Tally], None] | None = None) -> Tally:
+    """Run these seeds' schedules; the tally does not depend on how many processes do it. `tell` hears of each portion
+    of seeds as it ends, in their order.
+    """
     processes = processes or len(os.sched_getaffinity(0))
     portions = [seeds[start : start + PORTION] for start in range(0, len(seeds), PORTION)]
     total = Tally()
     with pool_of(processes) as pool:
         for part in pool.map(run_some, portions):
             total.add(part)
+            if tell:
+                tell(part)
     return total
 
 

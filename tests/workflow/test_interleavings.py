@@ -14,8 +14,10 @@ import pytest
 from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
-from lakegate.ports import JobState, Kind
+from lakegate.ports import MAIN, JobState, Kind
+from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
+from lakegate.workflow.claims import claims_on
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
@@ -226,6 +228,7 @@ def a_rejected_batch(*, mended: bool = True) -> tuple[World, str]:
 
 GOOD_AND_BAD_TOLD = {"1": [Kind.WARNED], "2": [Kind.REJECTED]}
 TOLD = {"1": [Kind.REJECTED]}
+STRANGERS: Mapping[Key, str] = {Key(kind=KeyKind.TABLE, name="strangers.things"): "theirs"}
 
 
 def overlapping_events() -> Scene:
@@ -628,6 +631,36 @@ def an_event_and_a_sweep() -> Scene:
     return replace(scene, one=received(scene.world, "6"))
 
 
+def a_branch_made_anew_on_a_main_that_moved() -> Scene:
+    """A sweep deletes it before its claims are there, somebody commits to main, and the event comes again."""
+    world = a_world()
+    land(world, "1")
+    event = received(world, "1")
+
+    def again(service: Service) -> None:
+        reconcile(world.service)
+        world.lake.commit(MAIN, STRANGERS)
+        event(service)
+
+    return Scene(world=world, one=event, other=again, decisions=({"0": PUBLISHED, "1": PUBLISHED},), told={})
+
+
+def a_stranger_on_the_branch_of_a_new_attempt() -> Scene:
+    """Where the claims come right behind it, the file is rejected for that commit; never for what we did ourselves."""
+    scene = two_new_attempts()
+    [usual] = scene.decisions
+
+    def after_a_stranger(service: Service) -> None:
+        for branch in unclaimed(scene.world):
+            scene.world.lake.commit(branch, STRANGERS)
+        scene.other(service)
+
+    def told(decisions: Mapping[str, Decision | None]) -> dict[str, list[Kind]]:
+        return GOOD_AND_BAD_TOLD | ({"1": [Kind.REJECTED]} if decisions["1"] is REJECTED else {})
+
+    return replace(scene, other=after_a_stranger, decisions=(usual, {**usual, "1": REJECTED}), told=told)
+
+
 SCENES = [
     overlapping_events,
     an_event_and_all_that_comes_of_it,
@@ -688,3 +721,32 @@ def test_two_workers_at_once(make: Callable[[], Scene]) -> None:
         assert_all_is_well(scene)
         stopped, stop = first.stopped, stop + 1
     assert stop > 5
+
+
+def unclaimed(world: World) -> list[str]:
+    return [attempt.branch for attempt in world.attempts() if not claims_on(world.service, attempt)]
+
+
+@pytest.mark.parametrize("make", [a_branch_made_anew_on_a_main_that_moved, a_stranger_on_the_branch_of_a_new_attempt])
+def test_two_workers_at_once_of_which_one_has_a_branch_without_claims(make: Callable[[], Scene]) -> None:
+    """Both are stopped, the second one anywhere."""
+    stop, tried, stopped = 0, 0, True
+    while stopped:
+        other_stop, other_stopped = 0, True
+        while other_stopped:
+            scene = make()
+            first, second = Worker(scene.world, scene.one, stop), Worker(scene.world, scene.other, other_stop)
+            first.until_it_stops()
+            stopped = first.stopped
+            if not unclaimed(scene.world):
+                first.to_its_end()
+                break
+            second.until_it_stops()
+            first.to_its_end()
+            second.to_its_end()
+            recover(scene.world)
+            assert_all_is_well(scene)
+            assert "after the audit" not in str(scene.world.entries())
+            other_stopped, other_stop, tried = second.stopped, other_stop + 1, tried + 1
+        stop += 1
+    assert tried > 50
