@@ -31,6 +31,7 @@ CONTRACTS = {"numeric": "numeric", "strings": "strings", "keys": "keys", "dirty"
 WHOLE = "append + audit ÷ bare append"
 AHEAD = "its audit ÷ lakegate's"
 BY_PROCESSOR = ", processor time"
+VERDICTS = {True: "met", False: "missed", None: "not measured"}
 RESULTS = ROOT / "bench/results/audit.json"
 SPARK = {
     "spark.master": "local[2]",
@@ -193,12 +194,8 @@ def table(result: dict[str, Any]) -> Iterator[str]:
         for engine, each in found["engines"].items():
             yield f"| {result['versions'][engine]} | {' | '.join(_cell(each.get(column)) for column in columns)} |"
         cost, ahead = found["target"], found["target_ahead"]
-        yield f"\nAppend + audit at most {cost['most']}x: {_verdict(cost['met'])}"
-        yield f"At least {ahead['least']}x ahead of the fastest: {_verdict(ahead['met'])}"
-
-
-def _verdict(met: bool | None) -> str:  # noqa: FBT001 - the one thing it is asked
-    return "not measured" if met is None else "met" if met else "missed"
+        yield f"\nAppend + audit at most {cost['most']}x: {VERDICTS[cost['met']]}"
+        yield f"At least {ahead['least']}x ahead of the fastest: {VERDICTS[ahead['met']]}"
 
 
 def _cell(found: dict[str, float] | None) -> str:

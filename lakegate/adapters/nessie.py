@@ -27,6 +27,7 @@ from pynessie.error import (
 from lakegate.adapters.http import Patient, mount, network_error, status_error
 from lakegate.adapters.notes import decided, message, of_table, properties
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
+from lakegate.landing.attempts import PREFIX
 from lakegate.landing.receipts import Receipt, receipt_name
 from lakegate.ports import MAIN, Branch, Changes, Decided, Note
 
@@ -39,7 +40,6 @@ KEYS = 500
 TRIES = 10
 REMEMBERED = 8  # times what a branch changed: each is as large as its batch
 SEEN = 5000  # contents at a commit that are remembered: a receipt is half a kilobyte
-OURS = "wap-"
 COMMIT = "@"  # what a commit's address begins with
 _HASH = re.compile("[0-9a-f]{64}")
 
@@ -101,7 +101,7 @@ class NessieCatalog:
     def branches(self) -> list[Branch]:
         """All are asked for: Nessie compiles a filter anew with each call, which takes longer than a listing."""
         found = self._pages("listing branches", "trees", "references", {})
-        ours = (it for it in found if it["type"] == "BRANCH" and it["name"].startswith(OURS))
+        ours = (it for it in found if it["type"] == "BRANCH" and it["name"].startswith(PREFIX))
         return [Branch(name=entry["name"], head=entry["hash"]) for entry in ours]
 
     def create_branch(self, name: str, at: str) -> None:

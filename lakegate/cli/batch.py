@@ -9,7 +9,7 @@ from lakegate.audit.plan import MetricKind
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
 from lakegate.errors import Misconfigured
-from lakegate.landing.attempts import Attempt
+from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import Decided
 from lakegate.workflow.claims import claims_on, open_attempts
@@ -60,7 +60,7 @@ def _attempts(
     service: Service, table: str, batch: str, kept: set[int], decisions: tuple[Decided, ...]
 ) -> list[Attempt]:
     """Attempts that have a branch, a report or a decision. Number 0 is a decision that needed no attempt."""
-    stem = f"reports/wap-{table}-{batch}-a"
+    stem = f"reports/{PREFIX}{table}-{batch}-a"
     reported = {int(text) for name in service.store.names(stem) if (text := _number(name, stem)).isdigit()}
     decided = {decided.note.attempt for decided in decisions} - {0}
     return [Attempt(table=table, batch=batch, number=number) for number in sorted(kept | reported | decided)]

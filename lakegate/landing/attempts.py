@@ -10,8 +10,10 @@ from typing import Self
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Ingestion
 
+PREFIX = "wap-"
+"""What every branch of ours is called by."""
 _BRANCH = re.compile(
-    r"wap-(?P<table>.+)-(?P<batch>[0-9]{8}T[0-9]{4}-[0-9a-f]{8})-a(?P<number>[0-9]+)(?:-r(?P<nonce>[0-9a-f]+))?"
+    PREFIX + r"(?P<table>.+)-(?P<batch>[0-9]{8}T[0-9]{4}-[0-9a-f]{8})-a(?P<number>[0-9]+)(?:-r(?P<nonce>[0-9a-f]+))?"
 )
 
 
@@ -49,7 +51,7 @@ class Attempt:
 
     @property
     def branch(self) -> str:
-        return f"wap-{self.table}-{self.batch}-a{self.number}" + (f"-r{self.nonce}" if self.nonce else "")
+        return f"{PREFIX}{self.table}-{self.batch}-a{self.number}" + (f"-r{self.nonce}" if self.nonce else "")
 
     @property
     def token(self) -> str:

@@ -13,7 +13,7 @@ from lakegate.audit.job import Job, parse_job
 from lakegate.audit.report import Report
 from lakegate.audit.wire import to_json
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
-from lakegate.landing.attempts import Attempt
+from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import (
@@ -44,7 +44,7 @@ class MemoryCatalog:
 
     def branches(self) -> list[Branch]:
         found = sorted(self.lake.branches.items())
-        return [Branch(name=name, head=head) for name, head in found if name.startswith("wap-")]
+        return [Branch(name=name, head=head) for name, head in found if name.startswith(PREFIX)]
 
     def create_branch(self, name: str, at: str) -> None:
         commit = self.lake.at(at)

@@ -37,7 +37,7 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import contract_name
 from tests.simulation.spark import Lake, SparkRun, Story, deleting
-from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping
+from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stops
 
 FROZEN = ("reports/", "attempts/")
 FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"
@@ -287,7 +287,7 @@ class Installation:
             self.workers.append(worker)
         return worker
 
-    def step(self, worker: Worker, fate: Fate = Fate.DONE, goes_on: Callable[[], bool] = lambda: False) -> None:
+    def step(self, worker: Worker, fate: Fate = Fate.DONE, goes_on: Callable[[], bool] = stops) -> None:
         """As the worker's own; whoever lets it go on notes each call."""
         self.note(worker, fate)
         worker.step(fate, goes_on)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from lakegate.ports import MAIN
 from tests.simulation.installation import Installation, Terms, Violation
 from tests.simulation.watch import Watch
-from tests.simulation.worker import Fate, Worker
+from tests.simulation.worker import Fate, Worker, stops
 
 ENOUGH_SWEEPS = 40
 LONGEST_WAIT = timedelta(minutes=61)
@@ -34,7 +34,7 @@ class Simulation:
 
     def let(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
         """Make one call, and look."""
-        self._let(worker, fate, lambda: False)
+        self._let(worker, fate, stops)
 
     def let_on(self, worker: Worker) -> None:
         """Make one call after the other, up to its end or to one of which something came, and look at that."""

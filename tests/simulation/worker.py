@@ -70,7 +70,7 @@ def _short(argument: Any) -> str:
     return text if len(text) <= 70 else f"{text[:8]}…"
 
 
-def _stops() -> bool:
+def stops() -> bool:
     return False
 
 
@@ -96,11 +96,11 @@ class Worker:
         self.error: Exception | None = None
         self._operation = operation
         self._service = replace(whole, store=FrozenStore(whole.store))  # as bootstrap wires it
-        self._goes_on = _stops
+        self._goes_on = stops
         self._green = Strand(self)
         self.step()  # up to its first call
 
-    def step(self, fate: Fate = Fate.DONE, goes_on: Callable[[], bool] = _stops) -> None:
+    def step(self, fate: Fate = Fate.DONE, goes_on: Callable[[], bool] = stops) -> None:
         """Make the call that it waits for, and go on up to the next one, or to the end. Before the next one it asks
         whether it `goes_on`: then that one is done, too, without a word from whoever holds it.
         """
