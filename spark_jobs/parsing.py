@@ -5,7 +5,7 @@ Spark's own casts are kinder than a contract: they cut 1.5 to 1, round decimals,
 
 from lakegate.audit.types import canonical
 
-_NUMBER = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+NUMBER = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
 _NO_NUMBER = "(?i)([+-]?inf(inity)?|nan)"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = _DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?"
@@ -47,7 +47,7 @@ def _floating(text: str, kind: str, cast: str) -> str:
     """A number too large for the type would become infinite: that is said in words, or it is none."""
     finite = f"CASE WHEN abs({cast}) < {kind}('infinity') THEN {cast} END"
     said = f"WHEN {text} RLIKE '^{_NO_NUMBER}$' THEN {cast}"
-    return f"CASE WHEN {text} RLIKE '^{_NUMBER}$' THEN {finite} {said} END"
+    return f"CASE WHEN {text} RLIKE '^{NUMBER}$' THEN {finite} {said} END"
 
 
 def _decimal(kind: str) -> str:

@@ -16,15 +16,21 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.types import canonical, quoted
-from spark_jobs.parsing import literal, value
+from spark_jobs.parsing import NUMBER, literal, value
 
 BLOCK, AT, TEXT = "block", "at", "text"
 _LINE_IN_BLOCK = (1 << 33) - 1  # of Spark's monotonically increasing ids: a task reads one block of one file
-_EMPTY = "\ufdd0empty"  # what a field with nothing in it is read as; U+FDD0 is no letter
+# What the parser must be told and no file has; where nothing is said it takes NUL, which some files do have.
+_EMPTY = "\ufdd0empty"  # what a field with nothing in it is read as
+_NO_QUOTE, _NO_ESCAPE = "\ufdd1", "\ufdd2"
 _UNREADABLE = "\ufffd"
 _ROOM = 20_480  # fields: what Spark has room for if nothing is said
 _CORRUPT = "corrupt"
 _BLANK = f"length(trim({TEXT})) = 0"
+_ENDS = r"[}]\s*,"  # an object, and something comes after it
+_HALF = r"\\u[dD][89a-fA-F]"  # of a letter that JSON spells in two
+_NO_HALF = r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_RAW = "from_json(wrapped, 'row map<string, string>').row"
 _HEADER = f"({BLOCK} = 0 AND {AT} = 0)"
 
 
@@ -140,7 +146,7 @@ def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[
     texts = [F.col("f.row").getField(it.name) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
     values = [text.alias(f"t{at}") for at, text in enumerate(texts)]
     rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *values)
-    broken = {_unsound(form): "NOT sound", "it is no JSON object": "row IS NULL OR end IS NULL"}
+    broken = {_unsound(form): "NOT sound", **_NO_OBJECT}
     return _parsed(plan, rows, [_from_json(plan, at) for at in range(len(plan.columns))], broken, json=True)
 
 
@@ -148,12 +154,11 @@ def _parsed(plan: Plan, rows: DataFrame, typed: Sequence[str], broken: dict[str,
     # Spark would parse each row anew for every condition if it might push them below; past what counts it may not.
     once = F.monotonically_increasing_id().alias("once")
     rows = rows.select("*", once, *(F.expr(sql).alias(f"v{at}") for at, sql in enumerate(typed)))
-    raw = "from_json(wrapped, 'row map<string, string>').row"
     wrong, bad = {}, [*broken.values(), *([f"{_CORRUPT} IS NOT NULL"] if json else [])]
     for at, column in enumerate(plan.columns):
         is_wrong = f"(t{at} IS NOT NULL AND v{at} IS NULL)"
         bad += [is_wrong] if is_checked(column, json=json) else []
-        given = f"{raw}[{literal(column.name)}] IS NOT NULL" if json else f"t{at} IS NOT NULL"
+        given = f"{_RAW}[{literal(column.name)}] IS NOT NULL" if json else f"t{at} IS NOT NULL"
         wrong[f"column {shown(column.name)} is no {canonical(column.type)}"] = f"({given} AND v{at} IS NULL)"
     values = {column.name: f"v{at}" for at, column in enumerate(plan.columns)}
     return Parsed(rows=rows, values=values, broken=broken, wrong=wrong, bad=" OR ".join(f"({it})" for it in bad))
@@ -163,6 +168,25 @@ def is_checked(column: Column, *, json: bool) -> bool:
     """Whether a text of the column may be none of its values."""
     kind = canonical(column.type)
     return kind != "string" and not (json and kind in ("int", "bigint", "boolean"))
+
+
+# What takes long is asked only of the few lines that a look at the text leaves in doubt.
+_GOES_ON = f"CASE WHEN {TEXT} RLIKE {literal(_ENDS)} THEN size(json_object_keys(wrapped)) <> 2 ELSE FALSE END"
+_HALVED = (
+    f"CASE WHEN {TEXT} RLIKE {literal(_HALF)}"
+    f" THEN regexp_replace({TEXT}, {literal(_NO_HALF)}, ' ') RLIKE {literal(_HALF)} ELSE FALSE END"
+)
+_NO_OBJECT = {
+    "it is no JSON object": f"row IS NULL OR end IS NULL OR {_GOES_ON}",
+    "half of a letter stands alone in it, such as \\ud83d": _HALVED,
+}
+
+
+def _is_spelled(column: Column) -> str:
+    """The SQL of whether a decimal that may be a string is spelled as a number: Spark would leave out its commas."""
+    in_quotes, escaped = rf'"{re.escape(column.name)}"\s*:\s*"', "\\"
+    asked = f"{TEXT} RLIKE {literal(in_quotes)} OR contains({TEXT}, {literal(escaped)})"
+    return f"CASE WHEN {asked} THEN {_RAW}[{literal(column.name)}] RLIKE '^{NUMBER}$' ELSE TRUE END"
 
 
 def _unsound(form: FileFormat) -> str:
@@ -188,8 +212,9 @@ def _options(form: FileFormat, width: int) -> dict[str, str]:
     """For Spark's reader of CSV. A field with nothing in it is null, one with nothing between quotes is not."""
     return {
         "sep": form.delimiter,
-        "quote": form.quote,
+        "quote": form.quote or _NO_QUOTE,
         "escape": form.escape,
+        **({"charToEscapeQuoteEscaping": _NO_ESCAPE} if form.escape in ("", form.quote) else {}),
         "nullValue": _EMPTY,
         "emptyValue": "",
         "columnNameOfCorruptRecord": _CORRUPT,
@@ -217,7 +242,7 @@ def _well_quoted(form: FileFormat) -> str:
     quote, escape, delimiter = (re.escape(it) for it in (form.quote, form.escape or form.quote, form.delimiter))
     inner = f"{quote}{quote}" if quote == escape else f"{escape}."
     field = f"(?:{quote}(?:[^{quote}{escape}]++|{inner})*+{quote}|(?!{quote})[^{delimiter}]*+)"
-    return f"(?s)^{field}(?:{delimiter}{field})*+$"
+    return rf"(?s)^{field}(?:{delimiter}{field})*+\z"  # unlike `$`, which is before a last U+2028, too
 
 
 def _read_as(column: Column) -> str:
@@ -233,7 +258,7 @@ def _from_json(plan: Plan, at: int) -> str:
     column = plan.columns[at]
     kind = canonical(column.type)
     if kind.startswith("decimal"):
-        return f"CASE WHEN t{at} = CAST(t{at} AS {kind}) THEN CAST(t{at} AS {kind}) END"
+        return f"CASE WHEN t{at} = CAST(t{at} AS {kind}) AND {_is_spelled(column)} THEN CAST(t{at} AS {kind}) END"
     if kind in ("float", "double"):
         return f"CASE WHEN abs(t{at}) < {kind}('infinity') THEN t{at} END"
     if kind in ("int", "bigint", "boolean"):

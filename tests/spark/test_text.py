@@ -142,6 +142,7 @@ BROKEN = {
     b"x,a": 'column "id" is no int',
     b"8,\x00": "",
     b"9,a\tb": "",
+    '10,"a"\u2028'.encode(): "a quote is out of place",
 }
 
 
@@ -154,6 +155,18 @@ def test_a_broken_line_is_told_by_its_number_and_the_others_are_rows(
     good, bad = read(spark, tmp_path, by, body)
     assert [row.id for row in good] == [1, 6, 8, 9]
     assert bad == [(at, said) for at, said in enumerate(BROKEN.values(), start=2) if said]
+
+
+NUL_FORMS = [CSV, replace(CSV, multiline=True), replace(CSV, quote=""), replace(CSV, quote="'", escape="'")]
+
+
+@pytest.mark.parametrize("form", NUL_FORMS, ids=["quoted", "of several lines", "without quotes", "in other quotes"])
+def test_a_nul_is_a_letter_like_any_other(spark: SparkSession, tmp_path: Path, form: FileFormat) -> None:
+    texts, quote = ["\0", "a\0", "\0b", "\0\0", "a\0'", '\0"'], form.quote
+    fields = [f"{quote}{text.replace(quote, quote * 2)}{quote}" if quote else text for text in texts]
+    body = "\n".join(["id,say", *(f"{at},{field}" for at, field in enumerate(fields))]).encode()
+    good, bad = read(spark, tmp_path, written(form, {"id": "int", "say": "string"}), body)
+    assert ([row.say for row in good], bad) == (texts, [])
 
 
 def test_columns_are_found_by_name_and_nulls_are_what_the_contract_says(spark: SparkSession, tmp_path: Path) -> None:
@@ -196,11 +209,16 @@ def test_dates_and_timestamps_may_be_spelled_otherwise(spark: SparkSession, tmp_
     assert bad == [(3, why("day")), (4, why("day")), (5, why("at"))]
 
 
+HALF = "half of a letter stands alone in it, such as \\ud83d"
 OBJECTS = {
     '{"id": 1, "x": 2, "f": 1.5, "ok": true, "say": "a\\n{}", "at": "2013-01-05T10:00:00Z", "day": "2013-01-05"}': "",
     "{}": "",
     '{"id": null, "amount": 1.250, "extra": 5}': "",
     ' {"amount": "1.25", "big": 9223372036854775807} ': "",
+    '{"amount": "1,5"}': why("amount"),
+    '{"am\\u006funt": "1,5"}': why("amount"),
+    '{"amount": "\N{FULLWIDTH DIGIT ONE}"}': why("amount"),
+    '{"amount": "+1.5", "say": "1,5", "extra": {"amount": 1}}': "",
     '{"id": "1"}': why("id"),
     '{"id": 1.0}': why("id"),
     '{"id": 2147483648}': why("id"),
@@ -212,6 +230,11 @@ OBJECTS = {
     '{"day": 20130105}': why("day"),
     '{"at": "2013-01-05", "say": "x"}': why("at"),
     '{"id": 1} {"id": 2}': "it is no JSON object",
+    '{"id": 1}, "x": 2': "it is no JSON object",
+    '{"id": 1} , "row": {"id": 2}': "it is no JSON object",
+    '{"say": "\\ud83dx"}': HALF,
+    '{"say": "\\ude00\\ud83d"}': HALF,
+    '{"say": "\\\\ud83d\\ud83d\\ude00"}': "",
     '[{"id": 1}]': "it is no JSON object",
     '{"id": 1': "it is no JSON object",
     '{"x": NaN}': "it is no JSON object",
@@ -233,6 +256,8 @@ def test_json_has_an_object_a_line_whose_values_are_of_their_types(spark: SparkS
         {},
         {"amount": Decimal("1.25"), "extra": "5"},
         {"amount": Decimal("1.25"), "big": 2**63 - 1},
+        {"amount": Decimal("1.50"), "say": "1,5", "extra": '{"amount":1}'},
+        {"say": "\\ud83d😀"},
     ]
     told = [(at, said) for at, said in enumerate(OBJECTS.values(), start=1) if said]
     assert bad == [*told, (len(OBJECTS) + 1, "its bytes are not UTF-8")]
@@ -296,7 +321,7 @@ def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession
 
 def test_each_row_is_parsed_once(spark: SparkSession, tmp_path: Path) -> None:
     header = ",".join(COLUMNS).encode() + b"\n1\n"
-    for form, call, body in ((CSV, "from_csv(", header), (JSON, "from_json(", b"{}")):
+    for form, call, body in ((CSV, "from_csv(", header), (JSON, "from_json(StructField(row,StructType", b"{}")):
         by = written(form)
         rows = rows_of(spark, by, [looked(spark, tmp_path, by, f1=body)["f1"]])
         assert rows._jdf.queryExecution().executedPlan().toString().count(call) == 1
