@@ -145,7 +145,11 @@ AGGREGATES: Mapping[type[exp.Expr], Signature] = {
     exp.Max: _takes(ANY, this=ANY),
     exp.Count: _takes(NUMBER, "big_int", this=ANY),
 }
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Nullif)
+_TRUTHS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_COMPARISONS = (*_TRUTHS, exp.Nullif)
+
+# Whoever reads one of these beside another operator reads it in an order of his own, or not at all.
+_LOOSE = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Is, exp.Like, exp.Escape, exp.RegexpLike, *_TRUTHS)
 
 
 def columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:
@@ -311,8 +315,8 @@ class Reader:
         except (ValueError, KeyError):
             raise NotAllowed(f"a cast to {node.args['to'].sql(dialect='spark')} is not allowed here") from None
         given = self.kind(node.this)
-        if given in _TIMES and isinstance(node.this, exp.Literal):
-            return kind
+        if node.this.is_string:
+            _refuse_unreadable(node, kind)
         if given in (kind, Kind.TEXT, Kind.NULL) or kind is Kind.TEXT or (given in _TIMES and kind in _TIMES):
             return kind
         if {given, kind} == {Kind.NUMBER, Kind.TRUTH}:
@@ -349,6 +353,8 @@ class Reader:
 
     def _comparison(self, node: exp.Expr) -> Kind:
         only(node, "this", "expression")
+        if isinstance(node, _TRUTHS):
+            _refuse_loose([node.this, node.expression])
         if not isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ | exp.Nullif):
             _refuse_null(node, [node.this, node.expression])
         kind = self._alike([node.this, node.expression])
@@ -356,11 +362,15 @@ class Reader:
 
     def between(self, node: exp.Expr) -> Kind:
         only(node, "this", "low", "high")
+        _refuse_loose([node.this, node.args["low"], node.args["high"]])
         self._alike([node.this, node.args["low"], node.args["high"]])
         return Kind.TRUTH
 
     def among(self, node: exp.Expr) -> Kind:
         only(node, "this", "expressions")
+        _refuse_loose([node.this])
+        if not node.expressions:
+            raise NotAllowed(f"{_shown(node)} has nothing in its list")
         _refuse_null(node, node.expressions)
         self._alike([node.this, *node.expressions])
         return Kind.TRUTH
@@ -368,6 +378,7 @@ class Reader:
     def state(self, node: exp.Expr) -> Kind:
         """IS NULL, IS TRUE, IS FALSE."""
         only(node, "this", "expression")
+        _refuse_loose([node.this])
         if isinstance(node.expression, exp.Null):
             self.kind(node.this)
         elif isinstance(node.expression, exp.Boolean):
@@ -558,6 +569,25 @@ def _refuse_null(node: exp.Expr, parts: Sequence[exp.Expr]) -> None:
     """Whatever is compared with null is neither true nor false, so that no row would ever fail."""
     if any(isinstance(part, exp.Null) for part in parts):
         raise NotAllowed(f"{_shown(node)} compares with NULL, which settles nothing: say IS NULL or IS NOT NULL")
+
+
+def _refuse_unreadable(node: exp.Expr, kind: Kind) -> None:
+    """A cast of a text that is written out: of one that is no such value, Spark would make a null, and no row fails."""
+    text = node.this.name
+    try:
+        if kind in _TIMES:
+            made = TYPES[_TIMES[kind]]
+            node.replace(made.literal(made.parse(text)))
+        elif kind is Kind.NUMBER:
+            float(text)
+    except ValueError as error:
+        why = "is not a number" if kind is Kind.NUMBER else error
+        raise NotAllowed(f"{text!r} {why}") from None
+
+
+def _refuse_loose(operands: Sequence[exp.Expr]) -> None:
+    if loose := next((operand for operand in operands if isinstance(operand, _LOOSE)), None):
+        raise NotAllowed(f"put ({_shown(loose)}) in parentheses: it stands beside another operator")
 
 
 def _like(one: Kind, other: Kind) -> bool:
