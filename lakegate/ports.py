@@ -249,7 +249,9 @@ class Landing(Protocol):
         """The version with its checksum, or None where it is gone (or is a delete marker)."""
 
     def versions(self) -> Iterator[FileVersion]:
-        """All versions that are there, without checksums."""
+        """All versions that are there, without checksums. Of a key's that landed in one second the newest comes last in
+        their order.
+        """
 
     def stage(self, file: FileVersion, name: str) -> str:
         """Copy exactly this version to `staging/<name>` and return the copy's URI; doing it again is harmless.

@@ -6,6 +6,7 @@ nothing of another upload, and counts as none.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from http import HTTPStatus
@@ -32,6 +33,7 @@ IN_ONE = {"ChecksumAlgorithm": "SHA256"}
 IN_PARTS = {"ChecksumAlgorithm": "CRC32", "ChecksumType": "FULL_OBJECT"}
 COPY = TransferConfig(multipart_threshold=512 * MIB, multipart_chunksize=128 * MIB)  # S3 copies at most 5 GB at once
 ALGORITHMS = ("SHA256", "CRC64NVME", "SHA1", "CRC32C", "CRC32")  # strongest first
+NEWEST = "~"  # a sequencer that comes after those of events, which are hex digits
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)  # S3 says the latter of a delete marker
 
 
@@ -56,6 +58,16 @@ class S3Landing:
         return self._file(key, version_id, head["ContentLength"], head["LastModified"], _checksum(head))
 
     def versions(self) -> Iterator[FileVersion]:
+        """S3 lists a key's newest version first, and tells times to the second: of those that landed in one, the newest
+        comes after all others, whether these were listed or told of by events. Version ids are random.
+        """
+        last = None
+        for file in self._listed():
+            second = (file.key, file.landed_at)
+            yield file if second == last else replace(file, sequencer=NEWEST)
+            last = second
+
+    def _listed(self) -> Iterator[FileVersion]:
         with aws_errors(f"listing {self.bucket}"):
             for page in self._s3.get_paginator("list_object_versions").paginate(Bucket=self.bucket):
                 for found in page.get("Versions", ()):
@@ -75,18 +87,28 @@ class S3Landing:
         )
 
     def stage(self, file: FileVersion, name: str) -> str:
+        """What is there already is not copied again: a worker has minutes, and many large files take more of them."""
         target = f"staging/{name}"
         source: Any = {"Bucket": file.bucket, "Key": file.key, "VersionId": file.version_id}
         with aws_errors(f"staging {file.key}"):
             try:
-                # The copy's tags are of no use, and reading them is a right of its own.
-                fresh = {"TaggingDirective": "REPLACE"}
-                self._s3.copy(source, self.service_bucket, target, ExtraArgs=fresh, Config=COPY)
+                if not self._is_staged(target, file.size):
+                    # The copy's tags are of no use, and reading them is a right of its own.
+                    fresh = {"TaggingDirective": "REPLACE"}
+                    self._s3.copy(source, self.service_bucket, target, ExtraArgs=fresh, Config=COPY)
             except ClientError as exc:
                 if status(exc) in GONE:
                     raise Refused(f"{file.key}: version {file.version_id} is gone from {file.bucket}") from exc
                 raise
         return f"s3://{self.service_bucket}/{target}"
+
+    def _is_staged(self, target: str, size: int) -> bool:
+        try:
+            return self._s3.head_object(Bucket=self.service_bucket, Key=target)["ContentLength"] == size
+        except ClientError as exc:
+            if status(exc) in GONE:
+                return False
+            raise
 
     def upload(self, source: Path, key: str) -> FileVersion:
         extra = IN_ONE if source.stat().st_size < WHOLE else IN_PARTS
