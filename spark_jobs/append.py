@@ -16,7 +16,7 @@ from lakegate.audit.job import Job
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
-from spark_jobs import avro_header, nessie
+from spark_jobs import avro_header, nessie, parquet_footer
 from spark_jobs.apart import each
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, causes, names, root
@@ -31,7 +31,8 @@ _CORRUPT = {
     FileKind.ORC: "a stripe is corrupt",
     FileKind.AVRO: "a block is corrupt",
 }
-_OPTIONS = {FileKind.AVRO: avro_header.OPTIONS}
+_STRANGE = ("ClassNotFoundException", "UnsupportedOperationException")  # a codec, an encoding
+_OPTIONS = {FileKind.AVRO: avro_header.OPTIONS, FileKind.PARQUET: parquet_footer.OPTIONS}
 
 
 def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
@@ -114,7 +115,9 @@ def _read_through(spark: SparkSession, plan: Plan, look: Look) -> None:
 def _told(plan: Plan, look: Look, found: Exception | None) -> Look:
     if found is None:
         return look
-    why, said = _CORRUPT.get(plan.files.kind, "it is corrupt"), raw(plan.columns, root(found))
+    is_strange = any(name.endswith(_STRANGE) for name in names(found))
+    why = "Spark does not know how it is written" if is_strange else _CORRUPT.get(plan.files.kind, "it is corrupt")
+    said = raw(plan.columns, root(found))
     return replace(look, faults=(f"its rows cannot be read to the end, {why} ({said})",))
 
 

@@ -9,11 +9,14 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.fit import FileColumn
+from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import Limits, beyond
 from spark_jobs import hadoop
 from spark_jobs.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.java import FAILURES, jvm, root, state
 
+# Days and instants are those that the format means, but where Spark 2 wrote the file, which its footer tells.
+OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 ENCRYPTED = "it is encrypted"
 TRUNCATED = "it is truncated: it begins as a parquet file and does not end as one"
 _MAGIC, _ENCRYPTED_MAGIC = b"PAR1", b"PARE"
@@ -35,13 +38,12 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
         return Footer(faults=(ENCRYPTED,))
     if wrong := beyond(limits, row_groups=about.getRow_groupsSize(), columns=about.getSchemaSize() - 1):
         return Footer(faults=wrong)
+    if about.getSchemaSize() <= 1:
+        raise Unreadable("it has no columns")
     rows, uncompressed = _counted(about)
     if wrong := beyond(limits, rows=rows, uncompressed=uncompressed, nesting=_nesting(about)):
         return Footer(faults=wrong)
-    converter = jvm(spark).org.apache.parquet.format.converter.ParquetMetadataConverter(hadoop.configuration(spark))
-    return Footer(
-        rows=rows, columns=_columns(spark, converter.fromParquetMetadata(about).getFileMetaData().getSchema())
-    )
+    return Footer(rows=rows, columns=_columns(spark, _schema(spark, about)))
 
 
 def _length(ends: Ends) -> int:
@@ -69,6 +71,21 @@ def _metadata(spark: SparkSession, uri: str, start: int, length: int) -> Any:
         about = jvm(spark).org.apache.parquet.format.FileMetaData()
         about.read(thrift.protocol.TCompactProtocol(transport, length, length))
     return about
+
+
+def _schema(spark: SparkSession, about: Any) -> Any:
+    """The schema as parquet's own library reads it, which knows not all types that others write."""
+    converter = jvm(spark).org.apache.parquet.format.converter.ParquetMetadataConverter(hadoop.configuration(spark))
+    try:
+        return converter.fromParquetMetadata(about).getFileMetaData().getSchema()
+    except FAILURES:
+        if strange := [element.getName() for element in about.getSchema() if _is_strange(element)]:
+            raise Unreadable(f"column {shown(strange[0])} is of a newer type than Spark knows") from None
+        raise
+
+
+def _is_strange(element: Any) -> bool:
+    return element.isSetLogicalType() and not element.getLogicalType().isSet()
 
 
 def _nesting(about: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -10,11 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from examples.bad_files import bad_files
 from lakegate.audit.job import JobFile
 from lakegate.audit.plan import Plan
-from spark_jobs.append import find_corrupt
+from spark_jobs.append import find_corrupt, rows_of
 from spark_jobs.look import Look
 from spark_jobs.staged import fit_all, look_at_all
 from tests.support.jobs import parquet
@@ -88,6 +90,30 @@ def test_corrupt_pages_are_found_by_reading_through(spark: SparkSession, tmp_pat
     assert str(tmp_path) not in read.faults[0]
 
 
+UNKNOWN = {
+    "BrotliCodec": {"compression": "brotli"},
+    "BYTE_STREAM_SPLIT": {"use_byte_stream_split": True, "use_dictionary": False},
+}
+
+
+@pytest.mark.parametrize("said", UNKNOWN)
+def test_what_spark_does_not_know_is_not_called_corrupt(spark: SparkSession, tmp_path: Path, said: str) -> None:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"x": [1.5, 2.5]}), sink, **UNKNOWN[said])
+    by = plan("nyc.t", {"x": "double"})
+    seen = look(spark, tmp_path, sink.getvalue(), by)
+    assert seen.faults == ()
+    [fault] = find_corrupt(spark, by, [seen])[0].faults
+    assert fault.startswith("its rows cannot be read to the end, Spark does not know how it is written")
+    assert said in fault
+
+
+def test_a_schema_that_spark_does_not_know_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    half = pa.table({"id": pa.array([1], pa.int32()), "name": pa.array([1.5], pa.float16())})
+    assert look(spark, tmp_path, parquet(half)).faults == ('column "name" is of a newer type than Spark knows',)
+    assert look(spark, tmp_path, parquet(half.select([]))).faults == ("it has no columns",)
+
+
 def test_nanoseconds_and_other_columns_are_judged_one_by_one(spark: SparkSession, tmp_path: Path) -> None:
     at = pa.array([datetime(2013, 1, 1, tzinfo=UTC)], pa.timestamp("ns", tz="UTC"))
     clock = pa.array([1], pa.time64("us"))
@@ -145,6 +171,30 @@ def test_every_type_is_named_as_spark_reads_it(spark: SparkSession, tmp_path: Pa
     read = dict(spark.read.parquet(f"file:{tmp_path}/0123456789abcdef0123.parquet").dtypes)
     assert seen == {name: kind for name, (_, kind) in TYPES.items()}
     assert {name: kind.replace("`", "") for name, kind in seen.items()} == read
+
+
+def test_days_long_ago_are_those_of_the_calendar(spark: SparkSession, tmp_path: Path) -> None:
+    """Whoever knows no day writes the first that there is, or one of another program."""
+    days = [datetime(1, 1, 1), datetime(1582, 10, 4), datetime(1582, 10, 10), datetime(1899, 12, 30)]  # noqa: DTZ001
+    columns = {
+        "day": pa.array([it.date() for it in days]),
+        "at": pa.array(days, pa.timestamp("us", "UTC")),
+        "milli": pa.array(days, pa.timestamp("ms", "UTC")),
+    }
+    by = plan("nyc.t", {"day": "date", "at": "timestamp", "milli": "timestamp"})
+    assert texts(spark, by, look(spark, tmp_path, parquet(pa.table(columns)), by)) == [
+        [f"{it:%d.%m.}{it.year:04}"] * 3 for it in days
+    ]
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"at": pa.array(days[3:])}), sink, use_deprecated_int96_timestamps=True)
+    by = plan("nyc.t", {"at": "timestamp"})
+    assert texts(spark, by, look(spark, tmp_path, sink.getvalue(), by)) == [["30.12.1899"]]
+
+
+def texts(spark: SparkSession, by: Plan, seen: Look) -> list[list[str]]:
+    assert seen.faults == ()
+    shown = (F.date_format(column.name, "dd.MM.yyyy") for column in by.columns)
+    return [list(row) for row in rows_of(spark, by, [seen]).select(*shown).collect()]
 
 
 def test_old_timestamps_are_instants(spark: SparkSession, tmp_path: Path) -> None:
