@@ -6,6 +6,7 @@ import io
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -90,7 +91,7 @@ def test_corrupt_pages_are_found_by_reading_through(spark: SparkSession, tmp_pat
     assert str(tmp_path) not in read.faults[0]
 
 
-UNKNOWN = {
+UNKNOWN: dict[str, dict[str, Any]] = {
     "BrotliCodec": {"compression": "brotli"},
     "BYTE_STREAM_SPLIT": {"use_byte_stream_split": True, "use_dictionary": False},
 }
