@@ -54,7 +54,10 @@ def _enum(field: Field, item: Item) -> Metric | None:
 
 
 def _multiple(field: Field, item: Item) -> Metric | None:
-    return None if (of := value_of(field, item)) is None else no_multiple(field, of)
+    of = value_of(field, item)
+    if of == 0:
+        item.fault(f"{item.value!r} is 0 as a {field.type.name}, which has no multiples")
+    return no_multiple(field, of) if of else None
 
 
 def pattern(field: Field, item: Item) -> Metric | None:

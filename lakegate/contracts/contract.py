@@ -12,7 +12,7 @@ from lakegate.errors import ContractFaults
 from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.routes import Route
 
-BRANCH_DAYS = 30
+BRANCH_DAYS, MOST_DAYS = 30, 36_500  # the calendar ends where more are added to a day
 
 
 @dataclass(frozen=True, kw_only=True)

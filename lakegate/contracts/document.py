@@ -17,6 +17,8 @@ Path = tuple[str | int, ...]
 
 LARGEST = 512 * 1024  # bytes; a contract of a thousand columns has a quarter of it
 DEEPEST = 40
+_DIGITS = 38  # of the widest decimal
+_TOO_LARGE = 10**_DIGITS
 
 _TAG = "tag:yaml.org,2002:"
 
@@ -180,6 +182,8 @@ class _Builder:
             return self._document.close(path, f"{text[:60]!r} cannot be read as {tag}")
         if isinstance(value, float) and not math.isfinite(value):
             return self._document.close(path, f"{text[:60]!r} is no number that can be compared with")
+        if isinstance(value, int) and abs(value) >= _TOO_LARGE:
+            return self._document.close(path, f"{text[:60]!r} has more than {_DIGITS} digits, and no type has so many")
         if isinstance(value, float) and Decimal(text.replace("_", "")) != Decimal(repr(value)):
             return self._document.close(path, f"{text[:60]!r} has more digits than are kept: it would become {value!r}")
         return value

@@ -65,10 +65,10 @@ def _of(value: Item, otherwise: str, known: Mapping[str, object] | Sequence[str]
     if not isinstance(value.value, dict):
         return None
     name = value.plain("of", otherwise)
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         (value.get("of") or value).fault(f"no drift of {name!r} here{meant(str(name), known)}: {', '.join(known)}")
         return None
-    return str(name)
+    return name
 
 
 def _whole(value: Item, word: str, otherwise: int) -> int | None:

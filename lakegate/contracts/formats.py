@@ -98,7 +98,7 @@ def _encoding(value: Any, _: FileKind) -> dict[str, Any]:
 
 
 def _compression(value: Any, _: FileKind) -> dict[str, Any]:
-    if value not in SUFFIXES:
+    if not isinstance(value, str) or value not in SUFFIXES:
         raise ValueError(f"is not supported: {', '.join(SUFFIXES)} are")
     return {"compression": value}
 

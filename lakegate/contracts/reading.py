@@ -7,7 +7,7 @@ import re
 
 from lakegate.audit.plan import Plan
 from lakegate.contracts import words
-from lakegate.contracts.contract import BRANCH_DAYS, Contract
+from lakegate.contracts.contract import BRANCH_DAYS, MOST_DAYS, Contract
 from lakegate.contracts.document import Broken, Document, Item, parse
 from lakegate.contracts.formats import written
 from lakegate.contracts.ingestion import ingestion_of
@@ -53,7 +53,7 @@ def _contract(root: Item) -> Contract | None:
     plan = plan_of(table, name or "", root, files) if table else None
     location = landing.get("location") if landing else None
     route = _route(name or "", location) if location else None
-    days = whole_number(table, "branchDays", BRANCH_DAYS) if table else BRANCH_DAYS
+    days = whole_number(table, "branchDays", BRANCH_DAYS, most=MOST_DAYS) if table else BRANCH_DAYS
     ingestion = ingestion_of(table) if table else Ingestion()
     return _assembled(plan, route, days, ingestion) if name and plan and route else None
 

@@ -17,6 +17,7 @@ Comparable = (
     Any  # int, float, Decimal, str, bool, date or datetime: what the type's `parse` gives, comparable with its like
 )
 
+_FINER = re.compile(r"[.,][0-9]{6}0*[1-9]")
 NUMERIC = ("whole", "float", "decimal")
 TEMPORAL = ("date", "instant", "clock")
 """Kinds of types."""
@@ -94,6 +95,8 @@ def _decimal(precision: int, scale: int) -> Callable[[Any], Decimal]:
             number = Decimal(str(_number(value) if isinstance(value, float) else value))
         except InvalidOperation:
             raise ValueError("is not a number") from None
+        if not number.is_finite():
+            raise ValueError("is not a number")
         _, digits, exponent = number.normalize().as_tuple()
         places = max(-int(exponent), 0)
         if isinstance(value, bool) or places > scale or len(digits) + int(exponent) > precision - scale:
@@ -137,6 +140,8 @@ def _clock(value: Any) -> datetime:
 
 
 def _moment(value: Any) -> datetime:
+    if isinstance(value, str) and _FINER.search(value):
+        raise ValueError("has more than six places of a second, which is all that are kept")
     try:
         return datetime.fromisoformat(value)
     except (TypeError, ValueError):

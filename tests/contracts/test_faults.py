@@ -110,7 +110,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "setting that is a number from 1 up": (
         ORDERS,
         ORDERS + "    customProperties: [{property: branchDays, vendor: lakegate, value: 0}]\n",
-        [("    customProperties: [", "branchDays is 0, and it is a whole number from 1 up")],
+        [("    customProperties: [", "branchDays is 0, and it is a whole number from 1 to 36,500")],
     ),
     "setting of a table twice": (
         ORDERS,
@@ -394,6 +394,46 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "        enum: [",
         "        logicalTypeOptions: {format: emial}\n        enum: [",
         [("emial", "'emial' is no format here (did you mean 'email'?); there are email, uuid, uri")],
+    ),
+    "bound finer than an instant": (
+        PLACED,
+        PLACED + "        logicalTypeOptions: {minimum: '2013-01-01T00:00:00.0000001Z'}\n",
+        [("minimum: '2013", "has more than six places of a second")],
+    ),
+    "threshold beyond all numbers": (
+        OPERATOR,
+        f"            mustBeLessThan: {'9' * 400}\n",
+        [("mustBeLessThan: 9", "has more than 38 digits")],
+    ),
+    "length beyond all numbers": (
+        "        enum: [",
+        f"        logicalTypeOptions: {{minLength: {'9' * 39}}}\n        enum: [",
+        [("minLength: 9", "has more than 38 digits")],
+    ),
+    "drift of a list": (
+        CHECK,
+        CUSTOM + "            implementation: {drift: {of: []}, mustBe: 0}\n",
+        [("drift: {of: []}", "no drift of [] here")],
+    ),
+    "compression that is a list": (
+        "    format: parquet",
+        "    format: csv\n    customProperties: [{property: compression, vendor: lakegate, value: []}]",
+        [("property: compression", "compression [] is not supported")],
+    ),
+    "branch for ever": (
+        ORDERS,
+        ORDERS + "    customProperties: [{property: branchDays, vendor: lakegate, value: 9999999}]\n",
+        [("    customProperties: [", "branchDays is 9999999, and it is a whole number from 1 to 36,500")],
+    ),
+    "multiples of what is nothing in its type": (
+        BOUNDS,
+        "{format: f32, multipleOf: 0.1e-50}",
+        [("multipleOf", "1e-51 is 0 as a float, which has no multiples")],
+    ),
+    "decimal that is no number": (
+        BOUNDS,
+        "{}\n        physicalType: decimal(9,2)\n        enum: [{value: NaN}, {value: Infinity}]",
+        [("enum: [", "'NaN' is not a number"), ("enum: [", "'Infinity' is not a number")],
     ),
     "multiples of nothing": (BOUNDS, "{multipleOf: 0}", [("multipleOf", "less than or equal to the minimum of 0")]),
     "enum value of another type": (
@@ -942,6 +982,7 @@ def test_all_faults_are_told_at_once_with_their_source() -> None:
         ("a: " + "[" * 50 + "]" * 50, 1, f"nested more than {DEEPEST} deep"),
         ("a: !!int x", 1, "cannot be read as int"),
         ("a: " + "9" * 5000, 1, "cannot be read as int"),
+        ("a: -" + "9" * 39, 1, "has more than 38 digits"),
         ('a: "\\ud800"', 1, "cannot be read as str"),
         ('{"\\ud800": 1}', 1, "a key must be a plain word"),
         ("? [1]\n: 2", 1, "a key must be a plain word"),
