@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.plan import Plan
+from lakegate.synthetic.judge import translated
 from tests.contracts.test_predicates import plan_for
 from tests.support.held import Table
 
@@ -73,6 +75,19 @@ FAILING: dict[str, tuple[Any, ...] | None] = {
     "it.m.value[] ≤ 9": ("1", None, None, {"k": [None, 12]}),
     "it.m.value[] a multiple of 3": ("1", None, None, {"k": [1]}),
 }
+
+
+@pytest.mark.parametrize("options", [{}, {"format": "f32"}], ids=["double", "float"])
+def test_zero_is_one_item_and_so_is_nan(spark: SparkSession, options: dict[str, str]) -> None:
+    items = {"logicalType": "number", "logicalTypeOptions": options}
+    by = plan_for({"logicalType": "array", "logicalTypeOptions": {"uniqueItems": True}, "items": items})
+    twice: list[tuple[Any, ...]] = [([0.0, -0.0],), ([float("nan")] * 2,), ([None, None],)]
+    once: list[tuple[Any, ...]] = [([0.0, float("nan"), None, 1.5],), ([],), (None,)]
+    rows = {"f1": [(*row, None) for row in (*twice, *once)]}
+    [check] = Table(spark=spark, plan=by).hold(rows).judged()["f1"]
+    assert check.failing_rows == len(twice)
+    found = duckdb.sql(f"SELECT {translated(by.metrics[0].sql)} FROM (VALUES ([0.0::DOUBLE, -0.0]), ([1, 2])) AS t(it)")
+    assert found.fetchall() == [(True,), (False,)]
 
 
 @pytest.fixture(scope="module")
