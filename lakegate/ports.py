@@ -256,7 +256,7 @@ class Landing(Protocol):
     def stage(self, file: FileVersion, name: str) -> str:
         """Copy exactly this version to `staging/<name>` and return the copy's URI; doing it again is harmless.
 
-        Raises Refused where the version is gone.
+        Raises Refused where the version is gone, or can't be read before somebody has it restored.
         """
 
     def upload(self, source: Path, key: str) -> FileVersion:

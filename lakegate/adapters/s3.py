@@ -17,7 +17,7 @@ import boto3
 from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import ClientError
 
-from lakegate.adapters.aws import CONFIG, ONCE, aws_errors, status
+from lakegate.adapters.aws import CONFIG, ONCE, aws_errors, code, status
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.files import FileVersion
 
@@ -35,6 +35,7 @@ COPY = TransferConfig(multipart_threshold=512 * MIB, multipart_chunksize=128 * M
 ALGORITHMS = ("SHA256", "CRC64NVME", "SHA1", "CRC32C", "CRC32")  # strongest first
 NEWEST = "~"  # a sequencer that comes after those of events, which are hex digits
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)  # S3 says the latter of a delete marker
+ARCHIVED = ("InvalidObjectState", "ObjectNotInActiveTierError")
 
 
 class S3Landing:
@@ -99,6 +100,10 @@ class S3Landing:
             except ClientError as exc:
                 if status(exc) in GONE:
                     raise Refused(f"{file.key}: version {file.version_id} is gone from {file.bucket}") from exc
+                if code(exc) in ARCHIVED:
+                    raise Refused(
+                        f"{file.key} is archived by its storage class: restore it, or upload it anew"
+                    ) from exc
                 raise
         return f"s3://{self.service_bucket}/{target}"
 

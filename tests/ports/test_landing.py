@@ -291,6 +291,17 @@ def test_a_large_file_is_uploaded_and_staged_in_parts(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("aws")
+def test_a_version_whose_bytes_are_archived_cannot_be_staged_and_the_reason_says_what_to_do() -> None:
+    """It is that file's matter: it must not keep the rest of its batch from being staged, again and again."""
+    place = S3Place()
+    answer = place.client.put_object(Bucket="landing", Key="k", Body=b"hello", StorageClass="DEEP_ARCHIVE")
+    file = place.landing.look("k", answer["VersionId"])
+    assert file is not None
+    with pytest.raises(Refused, match="archived by its storage class: restore it"):
+        place.landing.stage(file, "wap-x/0123.parquet")
+
+
+@pytest.mark.usefixtures("aws")
 def test_whoever_stages_a_large_batch_after_one_whose_time_ran_out_goes_on_where_that_one_stopped() -> None:
     place, copied = S3Place(), list[str]()
     files = [place.landing.look(key, place.put(key, key.encode())) for key in ("a", "b")]
