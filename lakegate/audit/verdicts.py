@@ -1,11 +1,11 @@
 """From metrics to verdicts: every check of the plan on each file version, as they landed. It computes no metric."""
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lakegate.audit.drift import Past, before, drifted
-from lakegate.audit.plan import Check, Comparison, MetricKind, Operator, Plan, Severity, Unit
+from lakegate.audit.plan import Check, Comparison, MetricKind, Operator, Plan, Scope, Severity, Unit
 from lakegate.audit.quarantine import Distinct, leaving, within
 from lakegate.audit.report import CheckResult, Source, Verdict
 
@@ -99,6 +99,8 @@ def judge(
         resolved = {metric: measured(file.file, earlier) for metric, measured in dependents.items()}
         metrics = {**file.metrics, **resolved}
         checks = tuple(_result(plan, check, metrics[check.metric], file.rows, past) for check in plan.checks)
+        if any(map(leaving, results.values())):
+            checks = _held(checks, _counts_of_table(plan))
         results[file.file] = _with_quarantine(plan, file, checks, earlier, distinct)
     return results
 
@@ -147,7 +149,18 @@ def unparsed_checks(plan: Plan) -> set[str]:
 def _waiting(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
     """The checks, as if what compares a number about all rows held: it is measured again of those that are left."""
     numbers = {rule.id for rule in plan.checks if rule.drift or not plan.metric(rule.metric).kind.counts_rows}
-    return tuple(replace(check, verdict=Verdict.PASS) if check.check in numbers else check for check in checks)
+    return _held(checks, numbers)
+
+
+def _counts_of_table(plan: Plan) -> set[str]:
+    """The checks, by id, of how many rows the table has: rows of earlier files are counted again once some left."""
+    metrics = {metric.id for metric in plan.metrics if metric.kind is MetricKind.ROWS and metric.scope is Scope.TABLE}
+    return {check.id for check in plan.checks if check.metric in metrics}
+
+
+def _held(checks: Sequence[CheckResult], ids: Collection[str]) -> tuple[CheckResult, ...]:
+    """The checks, as if these held."""
+    return tuple(replace(check, verdict=Verdict.PASS) if check.check in ids else check for check in checks)
 
 
 def good(results: Mapping[str, Sequence[CheckResult]]) -> list[str]:

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Severity
+from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Scope, Severity
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving, within
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Source, Verdict
+from lakegate.audit.table_scope import TableRows
 from lakegate.audit.verdicts import Measured, Measurements, good, judge, verdict
 from tests.support.plans import ROWS, failing, none_of, nulls, plan
 
@@ -157,6 +158,22 @@ def test_a_number_about_all_rows_waits_for_those_that_are_left() -> None:
     assert [check.verdict for check in some["f"]] == [Verdict.QUARANTINE, Verdict.PASS, Verdict.PASS]
     assert [check.verdict for check in many["f"]] == [Verdict.QUARANTINE, Verdict.FAIL, Verdict.FAIL]
     assert [check.verdict for check in none["f"]] == [Verdict.PASS, Verdict.FAIL]
+
+
+def test_a_tables_row_count_waits_for_rows_of_files_before_to_leave() -> None:
+    rows = Metric(id="of-table", kind=MetricKind.ROWS, scope=Scope.TABLE)
+    few = replace(none_of(rows), operator=Operator.LESS, threshold=(200,))
+    by = replace(plan("nyc.flights", {"id": "int"}, (NULL, rows)), budget=Budget(rows=5))
+    by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), few))
+    counted = TableRows(before=0, rows={"f1": 100, "f2": 100})
+    verdicts = {}
+    for missing in (1, 6):
+        first, second = (
+            Measurements(file=file, rows=100, metrics={NULL.id: Measured(value=some, source=Source.QUERY)})
+            for file, some in (("f1", missing), ("f2", 0))
+        )
+        verdicts[missing] = [verdict(checks) for checks in judge(by, [first, second], {rows.id: counted}).values()]
+    assert verdicts == {1: [Verdict.QUARANTINE, Verdict.PASS], 6: [Verdict.FAIL, Verdict.PASS]}
 
 
 def test_afterwards_a_check_tells_of_the_rows_that_left_and_the_others_of_what_is_left() -> None:
