@@ -19,6 +19,7 @@ from lakegate.contracts.syntax import Kind, NotAllowed, Reader, columns_of
 
 LONGEST = 4000  # characters
 DEEPEST = 100
+_MOST = dict.fromkeys(("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2)  # arguments
 
 # Sorting or remembering every value: such an aggregate would slow down all others in the one pass.
 _HEAVY = (exp.Median, exp.Quantile, exp.Distinct)
@@ -125,9 +126,14 @@ def _parsed(text: str) -> exp.Expr:
     try:
         tokens = sqlglot.tokenize(text, read="spark")
         _refuse_hidden(tokens, text)
+        _refuse_dropped(tokens)
         trees = sqlglot.parse(text, read="spark")
     except SqlglotError as error:
         raise NotAllowed(f"is no SQL that can be read: {_told(error)}") from None
+    except NotAllowed:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError):  # what the parser stumbles over itself
+        raise NotAllowed("is no SQL that can be read") from None
     except RecursionError:
         raise NotAllowed("is nested too deep") from None
     if len(trees) != 1 or trees[0] is None:
@@ -146,6 +152,25 @@ def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
             raise NotAllowed("must be one statement, without ';'")
     if not tokens:
         raise NotAllowed("has a comment and nothing else" if text.strip() else "is empty")
+
+
+def _refuse_dropped(tokens: Sequence[Any]) -> None:
+    """Arguments too many, where the parser would leave them out."""
+    for at, token in enumerate(tokens[:-1]):
+        most = _MOST.get(token.text.lower())
+        if most and tokens[at + 1].token_type.name == "L_PAREN" and _arguments(tokens[at + 1 :]) > most:
+            raise NotAllowed(f"the function {token.text.lower()} takes {most} values here")
+
+
+def _arguments(tokens: Sequence[Any]) -> int:
+    """How many there are between the first parenthesis and the one that closes it."""
+    depth, found = 0, 1
+    for token in tokens:
+        depth += {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
+        found += token.token_type.name == "COMMA" and depth == 1
+        if not depth:
+            break
+    return found
 
 
 def _told(error: SqlglotError) -> str:

@@ -130,6 +130,12 @@ FUNCTIONS: Mapping[type[exp.Expr], Signature] = {
     exp.AddMonths: _takes(DATE, this=TIME, expression=Kind.STEP),
     exp.LastDay: _takes(DATE, this=TIME),
 }
+_MAY_BE_LEFT_OUT: Mapping[type[exp.Expr], str] = {
+    exp.Round: "decimals",
+    exp.Trim: "expression",
+    exp.Substring: "length",
+    exp.Replace: "replacement",
+}
 AGGREGATES: Mapping[type[exp.Expr], Signature] = {
     exp.CountIf: _takes(NUMBER, this=TRUTH),
     exp.Sum: _takes(NUMBER, this=NUMBER),
@@ -452,6 +458,8 @@ class Reader:
     def count(self, node: exp.Expr) -> Kind:
         """COUNT(*), COUNT(x), COUNT(DISTINCT x, y)."""
         only(node, "this", "big_int")
+        if node.this is None:
+            raise NotAllowed("the function count takes * or a value")
         if isinstance(node.this, exp.Star):
             only(node.this)
             return self._inside(node, [])
@@ -496,6 +504,8 @@ class Reader:
             raise NotAllowed(f"{_shown(node)}: a quote in a text is written \\'")
         for name, wanted in signature.takes.items():
             given = node.args.get(name)
+            if given in (None, []) and _MAY_BE_LEFT_OUT.get(type(node)) != name:
+                raise NotAllowed(f"{_named(node)} wants {wanted}, and nothing is there")
             for each in given if isinstance(given, list) else [given] if given is not None else []:
                 self.want(each, wanted, _named(node))
         return signature.gives
