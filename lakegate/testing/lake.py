@@ -92,10 +92,10 @@ class MemoryLake:
         note: Note | None = None,
         merged: str | None = None,
     ) -> Commit:
-        """Put (or, with None, delete) contents. Raises Conflict where one of the keys was touched since `expected`."""
+        """Put (or, with None, delete) contents. Raises Conflict where one of the keys has changed since `expected`."""
         head = self.head(branch)
         touched = frozenset(changes)
-        if expected and touched & self.touched(expected, head.hash):
+        if expected and touched & self.changed(expected, head.hash):
             raise Conflict(f"branch {branch}: what this commit changes was changed since {expected[:12]}")
         contents = {key: content for key, content in {**head.contents, **changes}.items() if content is not None}
         new = Commit(
@@ -112,14 +112,14 @@ class MemoryLake:
         return new
 
     def merge(self, source: str, note: Note) -> None:
-        """Merge a commit into main, key by key. Raises Conflict where both sides touched a key since their common
+        """Merge a commit into main, key by key. Raises Conflict where both sides changed a key since their common
         ancestor.
         """
         base, main = self._merge_base(source), self.branches[MAIN]
-        changed = self.touched(base, source)
+        changed = self.changed(base, source)
         if base == source:
             return
-        both = changed & self.touched(base, main)
+        both = changed & self.changed(base, main)
         if both:
             raise Conflict(f"main changed {', '.join(sorted(key.name for key in both))} too")
         contents = self.at(source).contents
@@ -159,6 +159,14 @@ class MemoryLake:
         """Every key that a commit after `base` touched, up to `head`."""
         before = {commit.hash for commit in self.line(base)}
         return frozenset(key for commit in self.line(head) if commit.hash not in before for key in commit.touched)
+
+    def changed(self, base: str, head: str) -> frozenset[Key]:
+        """Every key that a conflict is about. A receipt counts by what it says, as it does for Nessie: one that came
+        and went in between has not changed. A table never becomes what it was.
+        """
+        old, new = self.at(base).contents, self.at(head).contents
+        touched = self.touched(base, head)
+        return frozenset(key for key in touched if key.kind is not KeyKind.RECEIPT or old.get(key) != new.get(key))
 
     def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> str:
         """What a job's append does: the table is created if absent, data files (path → rows) are added. Returns the

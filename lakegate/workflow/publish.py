@@ -77,18 +77,18 @@ class Audited:
 
 @dataclass(frozen=True, kw_only=True)
 class Main:
-    """Main as one try finds it: its head, its receipts of the files' keys there, and the table's contract."""
+    """Main as one try finds it: its head, its receipts of the claims' keys there, and the table's contract."""
 
     head: str
     receipts: dict[str, Receipt]
     contract: Contract
 
 
-def _tries(service: Service, audited: Audited, files: list[FileVersion]) -> Iterator[Main]:
+def _tries(service: Service, audited: Audited) -> Iterator[Main]:
     """Main anew for each try. Raises Retryable after the last."""
     table = audited.attempt.table
     for _ in range(TRIES):
-        head, receipts = main_receipts(service, files)
+        head, receipts = main_receipts(service, audited.claims)
         yield Main(head=head, receipts=receipts, contract=contract_of(service.store, table))
     raise Retryable(f"batch {audited.attempt.batch} of {table}: main kept moving; the same can be done again")
 
@@ -101,8 +101,8 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
     table that its verdicts depend on has changed otherwise than they allow, Retryable where main keeps moving.
     """
     wanted = list(files)
-    prove_audited(service, audited)
-    for turn, main in enumerate(_tries(service, audited, wanted)):
+    claims = prove_audited(service, audited)
+    for turn, main in enumerate(_tries(service, audited)):
         wanted = _still_open(audited, wanted, main)
         if not wanted:
             return
@@ -110,7 +110,8 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
         _prove_together(audited, wanted)
         _guard_put_back(audited, wanted)
         _guard_contract(audited, main)
-        if _is_merged(service, audited, wanted, main, _note(audited, wanted), rebase=turn > 0):
+        rebase = turn > 0 or not _is_as_claimed(audited, claims, main)
+        if _is_merged(service, audited, wanted, main, _note(audited, wanted), rebase=rebase):
             return
 
 
@@ -123,7 +124,7 @@ def publish_rejected(service: Service, audited: Audited, files: list[FileVersion
     changes = service.catalog.changes(audited.report.base, audited.report.audited)
     _prove(audited, changes, audited.claims, "what was audited")
     note = replace(_note(audited, files), why=why, by=by)
-    for main in _tries(service, audited, files):
+    for main in _tries(service, audited):
         _guard_rejected(audited, files, main)
         _prove_unmoved(service, audited, main)
         _guard_contract(audited, main)
@@ -154,8 +155,10 @@ def _guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> N
         _guard_versions(audited, file, main)
 
 
-def prove_audited(service: Service, audited: Audited) -> None:
-    """The branch's head is the audited commit; it differs from its base in its tables and its receipts alone."""
+def prove_audited(service: Service, audited: Audited) -> Mapping[str, Receipt | None]:
+    """The branch's head is the audited commit; it differs from its base in its tables and its receipts alone. Returns
+    these, by landing key.
+    """
     branch, report = audited.attempt.branch, audited.report
     head = service.catalog.head(branch)
     if head != report.audited:
@@ -165,7 +168,9 @@ def prove_audited(service: Service, audited: Audited) -> None:
         )
     if audited.base != report.base:
         raise Refused(f"branch {branch}: its base is not the audited one, {report.base}")
-    _prove(audited, service.catalog.changes(report.base, report.audited), audited.claims, "the branch")
+    changes = service.catalog.changes(report.base, report.audited)
+    _prove(audited, changes, audited.claims, "the branch")
+    return changes.receipts
 
 
 def _prove(audited: Audited, changes: Changes, files: Iterable[FileVersion], what: str) -> None:
@@ -257,6 +262,23 @@ def _merge(
         service.catalog.merge(audited.attempt.branch, audited.report.audited, note)
     else:
         _merge_own(service, audited, files, main, note, rebase=rebase)
+
+
+def _is_as_claimed(audited: Audited, claims: Mapping[str, Receipt | None], main: Main) -> bool:
+    """Whether main's receipts are those that the claims were put on, so that the audited commit may be merged.
+
+    The catalog alone would not see it: one that was put on main and folded away has come and gone, and where files of
+    the same commit were published before, it is that commit which the next merge compares with.
+    """
+    return all(_is_claimed_on(main.receipts, file, audited.attempt, claims[file.key]) for file in audited.claims)
+
+
+def _is_claimed_on(receipts: Mapping[str, Receipt], file: FileVersion, attempt: Attempt, claim: Receipt | None) -> bool:
+    """Whether the claim is what a claim of the file on these receipts is."""
+    entry = claim.entry(file.version_id) if claim else None
+    if entry is None or not is_open(receipts, file, attempt):
+        return False
+    return (receipts.get(file.key) or Receipt(bucket=file.bucket, key=file.key)).decided(entry) == claim
 
 
 def _merge_own(

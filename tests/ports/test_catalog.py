@@ -372,6 +372,35 @@ def test_a_receipt_that_changed_meanwhile_is_not_folded_away(place: Place, table
     assert work.files[0].key in {receipt.key for receipt in place.catalog.all_receipts(MAIN)}
 
 
+def test_a_receipt_that_came_and_was_folded_away_since_is_no_conflict(place: Place, table: str) -> None:
+    """So nothing is folded away that came while a worker may be looking: by conflicts it would not know."""
+    work, other = Work(place, table, [landed()]), landed()
+    before = main(place)
+    work.claim()
+    work.merge()
+    place.catalog.fold(main(place), [work.files[0].key], None)
+    place.catalog.commit_receipts(MAIN, before, [receipt(work.files[0], work.attempt, Decision.REJECTED)])
+    second = Work(place, table, [other], number=2, base=before)
+    second.claim()
+    place.catalog.commit_receipts(MAIN, before, [receipt(other, work.attempt)])
+    place.catalog.fold(main(place), [other.key], None)
+    second.merge()
+    assert set(place.catalog.receipts(MAIN, [other.key, work.files[0].key])) == {other.key, work.files[0].key}
+
+
+def test_a_second_merge_of_what_was_made_from_one_commit_takes_off_what_it_leaves_out(place: Place, table: str) -> None:
+    """The commit itself is what both sides have in common by then: so nothing is merged from it twice."""
+    files = [landed(), landed()]
+    work = Work(place, table, files)
+    audited = work.claim()
+    for number, left in enumerate(files):
+        own = f"{work.branch}-r0{number}"
+        place.catalog.create_branch(own, audited)
+        head = place.catalog.restore_receipts(own, audited, [left.key], work.base)
+        place.catalog.merge(own, head, note(work.attempt, [file for file in files if file is not left]))
+    assert place.catalog.receipts(MAIN, [file.key for file in files]) == {}
+
+
 def test_a_claim_on_a_key_that_was_folded_away_meanwhile_conflicts(place: Place, table: str) -> None:
     known = landed()
     first = Work(place, table, [known])

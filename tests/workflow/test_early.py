@@ -139,6 +139,23 @@ def test_a_wait_to_put_rows_aside_has_an_end(world: World) -> None:
     assert (world.rows_on_main(), world.quarantined_on()) == ({"1": 2}, {"1": 1})
 
 
+def test_what_was_published_before_the_wait_stays_decided_even_without_rows(world: World) -> None:
+    """What is left of an attempt has main's last merge as its base: what it leaves out must not be taken off main."""
+    world.drop(PLANE, rows=3, absolute=True)
+    [stuck] = world.runner.running()
+    world.drop("empty", rows=0, deliver=False)
+    world.drop("1", rows=2, needs=PLANE, aside=1, deliver=False)
+    world.drop_together("empty", "1")
+    [run] = [run for run in world.runner.running() if run != stuck]
+    world.runner.finish(run.id)
+    assert reconcile(world.service) == []
+    assert world.on_main() == {"empty"}
+    world.clock.advance(PATIENCE.total_seconds() + 1)
+    assert reconcile(world.service) == []
+    assert world.on_main() == {"empty", "1"}
+    assert (world.rows_on_main(), world.quarantined_on()) == ({"1": 2}, {"1": 1})
+
+
 def test_an_attempt_does_not_wait_for_itself_where_a_table_refers_to_itself() -> None:
     world = World()
     own = CONTRACT.rstrip() + "\n        relationships: [{to: nyc.flights.a}]\n"

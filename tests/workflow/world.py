@@ -332,7 +332,7 @@ class World:
         self._prove_replaced(job)
         readable = [file for file in job.files if not self.stories[file.id].unreadable]
         if readable:
-            paths = {f"{job.branch}/{file.id}": self.stories[file.id].rows for file in readable}
+            paths = {f"{job.branch}/{file.id}": rows for file in readable if (rows := self.stories[file.id].rows)}
             self.lake.spark_append(job.branch, job.plan.table, self._identity(), paths)
         aside = {f"{job.branch}/aside/{file.id}": self._aside(job, self.stories[file.id]) for file in readable}
         if any(aside.values()):
@@ -442,7 +442,7 @@ class World:
             verdict=worst(checks),
             rows=story.rows,
             checks=checks,
-            data_files=(data,),
+            data_files=(data,) if story.rows else (),
             quarantined=(aside,) if put_aside else (),
             replaces=file.replaces,
             evolves=(story.evolves,) if story.evolves else (),
