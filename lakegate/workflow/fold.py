@@ -3,10 +3,12 @@
 Nothing is forgotten by it (see archive); it keeps main small, by which every merge stays fast, and the sweep short.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
+from lakegate.audit.wire import from_json, to_json
 from lakegate.errors import Conflict
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN
@@ -18,13 +20,22 @@ log = structlog.get_logger()
 STEP = timedelta(days=1)  # listing the landing bucket and all receipts is not worth less
 AT_ONCE = 1000  # receipts of a commit
 TURN = timedelta(hours=1)  # no function runs as long
+LAST = "notes/folded.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Last:
+    """Main's head after the last fold, and when that was."""
+
+    head: str
+    at: datetime
 
 
 def fold(service: Service) -> None:
     """Fold what is due, at most once a day. A receipt that changes meanwhile stays for the next time."""
     due = service.clock.now() - service.keep
-    before = service.catalog.watermark()
-    if before and due - before < STEP:
+    before, last = service.catalog.watermark(), _last(service)
+    if (before and due - before < STEP) or (last and service.clock.now() - last.at < STEP):
         return
     files, _ = undecided(service)
     watermark = min([due, *(file.landed_at for file in files)])
@@ -33,10 +44,25 @@ def fold(service: Service) -> None:
     turn = _turn(service)
     if turn is None:
         return
-    head = service.catalog.head(MAIN) or ""
-    old = [receipt for receipt in service.catalog.all_receipts(f"{MAIN}@{head}") if _landed_before(receipt, watermark)]
-    _fold(service, head, old, watermark)
+    head = last.head if last else service.catalog.head(MAIN) or ""
+    _fold(service, head, _settled(service, head, watermark) if last else [], watermark)
+    now = Last(head=service.catalog.head(MAIN) or "", at=service.clock.now())
+    service.store.write(LAST, to_json(now).encode())
     service.store.delete(turn)
+
+
+def _last(service: Service) -> Last | None:
+    body = service.store.read(LAST)
+    return from_json(Last, body) if body else None
+
+
+def _settled(service: Service, head: str, watermark: datetime) -> list[Receipt]:
+    """The old receipts that are on main as they were at the last fold, a day ago: whoever looked before they came is
+    not at work any more. Such a one would not see, by conflicts, that something came and went.
+    """
+    old = [it for it in service.catalog.all_receipts(f"{MAIN}@{head}") if _landed_before(it, watermark)]
+    now = service.catalog.receipts(f"{MAIN}@{service.catalog.head(MAIN)}", [it.key for it in old])
+    return [receipt for receipt in old if now.get(receipt.key) == receipt]
 
 
 def _turn(service: Service) -> str | None:

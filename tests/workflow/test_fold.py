@@ -1,6 +1,7 @@
 """Old receipts leave main for the archive, the watermark goes up behind them, and nothing decided is ever forgotten."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 import structlog
@@ -15,7 +16,9 @@ from lakegate.workflow.fold import fold
 from lakegate.workflow.landed import NOTED, undecided, waiting
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
+from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
+from tests.workflow.test_interleavings import Worker
 from tests.workflow.world import World
 
 DAY = timedelta(days=1).total_seconds()
@@ -29,8 +32,16 @@ def world() -> World:
     world.run()
     world.drop("bad", rows=1, bad="odd")
     world.run()
+    fold(world.service)
     world.clock.advance(world.service.keep.total_seconds() + 10)
     return world
+
+
+def fold_all(world: World) -> None:
+    """What was decided just now leaves main when it has been there for a day."""
+    fold(world.service)
+    world.clock.advance(DAY)
+    fold(world.service)
 
 
 def on_main(world: World) -> set[str]:
@@ -59,7 +70,7 @@ def test_the_same_bytes_under_a_key_that_was_folded_away_are_published_once(worl
     world.drop("first", rows=2, body=b"same")
     world.run()
     world.clock.advance(world.service.keep.total_seconds() + DAY)
-    fold(world.service)
+    fold_all(world)
     world.drop("again", rows=2, body=b"same", under=world.key("first"))
     world.run()
     assert "again" not in world.rows_on_main()
@@ -76,7 +87,7 @@ def test_a_rejected_batch_can_still_be_tried_again_or_discarded(world: World) ->
     world.run()
     [line] = status(world.service).rejected
     world.clock.advance(world.service.keep.total_seconds() + DAY)
-    fold(world.service)
+    fold_all(world)
     assert discard(world.service, line.batch, "no use", "me") == 1
     assert world.rejected() == {}
 
@@ -121,12 +132,13 @@ def test_a_receipt_that_changed_meanwhile_stays_on_main(world: World, monkeypatc
     def conflict(*_: object) -> None:
         raise Conflict("changed meanwhile")
 
+    before = world.service.catalog.watermark()
     monkeypatch.setattr(world.service.catalog, "fold", conflict)
     structlog.reset_defaults()
     with capture_logs() as logged:
         fold(world.service)
     assert on_main(world) == {world.key("good"), world.key("bad")}
-    assert world.service.catalog.watermark() is None
+    assert world.service.catalog.watermark() == before
     assert [it["event"] for it in logged] == ["not_folded"]
 
 
@@ -180,3 +192,28 @@ def test_who_died_while_folding_is_in_the_way_for_two_hours(world: World) -> Non
         world.clock.advance(3600)
     fold(world.service)
     assert not on_main(world)
+
+
+def test_what_is_published_and_folded_away_meanwhile_stays_published() -> None:
+    """Nessie sees no change where a receipt has come and gone since a worker looked."""
+    stop, stopped = 0, True
+    while stopped:
+        world = World()
+        world.allow_attempts(1)
+        for name in ("1", "2", "3"):
+            world.drop(name, rows=2, deliver=False)
+        killed = world.open_attempt(world.file("1"), world.file("2"))
+        world.kill_jobs("killed")
+        fine = world.open_attempt(world.file("1"), world.file("3"))
+        world.run(settle_after=False)
+        fold(world.service)
+        world.clock.advance(world.service.keep.total_seconds() + DAY)
+        slow = Worker(world, partial(settle, attempt=killed), stop)
+        slow.until_it_stops()
+        settle(world.service, fine)
+        fold(world.service)
+        slow.to_its_end()
+        _, receipts = main_receipts(world.service, [world.file("1")])
+        [entry] = receipts[world.key("1")].entries
+        assert (entry.decision is Decision.PUBLISHED) == ("1" in world.rows_on_main()), stop
+        stopped, stop = slow.stopped, stop + 1

@@ -215,6 +215,7 @@ def test_a_rejected_version_is_retried_in_the_place_of_what_is_published_then(wo
 
 
 def test_a_folded_receipt_is_replaced_like_any_other(world: World) -> None:
+    fold(world.service)
     world.clock.advance(world.service.keep.total_seconds() + 10)
     fold(world.service)
     assert world.on_main() == set()
