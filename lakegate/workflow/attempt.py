@@ -7,7 +7,7 @@ import structlog
 
 from lakegate.audit.files import FileFormat
 from lakegate.audit.job import Job, JobFile
-from lakegate.audit.wire import to_json
+from lakegate.audit.wire import from_json, to_json
 from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -57,7 +57,7 @@ def _take_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> bo
     Raises Retryable where the branch is deleted meanwhile: a sweep does so while nothing is claimed, and whoever made
     it must hear, not go on with nothing.
     """
-    if _is_used_up(service, attempt, files):
+    if _is_used_up(service, attempt, files) or not (files := _meant_for(service, attempt, files)):
         return False
     try:
         service.catalog.create_branch(attempt.branch, service.catalog.head(MAIN) or "")
@@ -87,6 +87,20 @@ def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) ->
     if not claims:
         return head != base_of(service, attempt)
     return not {file.id for file in claims} & {file.id for file in files}
+
+
+def _meant_for(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
+    """All files that the attempt is for, by whoever noted it first; none where some of these are not among them.
+
+    Nessie sees no conflict between claims of different files: a slow worker's would be put on the branch beside
+    those of another, whose job runs already. A first attempt needs no note: its batch is named for its files.
+    """
+    if attempt.number == 1:
+        return files
+    name = f"attempts/{attempt.branch}/files.json"
+    service.store.create(name, to_json(files).encode())
+    noted = from_json(tuple[FileVersion, ...], service.store.read(name) or b"[]")
+    return list(noted) if {file.id for file in files} <= {file.id for file in noted} else []
 
 
 def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> bool:

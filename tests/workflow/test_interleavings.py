@@ -121,7 +121,7 @@ def recover(world: World) -> None:
     for _ in range(ENOUGH_SWEEPS):
         world.clock.advance(30 * 60)
         assert reconcile(world.service) == []
-        world.runner.finish_all()
+        world.end_jobs()
 
 
 def assert_all_is_well(scene: Scene) -> None:
@@ -661,7 +661,30 @@ def a_stranger_on_the_branch_of_a_new_attempt() -> Scene:
     return replace(scene, other=after_a_stranger, decisions=(usual, {**usual, "1": REJECTED}), told=told)
 
 
+def a_number_taken_for_another_file_meanwhile() -> Scene:
+    """A worker is about to claim a good file for the next attempt; that one is published by another batch, and the next
+    attempt becomes the early file's that was with it.
+    """
+    world = World()
+    world.refer_to_planes()
+    world.change_on_main(PLANES)
+    land(world, "9", "1")
+    land(world, "2", needs="plane")
+    nine, both = audited(world, "9"), audited(world, "1", "2")
+    settle(world.service, nine)
+    one = audited(world, "1")
+    world.change_on_main(PLANES, "plane")
+
+    def others(_: Service) -> None:
+        settle(world.service, one)
+        settle(world.service, both)
+        world.runner.finish_all()
+
+    return Scene(world=world, one=settled(both), other=others, decisions=(dict.fromkeys("912", PUBLISHED),), told={})
+
+
 SCENES = [
+    a_number_taken_for_another_file_meanwhile,
     overlapping_events,
     an_event_and_all_that_comes_of_it,
     two_versions_of_a_key,

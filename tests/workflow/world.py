@@ -261,6 +261,14 @@ class World:
             if not self.runner.running():
                 return
 
+    def end_jobs(self) -> None:
+        """Every waiting job ends: badly where its branch is gone."""
+        for run in self.runner.running():
+            if run.branch in self.lake.branches:
+                self.runner.finish(run.id)
+            else:
+                self.runner.fail(run.id, "its branch is gone")
+
     def spoil_reports(self) -> None:
         """As those of another release's job would be."""
         for name in self.store.names("reports/"):
