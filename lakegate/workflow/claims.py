@@ -1,9 +1,12 @@
 """Claims: which file versions are being worked on, and where. They are read from open branches, never from memory."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from lakegate.audit.job import Job, parse_job
+from lakegate.audit.wire import NewerFormat
+from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
@@ -59,9 +62,14 @@ def job_name(attempt: Attempt) -> str:
 
 
 def job_of(store: Store, attempt: Attempt) -> Job | None:
-    """The attempt's job as it was frozen, or None where it has none yet."""
+    """The attempt's job as it was frozen, or None where it has none yet. Raises Misconfigured where a newer release
+    froze it: then its files wait, undecided, until this one is updated.
+    """
     body = store.read(job_name(attempt))
-    return parse_job(body) if body else None
+    try:
+        return parse_job(body) if body else None
+    except NewerFormat as error:
+        raise Misconfigured(f"{job_name(attempt)}: {error}. Nothing is decided until then") from error
 
 
 def base_of(service: Service, attempt: Attempt) -> str:
@@ -69,7 +77,9 @@ def base_of(service: Service, attempt: Attempt) -> str:
 
     The frozen job says it at once; the catalog has to look for it, for longer the more main has moved on.
     """
-    job = job_of(service.store, attempt)
+    job = None
+    with suppress(Misconfigured):  # what can't be read must keep nobody from seeing what is claimed
+        job = job_of(service.store, attempt)
     return job.base if job else service.catalog.base(attempt.branch)
 
 

@@ -52,7 +52,9 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
 
 
 def _is_audited_again(service: Service, attempt: Attempt) -> bool:
-    job = job_of(service.store, attempt)
+    job = None
+    with suppress(Misconfigured):  # as above
+        job = job_of(service.store, attempt)
     if job is None or not job.carries:
         return False
     run = service.runner.find(attempt.branch)

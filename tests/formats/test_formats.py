@@ -90,6 +90,30 @@ def test_a_newer_releases_report_waits_for_the_update_and_is_then_settled() -> N
     assert (list(world.rows_on_main()), list(world.rejected())) == (["1.parquet"], ["2.parquet"])
 
 
+def test_a_newer_releases_job_waits_for_the_update_alone() -> None:
+    """After a deployment was rolled back: the sweep does all the rest, and batches of the same table take no turn."""
+    world = World()
+    world.want_unique_keys()
+    world.drop("newer.parquet", rows=3)
+    world.runner.finish_all()
+    [job] = [name for name in world.store.names("attempts/") if name.endswith("job.json")]
+    written = world.store.objects[job]
+    world.store.write(job, json.dumps(json.loads(written) | {"format": 9}).encode())
+    world.drop("lost.parquet", rows=2, deliver=False)
+    world.wait_out_the_grace()
+    for _ in range(2):
+        [error] = reconcile(world.service)
+        assert (type(error), "job.json: this job has format 9" in str(error)) == (Misconfigured, True)
+        world.end_jobs()
+    assert (list(world.rows_on_main()), world.messages()) == (["lost.parquet"], [])
+    world.store.write(job, written)
+    for _ in range(2):
+        assert reconcile(world.service) == []
+        world.end_jobs()
+    assert reconcile(world.service) == []
+    assert set(world.rows_on_main()) == {"lost.parquet", "newer.parquet"}
+
+
 def test_raw_text_of_a_file_is_shown_only_where_nothing_is_masked() -> None:
     column, hidden = Column(name="a", type="int"), Column(name="b", type="int", masked=True)
     assert raw([column], "1;x") == "1;x"
