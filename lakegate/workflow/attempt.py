@@ -15,7 +15,7 @@ from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
-from lakegate.workflow.carry import carry
+from lakegate.workflow.carry import bring_carried, carried
 from lakegate.workflow.claims import (
     Claim,
     base_of,
@@ -132,12 +132,13 @@ def claimed(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, r
 
 
 def launch(service: Service, attempt: Attempt) -> None:
-    """Freeze the job of an attempt whose claims are made, take off the branch what its files replace, and start it.
-    Launching it again starts nothing new.
+    """Freeze the job of an attempt whose claims are made, bring to the branch what it carries, take off what its files
+    replace, and start it. Launching it again starts nothing new.
     """
     job = job_of(service.store, attempt) or _freeze(service, attempt)
     if job is None:
         return
+    bring_carried(service, job)
     take_off_replaced(service, job)
     run = service.runner.start(attempt, service.store.uri(job_name(attempt)))
     log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, run=run)
@@ -161,10 +162,10 @@ def _job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> 
     claimed_files = [claim.file for claim in claims]
     before = earlier(service, attempt, base, claimed_files)
     replacing = any(claim.replaces for claim in claims)  # its rows come from the files, so that the job proves it all
-    carried = None if replacing else carry(service, attempt, base, plan, before.report, claimed_files)
+    its = None if replacing else carried(service, attempt, base, plan, before.report, claimed_files)
     files, left_out = (
-        (_carried(claimed_files, carried.data_files), dict[str, str]())
-        if carried
+        (_carried(claimed_files, its.data_files), dict[str, str]())
+        if its
         else _files(service, attempt, base, claims, plan.files)
     )
     return Job(
@@ -179,7 +180,7 @@ def _job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> 
         files=tuple(files),
         history=history(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),
         crashed=before.crashed,
-        carries=service.store.uri(report_name(replace(attempt, number=carried.report.attempt))) if carried else "",
+        carries=service.store.uri(report_name(replace(attempt, number=its.report.attempt))) if its else "",
         left_out=left_out,
     )
 

@@ -2,6 +2,8 @@
 metadata alone, so that its job need only run the checks of table scope again.
 
 Nothing is carried where that would not be the very same table; then the next attempt appends and audits from the files.
+Which it is stands in the frozen job, before the branch is touched: a slow worker with another plan in hand would touch
+it after the audit.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,47 +13,60 @@ from dataclasses import dataclass
 import structlog
 
 from lakegate.audit.carried import may_be_carried
+from lakegate.audit.job import Job
 from lakegate.audit.plan import Plan
 from lakegate.audit.report import FileReport, Report
-from lakegate.errors import Conflict, Refused, Retryable
+from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import FileChanges
+from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
-TRIES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Carried:
-    """Data files on an attempt's branch, by file version's id, and the report of the attempt that appended them."""
+    """Data files by file version's id, and the report of the attempt that appended them."""
 
     data_files: Mapping[str, tuple[str, ...]]
     report: Report
 
 
-def carry(
+def carried(
     service: Service, attempt: Attempt, base: str, plan: Plan, report: Report | None, files: Iterable[FileVersion]
 ) -> Carried | None:
-    """Put the data files of these claimed files on the attempt's branch; None where they can't be carried. Done again
-    it changes nothing.
-    """
+    """The data files of these claimed files, if they can be carried and nobody has put others on the branch."""
     entries = _entries(service, base, plan, report, list(files)) if report else None
     if report is None or entries is None:
         return None
     paths = {entry.id: tuple(data.path for data in entry.data_files) for entry in entries}
-    wanted, source = frozenset(path for its in paths.values() for path in its), f"{report.branch}@{report.audited}"
-    for _ in range(TRIES):
-        there = service.tables.compare(plan.table, base, attempt.branch)
-        if there == FileChanges(added=wanted):
-            return Carried(data_files=paths, report=report)
-        if there != FileChanges():
-            return None  # a job of this attempt is at work: it appends for itself
-        with suppress(Conflict, Refused):  # another worker was first: seen at the next look
-            service.tables.append(plan.table, attempt.branch, source, wanted)
-            log.info("carried", branch=attempt.branch, source=source, data_files=len(wanted))
-    raise Retryable(f"branch {attempt.branch}: its table keeps changing; it is tried again")
+    wanted = FileChanges(added=frozenset(path for its in paths.values() for path in its))
+    there = service.tables.compare(plan.table, base, attempt.branch)
+    return Carried(data_files=paths, report=report) if there in (FileChanges(), wanted) else None
+
+
+def bring_carried(service: Service, job: Job) -> None:
+    """Put what the job carries on its branch, before it starts. Done again it changes nothing; where the branch has
+    something else, the job will say so.
+    """
+    wanted = frozenset(path for file in job.files for path in file.data_files)
+    if not job.carries or service.tables.compare(job.plan.table, job.base, job.branch) != FileChanges():
+        return
+    with suppress(Conflict, Refused):  # another worker was first
+        source = _source(service, job)
+        service.tables.append(job.plan.table, job.branch, source, wanted)
+        log.info("carried", branch=job.branch, source=source, data_files=len(wanted))
+
+
+def _source(service: Service, job: Job) -> str:
+    """The commit that was audited by the report which the job names."""
+    attempt = Attempt.parse(job.carries.rpartition("/")[2].removesuffix(".json"))
+    report = read_report(service.store, attempt) if attempt else None
+    if report is None:
+        raise Refused(f"the report {job.carries} is gone")
+    return f"{report.branch}@{report.audited}"
 
 
 def _entries(

@@ -683,7 +683,29 @@ def a_number_taken_for_another_file_meanwhile() -> Scene:
     return Scene(world=world, one=settled(both), other=others, decisions=(dict.fromkeys("912", PUBLISHED),), told={})
 
 
+def a_contract_pushed_while_data_files_are_carried() -> Scene:
+    """The one worker is about to carry them, by the contract of before; the other freezes a job that appends anew."""
+    world = World()
+    world.want_unique_keys()
+    world.drop("0", rows=1)
+    world.run()
+    for name, key in (("1", "a"), ("2", "b")):
+        world.drop(name, rows=3, deliver=False, holds=key)
+    one, two = sorted((audited(world, name) for name in "12"), key=lambda attempt: attempt.batch)
+    world.store.create(f"reports/{two.branch}.later", world.store.objects.pop(f"reports/{two.branch}.json"))
+    settle(world.service, one)
+    world.store.objects[f"reports/{two.branch}.json"] = world.store.objects.pop(f"reports/{two.branch}.later")
+
+    def others(service: Service) -> None:
+        world.want_unique_keys(required=True)
+        reconcile(service)
+        world.end_jobs()
+
+    return Scene(world=world, one=settled(two), other=others, decisions=(dict.fromkeys("012", PUBLISHED),), told={})
+
+
 SCENES = [
+    a_contract_pushed_while_data_files_are_carried,
     a_number_taken_for_another_file_meanwhile,
     overlapping_events,
     an_event_and_all_that_comes_of_it,

@@ -211,9 +211,10 @@ class World:
         flights = CONTRACT.rstrip() + f"\n        relationships: [{{to: {PLANES}.a}}]\n"
         push(self.store, [("planes.yaml", planes.encode()), ("flights.yaml", flights.encode())])
 
-    def want_unique_keys(self) -> None:
+    def want_unique_keys(self, *, required: bool = False) -> None:
         """From now on the table's keys are unique in all of it."""
-        unique = "unique: true\n        customProperties: [{property: scope, vendor: lakegate, value: table}]"
+        unique = "required: true\n        " if required else ""
+        unique += "unique: true\n        customProperties: [{property: scope, vendor: lakegate, value: table}]"
         text = CONTRACT.rstrip().removesuffix("logicalType: integer") + f"logicalType: integer\n        {unique}\n"
         push(self.store, [("flights.yaml", text.encode())])
 
