@@ -212,5 +212,7 @@ def _file(service: Service, attempt: Attempt, claim: Claim, form: FileFormat, pu
     try:
         uri = service.landing.stage(file, f"{attempt.branch}/{file.id}{form.suffix(file.key)}")
     except Refused as why:
-        raise Refused(GONE) from why
+        if service.landing.look(file.key, file.version_id) is None:
+            raise Refused(GONE) from why
+        raise
     return JobFile(id=file.id, key=file.key, uri=uri, size=file.size, replaces=replaces)

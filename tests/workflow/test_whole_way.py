@@ -280,6 +280,15 @@ def test_a_file_deleted_after_it_was_claimed_is_rejected_with_that_reason(world:
     assert "deleted from the landing bucket" in world.rejected()["1.parquet"][0]
 
 
+def test_a_file_whose_bytes_are_archived_is_rejected_for_that_and_holds_up_no_other(world: World) -> None:
+    file = world.drop("1", rows=3, deliver=False)
+    world.drop("2", rows=4, deliver=False)
+    world.archive_the_bytes_of(file)
+    world.drop_together("1", "2")
+    world.run()
+    assert (world.rows_on_main(), world.rejected()) == ({"2": 4}, {"1": ("nyc/flights/1 is archived",)})
+
+
 def test_a_file_that_cannot_be_looked_at_keeps_no_other_from_its_way(world: World) -> None:
     files = [world.drop(name, rows=3, deliver=False) for name in ("1.parquet", "2.parquet")]
     world.forbid_looking_at(files[0])

@@ -173,11 +173,22 @@ class World:
         stage = self.landing.stage
 
         def gone(wanted: FileVersion, name: str) -> str:
-            if wanted.id == file.id:
-                raise Refused(f"{file.key} is gone")
+            if wanted.id == file.id and self.landing.look(file.key, file.version_id):
+                self.landing.drop(file.key, file.version_id)
             return stage(wanted, name)
 
         self.landing.stage = gone  # type: ignore[method-assign, assignment]
+
+    def archive_the_bytes_of(self, file: FileVersion) -> None:
+        """By its storage class: it is there, and can't be read."""
+        stage = self.landing.stage
+
+        def archived(wanted: FileVersion, name: str) -> str:
+            if wanted.id == file.id:
+                raise Refused(f"{file.key} is archived")
+            return stage(wanted, name)
+
+        self.landing.stage = archived  # type: ignore[method-assign, assignment]
 
     def forbid_looking_at(self, file: FileVersion) -> None:
         """As where it is encrypted with a key that may not be used."""
