@@ -145,8 +145,8 @@ class Catalog(Protocol):
         Raises Conflict where main changed a key that the branch changed too (never forced). Repeating it is harmless.
         """
 
-    def decisions(self, limit: int, table: str | None = None) -> Iterator[Decided]:
-        """Decisions from main's log, of one table or of all, newest first."""
+    def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
+        """Decisions from main's log, of one table, one batch or all, newest first; at most `limit` of these."""
 
 
 @dataclass(frozen=True, kw_only=True)

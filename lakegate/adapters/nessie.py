@@ -25,7 +25,7 @@ from pynessie.error import (
 )
 
 from lakegate.adapters.http import Patient, mount, network_error, status_error
-from lakegate.adapters.notes import decided, message, of_table, properties
+from lakegate.adapters.notes import decided, having, message, properties
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import PREFIX
 from lakegate.landing.receipts import Receipt, receipt_name
@@ -257,8 +257,9 @@ class NessieCatalog:
         }
         self._post(f"merging {branch}", f"trees/{MAIN}@{self._main()}/history/merge", body, changes=True)
 
-    def decisions(self, limit: int, table: str | None = None) -> Iterator[Decided]:
-        query = {"filter": of_table(table)} if table else {}
+    def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
+        wanted = {"table": table, "batch": batch}
+        query = {"filter": having(wanted)} if any(wanted.values()) else {}
         for entry in self._pages("reading main's log", f"trees/{MAIN}/history", "logEntries", query):
             if limit <= 0:
                 return

@@ -43,10 +43,11 @@ def properties(note: Note) -> dict[str, str]:
     return {PREFIX + name: value for name, value in told.items() if value}
 
 
-def of_table(table: str) -> str:
-    """Nessie's filter for the decisions of one table. A commit without the property must not be asked for it."""
-    name = f"{PREFIX}table"
-    return f"'{name}' in commit.properties && commit.properties['{name}'] == {json.dumps(table)}"
+def having(wanted: Mapping[str, str | None]) -> str:
+    """Nessie's filter for decisions with these properties. A commit without one must not be asked for it."""
+    named = {PREFIX + name: json.dumps(value) for name, value in wanted.items() if value}
+    tests = (f"'{name}' in commit.properties && commit.properties['{name}'] == {it}" for name, it in named.items())
+    return " && ".join(tests)
 
 
 def _fitting(note: Note) -> tuple[tuple[DecidedFile, ...], int]:

@@ -45,7 +45,7 @@ class BatchView:
 
 def look(service: Service, batch: str) -> BatchView:
     """Raises Misconfigured where nobody knows the batch."""
-    decisions = tuple(decided for decided in service.catalog.decisions(DECISIONS) if decided.note.batch == batch)
+    decisions = tuple(service.catalog.decisions(DECISIONS, batch=batch))
     kept = {attempt.branch: attempt for attempt in open_attempts(service.catalog) if attempt.batch == batch}
     tables = [*(decided.note.table for decided in decisions), *(attempt.table for attempt in kept.values())]
     if not tables:

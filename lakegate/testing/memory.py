@@ -110,9 +110,9 @@ class MemoryCatalog:
         self.lake.head(branch)
         self.lake.merge(head, note)
 
-    def decisions(self, limit: int, table: str | None = None) -> Iterator[Decided]:
+    def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
         line = self.lake.line(self.lake.branches[MAIN])
-        noted = [commit for commit in line if commit.note and table in (None, commit.note.table)]
+        noted = [it for it in line if it.note and table in (None, it.note.table) and batch in (None, it.note.batch)]
         for commit in noted[:limit]:
             if commit.note:
                 yield Decided(note=commit.note, commit=commit.hash, at=commit.at)

@@ -29,7 +29,9 @@ AT_ONCE = 2000  # files that one sweep receives
 
 
 def reconcile(service: Service) -> list[LakegateError]:
-    """Take up everything that is older than the grace; one step's failure keeps no other from being tried."""
+    """Take up everything that is older than the grace; one step's failure keeps no other from being tried. What is a
+    fault of ours is raised when all were.
+    """
     steps: list[Callable[[], None]] = [
         *(lambda branch=branch: _continue(service, branch) for branch in service.catalog.branches()),
         lambda: _release_held(service),
@@ -37,14 +39,18 @@ def reconcile(service: Service) -> list[LakegateError]:
         lambda: resend(service),
         lambda: fold(service),
     ]
-    return [error for step in steps if (error := _try(step))]
+    errors = [error for step in steps if (error := _try(step))]
+    for error in errors:
+        if not isinstance(error, LakegateError):
+            raise error
+    return [error for error in errors if isinstance(error, LakegateError)]
 
 
-def _try(step: Callable[[], None]) -> LakegateError | None:
+def _try(step: Callable[[], None]) -> Exception | None:
     try:
         step()
-    except LakegateError as error:
-        log.warning("reconcile_failed", error=str(error))
+    except Exception as error:  # noqa: BLE001 (it would meet every sweep at the same branch, and keep it from all else)
+        log.warning("reconcile_failed", error=str(error), kind=type(error).__name__)
         return error
     return None
 

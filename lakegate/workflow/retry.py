@@ -36,7 +36,7 @@ class Rejected:
 
 def decisions_of(service: Service, batch: str) -> list[Decided]:
     """The decisions of a batch, newest first. Raises Misconfigured where main's log has none."""
-    found = [decided for decided in service.catalog.decisions(DECISIONS) if decided.note.batch == batch]
+    found = list(service.catalog.decisions(DECISIONS, batch=batch))
     if not found:
         raise Misconfigured(f"batch {batch} was never decided; run: lakegate status")
     return found

@@ -251,10 +251,9 @@ def _tell(service: Service, attempt: Attempt, claims: list[FileVersion], outcome
 
 def tell_approved(service: Service, attempt: Attempt) -> None:
     """Tell of what a person let through of this attempt, as main's log has it."""
-    for decided in service.catalog.decisions(DECISIONS, attempt.table):
+    for decided in service.catalog.decisions(DECISIONS, batch=attempt.batch):
         note = decided.note
-        its = (note.decision, note.batch, note.attempt) == (Decision.PUBLISHED, attempt.batch, attempt.number)
-        if its and note.by:
+        if (note.decision, note.attempt) == (Decision.PUBLISHED, attempt.number) and note.by:
             tell(service, f"{attempt.branch}-approved", approved_message(note))
             return
 

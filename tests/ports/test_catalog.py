@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from lakegate.errors import Conflict, Refused
+from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN, Branch, Changes
 from tests.ports.conftest import Place, Work, landed, main, note, receipt
@@ -342,9 +344,21 @@ def test_decisions_of_one_table_are_found_among_others(place: Place, table: str)
         work.claim()
         work.merge()
     place.meddle(MAIN, f"view_{table.partition('.')[0]}")
-    assert [decided.note.attempt for decided in place.catalog.decisions(9, table)] == [3, 1]
-    assert [decided.note.attempt for decided in place.catalog.decisions(1, other)] == [2]
-    assert list(place.catalog.decisions(9, f"{table}_none")) == []
+    assert [decided.note.attempt for decided in place.catalog.decisions(9, table=table)] == [3, 1]
+    assert [decided.note.attempt for decided in place.catalog.decisions(1, table=other)] == [2]
+    assert list(place.catalog.decisions(9, table=f"{table}_none")) == []
+
+
+def test_decisions_of_one_batch_are_found_however_many_others_came_since(place: Place, table: str) -> None:
+    batches = [f"20130131T0405-{secrets.token_hex(4)}" for _ in range(3)]
+    for number, batch in enumerate(batches, start=1):
+        attempt, file = Attempt(table=table, batch=batch, number=number), landed()
+        receipts = [receipt(file, attempt, Decision.REJECTED)]
+        place.catalog.commit_receipts(MAIN, main(place), receipts, note(attempt, [file], Decision.REJECTED))
+    for number, batch in enumerate(batches, start=1):
+        assert [decided.note.attempt for decided in place.catalog.decisions(1, batch=batch)] == [number]
+    assert list(place.catalog.decisions(9, table=f"{table}_other", batch=batches[0])) == []
+    assert list(place.catalog.decisions(9, batch='20130101T0000-00000000" || true')) == []
 
 
 def test_receipts_that_are_folded_away_leave_main_and_the_watermark_goes_up(place: Place, table: str) -> None:

@@ -62,7 +62,7 @@ def test_a_decision_that_is_delivered_twice_is_in_the_log_once(
     its = note(work.attempt, work.files, Decision.REJECTED)
     rejected = receipt(work.files[0], work.attempt, Decision.REJECTED)
     done(twice, lambda: NessieCatalog(twice.uri).commit_receipts(MAIN, main(nessie_place), [rejected], its))
-    assert [found.note for found in nessie_place.catalog.decisions(5, table)] == [its]
+    assert [found.note for found in nessie_place.catalog.decisions(5, table=table)] == [its]
 
 
 def test_a_branch_whose_making_and_end_are_delivered_twice_is_made_and_ended_once(
@@ -84,7 +84,7 @@ def test_a_merge_that_is_delivered_twice_brings_its_rows_once(
     head = nessie_place.catalog.head(work.branch) or ""
     done(twice, lambda: NessieCatalog(twice.uri).merge(work.branch, head, note(work.attempt, work.files)))
     assert nessie_place.rows(MAIN, table) == 3
-    assert len(list(nessie_place.catalog.decisions(5, table))) == 1
+    assert len(list(nessie_place.catalog.decisions(5, table=table))) == 1
 
 
 def test_a_rebase_whose_commits_are_delivered_twice_has_each_data_file_once(

@@ -7,7 +7,7 @@ import pytest
 from lakegate.audit.job import Job
 from lakegate.audit.wire import from_json
 from lakegate.errors import Refused
-from lakegate.ports import Kind
+from lakegate.ports import JobRun, Kind
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
@@ -208,6 +208,41 @@ def test_a_retry_of_a_batch_takes_its_rejected_files_alone(world: World) -> None
     world.run()
     assert world.rows_on_main() == {"1.parquet": 3, "2.parquet": 4}
     assert world.publications("1.parquet") == 1
+
+
+def test_a_batch_is_retried_however_much_was_decided_since(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakegate.workflow.retry.DECISIONS", 2)
+    world.drop("1.parquet", rows=3, bad="broken")
+    world.run()
+    (line,) = status(world.service).rejected
+    for name in ("2.parquet", "3.parquet", "4.parquet"):
+        world.drop(name, rows=1)
+        world.run()
+    world.mend("1.parquet")
+    retry(world.service, line.batch)
+    world.run()
+    assert world.rows_on_main()["1.parquet"] == 3
+
+
+def test_a_fault_of_ours_at_one_branch_is_raised_and_keeps_the_sweep_from_nothing_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.drop("1.parquet", rows=3)
+    world.drop("2.parquet", rows=4)
+    first, _ = world.attempts()
+    world.runner.finish_all()
+    find = world.runner.find
+
+    def broken(branch: str) -> JobRun | None:
+        if branch == first.branch:
+            raise KeyError(branch)
+        return find(branch)
+
+    monkeypatch.setattr(world.service.runner, "find", broken)
+    world.store.delete(f"reports/{first.branch}.json")
+    with pytest.raises(KeyError):
+        reconcile(world.service)
+    assert world.rows_on_main() == {"2.parquet": 4}
 
 
 def test_what_was_rejected_stays_so_under_a_new_contract_and_a_retry_is_held_to_that_one(world: World) -> None:
