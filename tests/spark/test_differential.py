@@ -113,7 +113,7 @@ class Audit:
             entry = DecidedFile(key=file.file, version_id="v")
             note = Note(decision=Decision.PUBLISHED, table=self.name, batch=attempt.batch, attempt=1, files=(entry,))
             decided.append(Decided(note=note, commit="", at=MOMENT))
-        log = SimpleNamespace(decisions=lambda *_: reversed(decided))
+        log = SimpleNamespace(decisions=lambda *_, **__: reversed(decided))
         return history(SimpleNamespace(store=store, catalog=log), plan)  # type: ignore[arg-type]
 
     # The audit of one contract's plan.
