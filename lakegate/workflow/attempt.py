@@ -19,7 +19,6 @@ from lakegate.workflow.carry import bring_carried, carried
 from lakegate.workflow.claims import (
     Claim,
     base_of,
-    claims_at,
     claims_on,
     claims_since,
     is_open,
@@ -83,10 +82,11 @@ def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) ->
     head = service.catalog.head(attempt.branch)
     if head is None:
         return had_a_job
-    claims = claims_at(service, attempt, head)
+    base = base_of(service, attempt)
+    claims = claims_since(service, attempt, base, head)
     if not claims:
-        return head != base_of(service, attempt)
-    return not {file.id for file in claims} & {file.id for file in files}
+        return head != base
+    return not {claim.file.id for claim in claims} & {file.id for file in files}
 
 
 def _meant_for(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:

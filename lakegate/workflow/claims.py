@@ -72,14 +72,19 @@ def job_of(store: Store, attempt: Attempt) -> Job | None:
         raise Misconfigured(f"{job_name(attempt)}: {error}. Nothing is decided until then") from error
 
 
+def readable_job_of(store: Store, attempt: Attempt) -> Job | None:
+    """The same for who only looks at others' attempts: what can't be read is in nobody else's way, and is None."""
+    with suppress(Misconfigured):
+        return job_of(store, attempt)
+    return None
+
+
 def base_of(service: Service, attempt: Attempt) -> str:
     """The commit of main that the attempt's branch was made from.
 
     The frozen job says it at once; the catalog has to look for it, for longer the more main has moved on.
     """
-    job = None
-    with suppress(Misconfigured):  # what can't be read must keep nobody from seeing what is claimed
-        job = job_of(service.store, attempt)
+    job = readable_job_of(service.store, attempt)
     return job.base if job else service.catalog.base(attempt.branch)
 
 

@@ -273,12 +273,12 @@ def _is_as_claimed(audited: Audited, claims: Mapping[str, Receipt | None], main:
     return all(_is_claimed_on(main.receipts, file, audited.attempt, claims[file.key]) for file in audited.claims)
 
 
-def _is_claimed_on(receipts: Mapping[str, Receipt], file: FileVersion, attempt: Attempt, claim: Receipt | None) -> bool:
+def _is_claimed_on(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, claim: Receipt | None) -> bool:
     """Whether the claim is what a claim of the file on these receipts is."""
     entry = claim.entry(file.version_id) if claim else None
     if entry is None or not is_open(receipts, file, attempt):
         return False
-    return (receipts.get(file.key) or Receipt(bucket=file.bucket, key=file.key)).decided(entry) == claim
+    return claimed(receipts, file, attempt, entry.replaces) == claim
 
 
 def _merge_own(

@@ -13,7 +13,7 @@ from lakegate.audit.report import Verdict
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
-from lakegate.workflow.claims import claims_on, job_of, not_taken_on, open_attempts, open_files
+from lakegate.workflow.claims import claims_on, not_taken_on, open_attempts, open_files, readable_job_of
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
 
@@ -52,9 +52,7 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
 
 
 def _is_audited_again(service: Service, attempt: Attempt) -> bool:
-    job = None
-    with suppress(Misconfigured):  # as above
-        job = job_of(service.store, attempt)
+    job = readable_job_of(service.store, attempt)
     if job is None or not job.carries:
         return False
     run = service.runner.find(attempt.branch)

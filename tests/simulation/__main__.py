@@ -6,6 +6,7 @@ import secrets
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,7 +30,7 @@ def main() -> int:
     wanted = parser.parse_args()
     if wanted.seed is not None:
         return _replay_over_http(wanted.seed) if wanted.nessie else _replay(wanted.seed)
-    many, run_many = (THOUSANDS, run_over_http) if wanted.nessie else (MILLION, _run_all)
+    many, run_many = (THOUSANDS, run_over_http) if wanted.nessie else (MILLION, partial(run_all, tell=_tell))
     return _many(wanted.first, wanted.schedules or many, run_many)
 
 
@@ -49,12 +50,8 @@ def _replay(seed: int, kind: type[Schedule] = Schedule) -> int:
     return 0
 
 
-def _run_all(seeds: range) -> Tally:
-    """The same as `run_all`, and each seed that fails is told at once: all of them take an hour or two."""
-    return run_all(seeds, tell=_tell)
-
-
 def _tell(part: Tally) -> None:
+    """Each seed that fails at once: all of them take an hour or two."""
     for violation in part.failed.values():
         sys.stdout.write(f"{violation}\n")
         sys.stdout.flush()
