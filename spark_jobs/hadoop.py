@@ -59,11 +59,6 @@ def opened(spark: SparkSession, uri: str) -> Iterator[Any]:
         stream.close()
 
 
-def size(spark: SparkSession, uri: str) -> int:
-    place = path(spark, uri)
-    return int(place.getFileSystem(configuration(spark)).getFileStatus(place).getLen())
-
-
 def write(spark: SparkSession, uri: str, body: bytes) -> None:
     """Write or replace the object."""
     place = path(spark, uri)

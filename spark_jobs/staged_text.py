@@ -39,6 +39,11 @@ _KINDS = {
 # How many bytes may come out of one, at most: what deflate can do, and blocks of bzip2 that hold one letter.
 _MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000}
 _BEGINS = {SUFFIXES["gzip"]: b"\x1f\x8b", SUFFIXES["bzip2"]: b"BZh"}
+# Before the end of bzip2 stands this, then a checksum, and bits to make a byte whole. Hadoop does without: it tells of
+# nothing where a file is cut off just there.
+_BZIP2_END, _BZIP2_BITS = 0x177245385090, 48
+_CHECKSUM_BITS, _BYTE_BITS = 32, 8
+_TAIL = (_BZIP2_BITS + _CHECKSUM_BITS) // _BYTE_BITS + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,22 +170,30 @@ def _objects(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict
 
 
 def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
-    """Why a file cannot be text as its name says, told from its first bytes."""
+    """Why a file cannot be text as its name says, told from its first and last bytes."""
     if file.size == 0:
         return EMPTY
     try:
-        start = hadoop.read_part(spark, file.uri, 0, min(_MAGIC, hadoop.size(spark, file.uri)))
+        _, start, end = hadoop.ends(spark, file.uri, _MAGIC, _TAIL)
     except FAILURES as error:
         if any(name.endswith("FileNotFoundException") for name in names(error)):
             return GONE
         raise
-    packed = next((magic for suffix, magic in _BEGINS.items() if file.uri.endswith(suffix)), b"")
-    if packed and start.startswith(packed):
-        return _too_much(spark, file, limits)
-    if packed:
+    suffix = next((suffix for suffix in _BEGINS if file.uri.endswith(suffix)), "")
+    if suffix and not start.startswith(_BEGINS[suffix]):
         return "it is not compressed as its name or the contract says"
+    if suffix == SUFFIXES["bzip2"] and not _ends_as_bzip2(end):
+        return "it does not end as bzip2 does: it is cut off, or something stands behind its end"
+    if suffix:
+        return _too_much(spark, file, limits)
     found = next((said for magic, said in _KINDS.items() if start.startswith(magic)), "")
     return f"it is {found}" if found else ""
+
+
+def _ends_as_bzip2(end: bytes) -> bool:
+    """The marker begins at any bit."""
+    bits = int.from_bytes(end) >> _CHECKSUM_BITS
+    return any(bits >> pad & (1 << _BZIP2_BITS) - 1 == _BZIP2_END for pad in range(_BYTE_BITS))
 
 
 def _too_much(spark: SparkSession, file: JobFile, limits: Limits) -> str:

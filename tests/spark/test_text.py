@@ -298,14 +298,33 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
 
 def test_compressed_text_is_read_and_a_broken_one_is_its_own_fault(spark: SparkSession, tmp_path: Path) -> None:
     columns, body = {"id": "int"}, b"id\n" + b"1\n" * 1000
-    for kind, pack in (("gzip", gzip.compress), ("bzip2", bz2.compress)):
+    packers = {"gzip": (gzip.compress, "it cannot be read"), "bzip2": (bz2.compress, "it does not end as bzip2 does")}
+    for kind, (pack, said) in packers.items():
         by = written(replace(CSV, compression=kind), columns)
         packed = pack(body)
         seen = looked(spark, tmp_path, by, good=packed, cut=packed[: len(packed) // 2], plain=body)
         assert (seen["good"].faults, seen["good"].rows) == ((), 1000)
         assert rows_of(spark, by, [seen["good"]]).count() == 1000
-        assert seen["cut"].faults[0].startswith("it cannot be read to its end")
+        assert seen["cut"].faults[0].startswith(said)
         assert seen["plain"].faults == ("it is not compressed as its name or the contract says",)
+
+
+BZIP2 = {f"f{n}": bz2.compress(b"id\n" + b"%d\n" % n * n) for n in (8, 4, 3, 1, 2, 12, 23, 5)}  # end at each of 8 bits
+
+
+def test_bzip2_without_its_end_is_not_taken_for_whole(spark: SparkSession, tmp_path: Path) -> None:
+    """Its last bytes hold no rows, so that none would be missed."""
+    by, one = written(replace(CSV, compression="bzip2"), {"id": "int"}), BZIP2["f1"]
+    whole = looked(spark, tmp_path, by, **BZIP2, members=one + bz2.compress(b"2\n"))
+    assert {name: (look.rows, look.faults) for name, look in whole.items()} == {
+        **{name: (int(name[1:]), ()) for name in BZIP2},
+        "members": (2, ()),
+    }
+    cuts = {name: body[:-1] for name, body in BZIP2.items()} | {"four": one[:-4], "nine": one[:-9], "short": b"BZh9"}
+    broken = looked(spark, tmp_path, by, **cuts, behind=one + b"junk")
+    assert {look.faults for look in broken.values()} == {
+        ("it does not end as bzip2 does: it is cut off, or something stands behind its end",)
+    }
 
 
 def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession, tmp_path: Path) -> None:
