@@ -98,6 +98,8 @@ def _reason_of(plan: Plan, seen: Seen | str) -> str:
         return f"it cannot be read to its end ({raw(plan.columns, seen)})"
     if not seen.header and not seen.rows:
         return "it has no rows"
+    if plan.files.kind is FileKind.CSV and plan.files.header and not seen.header.strip():
+        return "its first line is blank: the names of its columns should stand there"
     return "its quotes don't pair: one is opened and never closed" if seen.quotes % 2 else ""
 
 

@@ -26,7 +26,7 @@ _NO_QUOTE, _NO_ESCAPE = "\ufdd1", "\ufdd2"
 _UNREADABLE = "\ufffd"
 _ROOM = 20_480  # fields: what Spark has room for if nothing is said
 _CORRUPT = "corrupt"
-_BLANK = f"length(trim({TEXT})) = 0"
+_BLANK = {FileKind.CSV: f"{TEXT} = ''", FileKind.JSON: f"trim({TEXT}) = ''"}  # to CSV, a space is a letter
 _ENDS = r"[}]\s*,"  # an object, and something comes after it
 _HALF = r"\\u[dD][89a-fA-F]"  # of a letter that JSON spells in two
 _NO_HALF = r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -104,7 +104,7 @@ def header_of(form: FileFormat) -> str:
 
 def row_of(form: FileFormat) -> str:
     """The SQL of whether a line is a row: lines with nothing in them are none."""
-    return f"NOT {_BLANK} AND NOT {header_of(form)}"
+    return f"NOT ({_BLANK[form.kind]}) AND NOT {header_of(form)}"
 
 
 def _file() -> Sql:

@@ -139,6 +139,7 @@ BROKEN = {
     b'6,5" pipe': "",
     b"7,\xff\xfe": "its bytes are not UTF-8",
     b"": None,
+    b"  ": "it has not 2 fields",
     b"x,a": 'column "id" is no int',
     b"8,\x00": "",
     b"9,a\tb": "",
@@ -155,6 +156,18 @@ def test_a_broken_line_is_told_by_its_number_and_the_others_are_rows(
     good, bad = read(spark, tmp_path, by, body)
     assert [row.id for row in good] == [1, 6, 8, 9]
     assert bad == [(at, said) for at, said in enumerate(BROKEN.values(), start=2) if said]
+
+
+@pytest.mark.parametrize("form", [CSV, replace(CSV, multiline=True)], ids=["of one line", "of several lines"])
+def test_a_line_of_spaces_is_a_value_or_a_row_that_does_not_parse(
+    spark: SparkSession, tmp_path: Path, form: FileFormat
+) -> None:
+    body = b"it\n1\n  \n\n\t\n2\n"
+    good, bad = read(spark, tmp_path, written(form, {"it": "string"}), body)
+    assert ([row.it for row in good], bad) == (["1", "  ", "\t", "2"], [])
+    good, bad = read(spark, tmp_path, written(form, {"it": "int"}), body)
+    lines = (2, 3) if form.multiline else (3, 5)
+    assert ([row.it for row in good], bad) == ([1, 2], [(at, 'column "it" is no int') for at in lines])
 
 
 NUL_FORMS = [CSV, replace(CSV, multiline=True), replace(CSV, quote=""), replace(CSV, quote="'", escape="'")]
@@ -267,7 +280,8 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
     columns = {"id": "int", "say": "string"}
     seen = looked(
         spark, tmp_path, written(CSV, columns),
-        good=b"say,id\na,1\n\nb,x\n", empty=b"", header=b"id,say\n", blank=b"\n \n", missing=b"id\n1\n",
+        good=b"say,id\na,1\n\nb,x\n", empty=b"", header=b"id,say\n", blank=b"\n\n", missing=b"id\n1\n",
+        late=b"\nid,say\n1,a\n",
         more=b"id,say,new\n1,a,b\n", twice=b"id,id,say\n", parquet=b"PAR1....PAR1",
         packed=gzip.compress(b"id,say\n1,a"), wide="id,say\n1,a\n".encode("utf-16"),
     )  # fmt: skip
@@ -276,6 +290,7 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
         "empty": ("it is empty: 0 bytes",),
         "header": ("it has no rows",),
         "blank": ("it has no rows",),
+        "late": ("its first line is blank: the names of its columns should stand there",),
         "missing": ('column "say" is missing',),
         "more": ('column "new" is not in the contract',),
         "twice": ('column "id" is there 2 times', "it has no rows"),
