@@ -24,6 +24,8 @@ _OPTIONS = {
     "spark.sql.files.ignoreMissingFiles": "false",
     # A file that claims more memory than there is fails its task, and not the machine with all other files' tasks.
     "spark.executor.killOnFatalError.depth": "0",
+    # Text may be compressed by zstd, too: this is parquet's own codec, beside those that Hadoop always knows.
+    "spark.hadoop.io.compression.codecs": "org.apache.parquet.hadoop.codec.ZstandardCodec",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
     "spark.sql.legacy.parquet.nanosAsLong": "false",
     # The job makes a handful of small queries, and their plans are of no use to it.

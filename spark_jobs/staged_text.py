@@ -4,6 +4,7 @@ It counts lines and parses no value: what the append leaves out shows against th
 """
 
 import csv
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -25,6 +26,8 @@ from spark_jobs.look import EMPTY, GONE, THREADS, Look
 from spark_jobs.text import TEXT, header_of, lines, records, row_of
 
 _MAGIC = 4
+_UNSAID = "compressed by {}, and neither its name nor the contract says so"
+_UNREAD = "compressed by {}, which is not read: gzip, bzip2 and zstd are"
 _KINDS = {
     b"PAR1": "a parquet file",
     b"ORC": "an ORC file",
@@ -32,13 +35,19 @@ _KINDS = {
     b"PK\x03\x04": "a zip file",
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
-    b"\x1f\x8b": "compressed by gzip",
-    b"BZh": "compressed by bzip2",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"\x1f\x8b": _UNSAID.format("gzip"),
+    b"BZh": _UNSAID.format("bzip2"),
+    b"\x28\xb5\x2f\xfd": _UNSAID.format("zstd"),
+    b"\xfd7zX": _UNREAD.format("xz"),
+    b"\x04\x22\x4d\x18": _UNREAD.format("lz4"),
 }
-# How many bytes may come out of one, at most: what deflate can do, and blocks of bzip2 that hold one letter.
-_MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000}
-_BEGINS = {SUFFIXES["gzip"]: b"\x1f\x8b", SUFFIXES["bzip2"]: b"BZh"}
+# How many bytes may come out of one, at most: what deflate can do, and blocks of bzip2 and zstd that hold one letter.
+_MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000, SUFFIXES["zstd"]: 32_768}
+_BEGINS = {
+    SUFFIXES["gzip"]: re.compile(rb"\x1f\x8b"),
+    SUFFIXES["bzip2"]: re.compile(rb"BZh"),
+    SUFFIXES["zstd"]: re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),  # a frame, or one to be passed over
+}
 # Before the end of bzip2 stands this, then a checksum, and bits to make a byte whole. Hadoop does without: it tells of
 # nothing where a file is cut off just there.
 _BZIP2_END, _BZIP2_BITS = 0x177245385090, 48
@@ -182,7 +191,7 @@ def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
             return GONE
         raise
     suffix = next((suffix for suffix in _BEGINS if file.uri.endswith(suffix)), "")
-    if suffix and not start.startswith(_BEGINS[suffix]):
+    if suffix and not _BEGINS[suffix].match(start):
         return "it is not compressed as its name or the contract says"
     if suffix == SUFFIXES["bzip2"] and not _ends_as_bzip2(end):
         return "it does not end as bzip2 does: it is cut off, or something stands behind its end"

@@ -21,8 +21,11 @@ class FileKind(StrEnum):
         return self in (FileKind.CSV, FileKind.JSON)
 
 
-SUFFIXES = {"none": "", "gzip": ".gz", "bzip2": ".bz2"}
-"""What a compressed text file's name ends in: the readers choose their codec by it."""
+SUFFIXES = {"none": "", "gzip": ".gz", "bzip2": ".bz2", "zstd": ".zstd"}
+"""What a compressed text file's staged copy ends in: the readers choose their codec by it. Hadoop's own for `.zst`
+needs a library that not every machine has; parquet's, for `.zstd`, brings it along.
+"""
+_ENDINGS = {".gz": ".gz", ".bz2": ".bz2", ".zst": ".zstd", ".zstd": ".zstd"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +55,7 @@ class FileFormat:
             return f".{self.kind}"
         if self.compression:
             return f".{self.kind}{SUFFIXES[self.compression]}"
-        packed = next((end for end in SUFFIXES.values() if end and key.lower().endswith(end)), "")
+        packed = next((suffix for end, suffix in _ENDINGS.items() if key.lower().endswith(end)), "")
         return f".{self.kind}{packed}"
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,11 @@ from lakegate.audit.plan import Plan
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.spelling import holds, spelled
 
-_PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress}
+_PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".zstd": partial(pa.Codec("zstd").compress, asbytes=True),
+}
 
 
 def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> None:

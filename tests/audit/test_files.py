@@ -19,9 +19,11 @@ from tests.support.plans import plan
         (FileFormat(), "a.csv.gz", ".parquet"),
         (FileFormat(kind=FileKind.CSV), "a/b.c/x.csv", ".csv"),
         (FileFormat(kind=FileKind.CSV), "a/x.txt.GZ", ".csv.gz"),
-        (FileFormat(kind=FileKind.CSV), "x.csv.zst", ".csv"),
+        (FileFormat(kind=FileKind.CSV), "x.csv.xz", ".csv"),
         (FileFormat(kind=FileKind.JSON), "x.bz2", ".json.bz2"),
         (FileFormat(kind=FileKind.JSON, compression="gzip"), "x.json", ".json.gz"),
+        (FileFormat(kind=FileKind.CSV), "x.csv.ZST", ".csv.zstd"),
+        (FileFormat(kind=FileKind.CSV), "x.zstd", ".csv.zstd"),
         (FileFormat(kind=FileKind.CSV, compression="none"), "x.gz", ".csv"),
     ],
 )

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -310,11 +311,13 @@ def test_text_has_limits_too(spark: SparkSession, tmp_path: Path, body: bytes, l
     assert found.faults[0].startswith(said)
 
 
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
 def test_what_comes_out_of_a_compressed_file_is_counted_no_further_than_the_limit(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, packing: str
 ) -> None:
-    form = FileFormat(kind=FileKind.CSV, compression="gzip", limits=Limits(uncompressed=1_000_000))
-    sound, bomb = gzip.compress(b"id,name\n1,x\n"), gzip.compress(b"id,name\n" + b"1,x\n" * 1_000_000)
+    form = FileFormat(kind=FileKind.CSV, compression=packing, limits=Limits(uncompressed=1_000_000))
+    packed = partial(pa.Codec(packing).compress, asbytes=True)
+    sound, bomb = packed(b"id,name\n1,x\n"), packed(b"id,name\n" + b"1,x\n" * 1_000_000)
     taken, refused = looks(spark, tmp_path, replace(PLAN, files=form), sound, bomb)
     assert (taken.faults, taken.rows) == ((), 1)
     assert refused.faults[0].startswith("it has more than 1,000,000 bytes uncompressed, and the limit is 1,000,000")

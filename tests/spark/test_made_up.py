@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,17 @@ def test_what_was_written_is_what_is_read(spark: SparkSession, tmp_path: Path, f
     told = sorted(str([row[name] for name in COLUMNS if name not in "gh"]) for row in found)
     assert told == sorted(str([row[name] for name in COLUMNS if name not in "gh"]) for row in made.to_pylist())
     assert sorted(str(row["h"]) for row in found) == sorted(str(row["h"]) for row in made.to_pylist())
+
+
+@pytest.mark.parametrize(("ending", "compression"), [(".gz", "gzip"), (".bz2", "bzip2"), (".zst", "zstd")])
+def test_made_up_text_is_compressed_as_its_name_says(
+    spark: SparkSession, tmp_path: Path, ending: str, compression: str
+) -> None:
+    by = written(FileFormat(kind=FileKind.CSV), {"a": "int", "b": "int"})
+    made = tmp_path / f"made{ending}"
+    write(Maker(plan=by, seed=5).good(ROWS), by, made)
+    packed = replace(by, files=replace(by.files, compression=compression))
+    assert len(read(spark, tmp_path, packed, made.read_bytes())[0]) == ROWS
 
 
 def test_a_row_that_does_not_parse_can_be_made_up(spark: SparkSession, tmp_path: Path) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import bz2
 import gzip
-from collections.abc import Mapping
+import lzma
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
 
@@ -38,6 +41,7 @@ COLUMNS = {
     "clock": "timestamp_ntz",
     "say": "string",
 }
+zstd: Callable[[bytes], bytes] = partial(pa.Codec("zstd").compress, asbytes=True)
 UNPARSED = Metric(id="unparsed", kind=MetricKind.UNPARSED)
 CSV, JSON = FileFormat(kind=FileKind.CSV), FileFormat(kind=FileKind.JSON)
 
@@ -283,7 +287,7 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
         good=b"say,id\na,1\n\nb,x\n", empty=b"", header=b"id,say\n", blank=b"\n\n", missing=b"id\n1\n",
         late=b"\nid,say\n1,a\n",
         more=b"id,say,new\n1,a,b\n", twice=b"id,id,say\n", parquet=b"PAR1....PAR1",
-        packed=gzip.compress(b"id,say\n1,a"), wide="id,say\n1,a\n".encode("utf-16"),
+        packed=gzip.compress(b"id,say\n1,a"), xz=lzma.compress(b"id,say\n1,a"), wide="id,say\n1,a\n".encode("utf-16"),
     )  # fmt: skip
     assert {name: look.faults for name, look in seen.items()} == {
         "good": (),
@@ -295,7 +299,8 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
         "more": ('column "new" is not in the contract',),
         "twice": ('column "id" is there 2 times', "it has no rows"),
         "parquet": ("it is a parquet file",),
-        "packed": ("it is compressed by gzip",),
+        "packed": ("it is compressed by gzip, and neither its name nor the contract says so",),
+        "xz": ("it is compressed by xz, which is not read: gzip, bzip2 and zstd are",),
         "wide": ("it is UTF-16",),
     }
     assert seen["good"].rows == 2
@@ -313,7 +318,11 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
 
 def test_compressed_text_is_read_and_a_broken_one_is_its_own_fault(spark: SparkSession, tmp_path: Path) -> None:
     columns, body = {"id": "int"}, b"id\n" + b"1\n" * 1000
-    packers = {"gzip": (gzip.compress, "it cannot be read"), "bzip2": (bz2.compress, "it does not end as bzip2 does")}
+    packers: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+        "gzip": (gzip.compress, "it cannot be read to its end"),
+        "bzip2": (bz2.compress, "it does not end as bzip2 does"),
+        "zstd": (zstd, "it cannot be read to its end (Truncated source)"),
+    }
     for kind, (pack, said) in packers.items():
         by = written(replace(CSV, compression=kind), columns)
         packed = pack(body)
@@ -322,6 +331,31 @@ def test_compressed_text_is_read_and_a_broken_one_is_its_own_fault(spark: SparkS
         assert rows_of(spark, by, [seen["good"]]).count() == 1000
         assert seen["cut"].faults[0].startswith(said)
         assert seen["plain"].faults == ("it is not compressed as its name or the contract says",)
+
+
+def test_zstd_is_read_however_it_was_put_together(spark: SparkSession, tmp_path: Path) -> None:
+    """Frames one after the other, frames to be passed over such as pzstd's; JSON, and rows of several lines."""
+    skipped = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"pass"
+    packed, form = replace(CSV, compression="zstd"), {"id": "int", "say": "string"}
+    by = written(packed, form)
+    seen = looked(
+        spark, tmp_path, by,
+        two=zstd(b"id,say\n1,a\n2") + zstd(b",b\n"), skipped=skipped + zstd(b"id,say\n1,a\n2,b\n") + skipped,
+        behind=zstd(b"id,say\n1,a\n2,b\n") + b"junk", broken=zstd(b"id,say\n1,a\n")[:9] + b"\xa5" * 30,
+    )  # fmt: skip
+    told = {name: (look.rows, *look.faults) for name, look in seen.items()}
+    assert told == {
+        "two": (2,),
+        "skipped": (2,),
+        "behind": (0, "it cannot be read to its end (Unknown frame descriptor)"),
+        "broken": (0, "it cannot be read to its end (Unknown frame descriptor)"),
+    }
+    good, _ = read(spark, tmp_path, written(replace(packed, multiline=True), form), zstd(b'id,say\n1,"a\nb"\n'))
+    assert [tuple(row) for row in good] == [(1, "a\nb")]
+    good, bad = read(
+        spark, tmp_path, written(replace(JSON, compression="zstd"), form), zstd(b'{"id": 1}\n{"id": "x"}\n')
+    )
+    assert ([row.id for row in good], [at for at, _ in bad]) == ([1], [2])
 
 
 BZIP2 = {f"f{n}": bz2.compress(b"id\n" + b"%d\n" % n * n) for n in (8, 4, 3, 1, 2, 12, 23, 5)}  # end at each of 8 bits
