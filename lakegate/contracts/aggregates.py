@@ -4,7 +4,9 @@ Where a number is NaN, mean, sum and deviation are NaN, which is no number to th
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 
+import sqlglot
 from sqlglot import exp
 
 from lakegate.audit.plan import Metric
@@ -12,9 +14,22 @@ from lakegate.contracts.metrics import Field, column, value
 from lakegate.contracts.types import Comparable
 
 _HUNDRED = exp.Literal.number(100)
+_SUMMED = 28
+"""Digits of which ten thousand million may be added up in the 38 that Spark has."""
+_LOWER = 20
+# A column of more digits is added up in two parts, whole multiples of a number and what is left of each value. What
+# they come to is exact where 37 digits hold it; where they don't, the first part is so large that it may be rounded.
+_IN_PARTS = """
+    COALESCE(
+      CAST(TRY_CAST(TRY_CAST({above} AS DECIMAL(18, 0)) * {unit} AS {sum}) + TRY_CAST({rest} AS {sum}) AS DOUBLE),
+      CAST({above} AS DOUBLE) * {times} + CAST({rest} AS DOUBLE)
+    )
+"""
 
 
 def mean(field: Field) -> Metric:
+    if _is_wide(field):
+        return _value(field, exp.Div(this=_in_parts(field), expression=exp.Count(this=column(field.name))))
     return _value(field, exp.Avg(this=column(field.name)))
 
 
@@ -25,6 +40,8 @@ def standard_deviation(field: Field) -> Metric:
 
 def total(field: Field) -> Metric:
     """A sum; of 64-bit numbers in more digits than those, because beyond them Spark begins again from below."""
+    if _is_wide(field):
+        return _value(field, _in_parts(field))
     summed: exp.Expr = column(field.name)
     if field.type.name == "bigint":
         summed = exp.Cast(this=summed, to=exp.DataType.build("decimal(19,0)", dialect="spark"))
@@ -65,6 +82,35 @@ def having(field: Field, values: Sequence[Comparable]) -> Metric:
 def having_percent(field: Field, values: Sequence[Comparable]) -> Metric:
     """Of all rows, those with a null too."""
     return _value(field, _percent(_having(field, values), exp.Count(this=exp.Star())))
+
+
+def _digits(field: Field) -> tuple[int, int]:
+    """Of a decimal, how many there are, and how many of them behind the point."""
+    digits, places = map(int, field.type.name[len("decimal(") : -1].split(","))
+    return digits, places
+
+
+def _is_wide(field: Field) -> bool:
+    return field.type.kind == "decimal" and _digits(field)[0] > _SUMMED
+
+
+def _in_parts(field: Field) -> exp.Expr:
+    """The sum of decimals, which may be too many for Spark's own on the way: it would be null from there on."""
+    _, places = _digits(field)
+    power = _LOWER - places
+    kind = f"DECIMAL({power + 1}, 0)" if power >= 0 else f"DECIMAL({-power}, {-power})"
+    unit = f"CAST({Decimal(1).scaleb(power):f} AS {kind})"
+    said = _IN_PARTS.format(
+        above=f"SUM(CAST((number - number % {unit}) / {unit} AS DECIMAL(18, 0)))",
+        rest=f"SUM(number % {unit})",
+        unit=unit,
+        times=f"1E{power}",
+        sum=f"DECIMAL(37, {min(places, 37)})",
+    )
+    tree = sqlglot.parse_one(said, read="spark")
+    for placeholder in list(tree.find_all(exp.Column)):
+        placeholder.replace(column(field.name))
+    return tree
 
 
 def _having(field: Field, values: Sequence[Comparable]) -> exp.Expr:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -147,6 +148,58 @@ def test_numbers_of_files_are_what_python_makes_of_their_values(spark: SparkSess
     ]
     said_by = {word: measured[0].metrics[wanted["d", word].id].source for word in ("minimum", "mean", "median")}
     assert said_by == {"minimum": Source.STATISTICS, "mean": Source.AGGREGATE, "median": Source.QUERY}
+
+
+WIDE = {
+    "a": "decimal(38,0)",
+    "b": "decimal(38,10)",
+    "c": "decimal(38,18)",
+    "d": "decimal(38,30)",
+    "e": "decimal(38,37)",
+}
+UNITS: Mapping[str, Sequence[int | None]] = {  # of a decimal's last place
+    "beyond": [10**38 - 1] * 7 + [3],
+    "below": [1 - 10**38] * 7 + [5, None],
+    "there and back": [10**38 - 1, 10**38 - 7, 1 - 10**38, 9 - 10**38],
+    "nearly nothing": [10**37, 9 * 10**37, 10**37, 1 - 10**38, 1 - 10**37, -(10**19)],
+    "small": [1, 2, -10, 10**19, 10**19 - 1, 1 - 10**19],
+    "none": [None, None],
+}
+
+
+def test_wide_decimals_are_added_up_exactly_however_far_they_go_on_the_way(spark: SparkSession) -> None:
+    fields = {name: Field(label=name, name=name, type=physical(kind)) for name, kind in WIDE.items()}
+    places = {name: field.type.name.rstrip(")").rpartition(",")[2] for name, field in fields.items()}
+    asked = {"sum": aggregates.total, "mean": aggregates.mean}
+    by = plan("nyc.wide", WIDE, [made(field) for field in fields.values() for made in asked.values()])
+    files = {file: [_in_each(unit, list(places.values())) for unit in units] for file, units in UNITS.items()}
+    measured = Table(spark=spark, plan=by).hold(files).measured()
+    found = {
+        (file.file, name, word): file.metrics[made(fields[name]).id].value
+        for file in measured
+        for name in WIDE
+        for word, made in asked.items()
+    }
+    said = {
+        (file, name, word): _total(units, word) * 10 ** -int(places[name]) if _there(units) else None
+        for file, units in UNITS.items()
+        for name in WIDE
+        for word in asked
+    }
+    assert {at: (number, said[at]) for at, number in found.items() if not same(number, said[at])} == {}
+
+
+def _in_each(unit: int | None, places: Sequence[str]) -> tuple[object, ...]:
+    return (*(None if unit is None else Decimal(f"{unit}E-{each}") for each in places), None)
+
+
+def _there(units: Sequence[int | None]) -> list[int]:
+    return [unit for unit in units if unit is not None]
+
+
+def _total(units: Sequence[int | None], word: str) -> float:
+    values = _there(units)
+    return float(Fraction(sum(values), len(values) if word == "mean" else 1))
 
 
 def same(one: float | None, other: float | None) -> bool:

@@ -37,6 +37,8 @@ COLUMNS = {
     "bounds": "{name: a, logicalType: integer, logicalTypeOptions: {minimum: 5, exclusiveMaximum: 7}}",
     "unique between": "{name: a, logicalType: integer, unique: true, logicalTypeOptions: {minimum: 5, maximum: 99}}",
     "decimal": "{name: a, logicalType: number, physicalType: 'decimal(4,1)', logicalTypeOptions: {minimum: -1.5}}",
+    "wide sum": "{name: a, logicalType: number, physicalType: 'decimal(38,18)', quality: [{type: custom, "
+    "engine: lakegate, implementation: {sum: true, mustBeBetween: [-5, 5e19]}}]}",
     "float": "{name: a, logicalType: number, logicalTypeOptions: {format: f32, maximum: 0.1}}",
     "date": "{name: a, logicalType: date, logicalTypeOptions: {minimum: '1970-01-01', maximum: '1970-02-01'}}",
     "instant": "{name: a, logicalType: timestamp, unique: true, logicalTypeOptions: {exclusiveMinimum: '2020-02-02'}}",
