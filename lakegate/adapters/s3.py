@@ -6,7 +6,6 @@ nothing of another upload, and counts as none.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from http import HTTPStatus
@@ -19,7 +18,7 @@ from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, ONCE, aws_errors, code, status
 from lakegate.errors import Misconfigured, Refused, Retryable
-from lakegate.landing.files import FileVersion
+from lakegate.landing.files import FileVersion, as_listed
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -33,7 +32,6 @@ IN_ONE = {"ChecksumAlgorithm": "SHA256"}
 IN_PARTS = {"ChecksumAlgorithm": "CRC32", "ChecksumType": "FULL_OBJECT"}
 COPY = TransferConfig(multipart_threshold=512 * MIB, multipart_chunksize=128 * MIB)  # S3 copies at most 5 GB at once
 ALGORITHMS = ("SHA256", "CRC64NVME", "SHA1", "CRC32C", "CRC32")  # strongest first
-NEWEST = "~"  # a sequencer that comes after those of events, which are hex digits
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)  # S3 says the latter of a delete marker
 ARCHIVED = ("InvalidObjectState", "ObjectNotInActiveTierError")
 
@@ -59,14 +57,7 @@ class S3Landing:
         return self._file(key, version_id, head["ContentLength"], head["LastModified"], _checksum(head))
 
     def versions(self) -> Iterator[FileVersion]:
-        """S3 lists a key's newest version first, and tells times to the second: of those that landed in one, the newest
-        comes after all others, whether these were listed or told of by events. Version ids are random.
-        """
-        last = None
-        for file in self._listed():
-            second = (file.key, file.landed_at)
-            yield file if second == last else replace(file, sequencer=NEWEST)
-            last = second
+        return as_listed(self._listed())
 
     def _listed(self) -> Iterator[FileVersion]:
         with aws_errors(f"listing {self.bucket}"):

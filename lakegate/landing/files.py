@@ -3,9 +3,12 @@ anything.
 """
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+
+NEWEST = "~"  # a sequencer that comes after those of events, which are hex digits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +45,15 @@ class FileVersion:
     def order(self) -> tuple[datetime, str, str]:
         """Oldest first; a sequencer orders versions of one key within a second."""
         return (self.landed_at, self.sequencer, self.version_id)
+
+
+def as_listed(files: Iterable[FileVersion]) -> Iterator[FileVersion]:
+    """File versions that S3 lists, which is each key's newest first, and tells times to the second: of those that
+    landed in one, the newest comes after all others, whether these were listed or told of by events. Version ids are
+    random.
+    """
+    last = None
+    for file in files:
+        second = (file.key, file.landed_at)
+        yield file if second == last else replace(file, sequencer=NEWEST)
+        last = second

@@ -14,7 +14,7 @@ from lakegate.audit.report import Report
 from lakegate.audit.wire import to_json
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.landing.attempts import PREFIX, Attempt
-from lakegate.landing.files import FileVersion
+from lakegate.landing.files import FileVersion, as_listed
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import (
     MAIN,
@@ -208,6 +208,11 @@ class MemoryClock:
         return f"{self.nonces:08x}"
 
 
+def _version_id(number: int) -> str:
+    """Its order is no other's, as with S3's."""
+    return f"{hashlib.sha256(str(number).encode()).hexdigest()[:4]}-v{number}"
+
+
 class MemoryLanding:
     """`Landing` with bodies in memory; `staged` holds the copies by URI."""
 
@@ -224,7 +229,7 @@ class MemoryLanding:
         file = FileVersion(
             bucket=self.bucket,
             key=key,
-            version_id=f"v{self.uploads:05d}",
+            version_id=_version_id(self.uploads),
             size=len(body),
             landed_at=self.clock.now(),
             checksum=f"SHA256:{hashlib.sha256(body).hexdigest()}" if checksum else None,
@@ -240,8 +245,9 @@ class MemoryLanding:
         return self.landed.get((key, version_id))
 
     def versions(self) -> Iterator[FileVersion]:
-        for file in list(self.landed.values()):
-            yield replace(file, checksum=None)
+        files = [replace(file, checksum=None) for file in self.landed.values()]
+        files.reverse()  # newest first
+        return as_listed(sorted(files, key=lambda file: file.key))
 
     def stage(self, file: FileVersion, name: str) -> str:
         body = self.bodies.get((file.key, file.version_id))

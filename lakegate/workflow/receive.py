@@ -40,12 +40,12 @@ class Failure:
     """Arrivals that could not be received now, and why: deliver them again."""
 
     arrivals: tuple[Arrival, ...]
-    error: LakegateError
+    error: Exception
 
 
 def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
     """Bring each arrival on its way. Files that can't be looked at, what is held, and each table fail alone: the
-    failures name what to deliver again.
+    failures name what to deliver again. What is a fault of ours is raised when all were tried.
     """
     shelf = Shelf.read(service.store)
     by_table: dict[str, tuple[Contract, list[FileVersion]]] = {}
@@ -57,7 +57,11 @@ def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
     reasons = [(file, shelf.why_held(file.key)) for file in held]
     steps: list[tuple[list[FileVersion], Callable[[], None]]] = [(held, partial(hold, service, reasons))]
     steps += [(files, partial(ingest, service, contract, files)) for contract, files in by_table.values()]
-    return failures + [failure for files, step in steps if (failure := _try(files, step))]
+    failures += [failure for files, step in steps if (failure := _try(files, step))]
+    for failure in failures:
+        if not isinstance(failure.error, LakegateError):
+            raise failure.error
+    return failures
 
 
 def _look(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVersion], list[Failure]]:
@@ -68,7 +72,7 @@ def _look(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVersi
     for arrival in arrivals:
         try:
             file = service.landing.look(arrival.key, arrival.version_id)
-        except LakegateError as error:
+        except Exception as error:  # noqa: BLE001 (see `receive`)
             failures.append(Failure(arrivals=(arrival,), error=error))
             continue
         if file is None:
@@ -81,8 +85,8 @@ def _look(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVersi
 def _try(files: list[FileVersion], step: Callable[[], None]) -> Failure | None:
     try:
         step()
-    except LakegateError as error:
-        log.warning("receive_failed", files=len(files), error=str(error))
+    except Exception as error:  # noqa: BLE001 (see `receive`)
+        log.warning("receive_failed", files=len(files), error=str(error), kind=type(error).__name__)
         arrivals = tuple(Arrival(key=f.key, version_id=f.version_id, sequencer=f.sequencer) for f in files)
         return Failure(arrivals=arrivals, error=error)
     return None

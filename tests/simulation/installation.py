@@ -140,6 +140,7 @@ class Installation:
         self.reached = stopping(self.service)  # by workers
         self.stories: dict[str, Story] = {}
         self.files: dict[str, FileVersion] = {}  # all that ever landed, by id
+        self.order: dict[str, int] = {}  # in which they landed, by id
         self.queue: list[Arrival] = []
         self.job_events: list[str] = []
         self.workers: list[Worker] = []
@@ -173,7 +174,8 @@ class Installation:
     def upload(self, key: str, body: bytes, story: Story) -> FileVersion:
         file = self.landing.put(key, body)
         self.stories[file.id], self.files[file.id] = story, file
-        self.queue.append(_arrival(file))
+        self.order[file.id] = self.landing.uploads
+        self.queue.append(self._arrival(file))
         self.say("vendor: uploads", f"{file.key} {file.version_id}: {story}")
         return file
 
@@ -199,7 +201,10 @@ class Installation:
     def send_again(self, file: FileVersion) -> None:
         """The event of anything that ever landed, however long ago: a queue may deliver it once more."""
         self.say("event: sent again", f"{file.key} {file.version_id}")
-        self.queue.append(_arrival(file))
+        self.queue.append(self._arrival(file))
+
+    def _arrival(self, file: FileVersion) -> Arrival:
+        return Arrival(key=file.key, version_id=file.version_id, sequencer=f"{self.order[file.id]:08X}")
 
     def lose_event(self, arrival: Arrival) -> None:
         self.say("event: lost", f"{arrival.key} {arrival.version_id}")
@@ -373,7 +378,3 @@ class Installation:
 @lru_cache(maxsize=256)
 def _report(body: bytes) -> Report:
     return from_json(Report, body)
-
-
-def _arrival(file: FileVersion) -> Arrival:
-    return Arrival(key=file.key, version_id=file.version_id)

@@ -8,9 +8,10 @@ is to keep it. Each yields a sentence for every breach.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import takewhile
 
 from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import DataFile, Report, Verdict
+from lakegate.audit.report import DataFile, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
@@ -161,8 +162,19 @@ def no_row_leaves_main_but_for_the_newer_version_of_its_file(step: Step) -> Iter
 def the_newest_published_version_of_a_key_is_the_one_on_main(step: Step) -> Iterator[str]:
     for receipt in step.receipts.values():
         published = [entry for entry in receipt.entries if entry.decision is Decision.PUBLISHED]
-        if published and receipt.on_main != (max(published, key=lambda entry: entry.order),):
+        order = {it.version_id: step.world.order[it.file(receipt.bucket, receipt.key).id] for it in published}
+        newest = max(published, key=lambda entry: order[entry.version_id], default=None)
+        if newest and receipt.on_main != (newest,) and not _nobody_can_know(step.world, receipt, newest):
             yield f"{receipt.key}: {[entry.version_id for entry in receipt.on_main]} are on main"
+
+
+def _nobody_can_know(world: Installation, receipt: Receipt, newest: Entry) -> bool:
+    """Whether it and what is on main are from one second, of whose versions S3 tells the newest, as long as that is
+    there; and events may be lost.
+    """
+    at_once = [it for it in world.files.values() if (it.key, it.landed_at) == (receipt.key, newest.landed_at)]
+    is_told = len(at_once) <= 2 and all((it.key, it.version_id) in world.landing.landed for it in at_once)
+    return not is_told and all(it.landed_at == newest.landed_at for it in receipt.on_main)
 
 
 def each_file_version_is_there_once_and_whole(step: Step) -> Iterator[str]:
@@ -213,10 +225,10 @@ def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
         if new is None or new.decision is not Decision.REJECTED:
             continue
         branch, receipt = branch_of(new), step.receipts[key]
-        report, run = world.report(branch), world.runner.find(branch)
+        report = world.report(branch)
         excuses = {
             "it failed": failed(report, new.file(receipt.bucket, key).id),
-            "its job failed": run is not None and run.state is JobState.FAILED,
+            "its jobs failed as often as they may": _failures(world, new) >= world.service.attempts,
             "it was deleted": (key, version) not in world.landing.landed,
             "another version is published": receipt.published is not None and receipt.published.version_id != version,
             "a stranger changed its branch, or a rebase's": any(it.startswith(branch) for it in world.meddled),
@@ -225,13 +237,27 @@ def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
             yield f"{key} {version} was rejected on {branch} for no true reason: {new.reasons}"
 
 
+def _failures(world: Installation, entry: Entry) -> int:
+    """How many jobs of the batch failed one after the other, up to this attempt's."""
+    attempts = [Attempt(table=entry.table, batch=entry.batch, number=it) for it in range(entry.attempt, 0, -1)]
+    runs = [run for attempt in attempts if (run := world.runner.find(attempt.branch))]
+    return len(list(takewhile(lambda run: run.state is JobState.FAILED, runs)))
+
+
 def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:
     """Iceberg finds columns by field id: under other ids the values would be in the wrong ones."""
     report = step.report
-    if report and any(file.data_files for file in report.files):
-        audited, now = (table_at(commit, report.table) for commit in (step.world.lake.at(report.audited), step.after))
+    if report is None:
+        return
+    files = [file for file in report.files if _is_published(step, file)]
+    brings = {
+        report.table: [it.data_files for it in files],
+        quarantine_of(report.table): [it.quarantined for it in files],
+    }
+    for table in (table for table, data in brings.items() if any(data)):
+        audited, now = (table_at(commit, table) for commit in (step.world.lake.at(report.audited), step.after))
         if audited and (now is None or now.identity != audited.identity):
-            yield f"{report.table} on main is {now and now.identity}, and {audited.identity} was audited"
+            yield f"{table} on main is {now and now.identity}, and {audited.identity} was audited"
 
 
 def verdicts_are_true_of_the_main_they_are_published_to(step: Step) -> Iterator[str]:
@@ -252,9 +278,14 @@ def verdicts_are_true_of_the_main_they_are_published_to(step: Step) -> Iterator[
 def _passed(step: Step, report: Report) -> Iterator[Story]:
     """What is in the files that are published by their verdicts, and not by a person's word."""
     for file in report.files:
-        _, now = step.changed.get((file.key, step.world.version_of(file.id)), (None, None))
-        if now and now.decision is Decision.PUBLISHED and file.verdict is not Verdict.FAIL:
+        if _is_published(step, file) and file.verdict is not Verdict.FAIL:
             yield step.world.stories[file.id]
+
+
+def _is_published(step: Step, file: FileReport) -> bool:
+    """By this very commit."""
+    _, now = step.changed.get((file.key, step.world.version_of(file.id)), (None, None))
+    return now is not None and now.decision is Decision.PUBLISHED
 
 
 def no_key_is_there_twice(step: Step) -> Iterator[str]:

@@ -147,6 +147,7 @@ MUTATIONS = (
     Mutation(
         says="workers that rebase an attempt share a branch",
         edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
+        seeds_from=800,
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
@@ -162,6 +163,7 @@ MUTATIONS = (
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
             Edit(function=attempt._meant_for, old="attempt.number == 1", new="attempt.number"),
         ),
+        seeds_from=1100,
     ),
     Mutation(
         says="the branch is deleted before its files are decided",

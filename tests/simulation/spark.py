@@ -25,7 +25,8 @@ SAYS = {Severity.ERROR: Verdict.FAIL, Severity.WARNING: Verdict.WARN, Severity.Q
 @dataclass(frozen=True, kw_only=True)
 class Story:
     """What is in a file: `rows` in so many data `files`, a row of `key`, `aside` rows for quarantine. Its `nulls` fail
-    a contract that requires their column; it `needs` a row of the table it refers to.
+    a contract that requires their column; it `needs` a row of the table it refers to. One without rows is `bad` by
+    their number, if at all.
     """
 
     rows: int
@@ -248,6 +249,8 @@ def deleting(path: str) -> str:
 
 def data_files(job: Job, file: JobFile, story: Story) -> tuple[DataFile, ...]:
     """The data files that a file's rows are spread over: the job makes them, if they were not carried over."""
+    if not story.rows:
+        return ()
     rows = [story.rows // story.files] * story.files
     rows[0] += story.rows - sum(rows)
     paths = file.data_files or [f"{job.branch}/{file.id}/{n}" for n in range(story.files)]

@@ -228,8 +228,8 @@ def test_a_fault_of_ours_at_one_branch_is_raised_and_keeps_the_sweep_from_nothin
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.drop("1.parquet", rows=3)
+    (first,) = world.attempts()
     world.drop("2.parquet", rows=4)
-    first, _ = world.attempts()
     world.runner.finish_all()
     find = world.runner.find
 
@@ -243,6 +243,22 @@ def test_a_fault_of_ours_at_one_branch_is_raised_and_keeps_the_sweep_from_nothin
     with pytest.raises(KeyError):
         reconcile(world.service)
     assert world.rows_on_main() == {"2.parquet": 4}
+
+
+def test_a_fault_of_ours_at_one_table_is_raised_and_holds_up_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stray = world.landing.put("elsewhere/1.parquet", b"1")
+    file = world.drop("1.parquet", rows=3, deliver=False)
+
+    def broken(*_: object) -> None:
+        raise KeyError(stray.key)
+
+    monkeypatch.setattr("lakegate.workflow.receive.hold", broken)
+    with pytest.raises(KeyError):
+        receive(world.service, [Arrival(key=it.key, version_id=it.version_id) for it in (stray, file)])
+    world.run()
+    assert world.rows_on_main() == {"1.parquet": 3}
 
 
 def test_what_was_rejected_stays_so_under_a_new_contract_and_a_retry_is_held_to_that_one(world: World) -> None:
