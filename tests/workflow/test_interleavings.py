@@ -501,6 +501,7 @@ def keys_of_a_table() -> Scene:
     world.run()
     for name, key in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "c")):
         world.drop(name, rows=3, deliver=False, holds=key)
+        world.clock.advance(60)  # turns go by the minute
     one, two = audited(world, "1", "2"), audited(world, "3", "4")
     decisions = ({**dict.fromkeys("0124", PUBLISHED), "3": REJECTED},)
     return Scene(world=world, one=settled(two), other=settled(one), decisions=decisions, told=None)
@@ -519,6 +520,7 @@ def a_batch_audited_again_twice_at_once() -> Scene:
     world.run()
     for name, key in (("1", "a"), ("3", "a"), ("4", "c")):
         world.drop(name, rows=3, deliver=False, holds=key)
+        world.clock.advance(60)  # as above
     one, two = world.open_attempt(world.files["1"]), world.open_attempt(world.files["3"], world.files["4"])
     for attempt in (one, two):
         [run] = [run for run in world.runner.running() if run.branch == attempt.branch]
