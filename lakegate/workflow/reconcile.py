@@ -1,7 +1,8 @@
 """The scheduled sweep: it finishes what a lost event or a crash left undone. It never looks at events."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from functools import partial
 
 import structlog
 
@@ -25,6 +26,7 @@ from lakegate.workflow.tell import resend
 
 log = structlog.get_logger()
 LONGEST_LIFE = timedelta(minutes=15)  # no function runs longer, so no worker of a branch of its own is still alive
+BRANCHES = timedelta(minutes=5)  # half of a sweep's time, however many branches rest
 AT_ONCE = 2000  # files that one sweep receives
 
 
@@ -32,18 +34,25 @@ def reconcile(service: Service) -> list[LakegateError]:
     """Take up everything that is older than the grace; one step's failure keeps no other from being tried. What is a
     fault of ours is raised when all were.
     """
-    steps: list[Callable[[], None]] = [
-        *(lambda branch=branch: _continue(service, branch) for branch in service.catalog.branches()),
-        lambda: _release_held(service),
-        lambda: _receive_lost(service),
-        lambda: resend(service),
-        lambda: fold(service),
-    ]
-    errors = [error for step in steps if (error := _try(step))]
+    errors = [error for step in _steps(service) if (error := _try(step))]
     for error in errors:
         if not isinstance(error, LakegateError):
             raise error
     return [error for error in errors if isinstance(error, LakegateError)]
+
+
+def _steps(service: Service) -> Iterator[Callable[[], None]]:
+    """Branches first, for what they give up is lost until it is received again. Each sweep begins with another one, and
+    goes on with the rest when their time is over.
+    """
+    began, branches = service.clock.now(), service.catalog.branches()
+    first = int(began.timestamp() // 60) % max(len(branches), 1)
+    for number, branch in enumerate(branches[first:] + branches[:first]):
+        if service.clock.now() - began >= BRANCHES:
+            log.warning("branches_left", branches=len(branches) - number)
+            break
+        yield partial(_continue, service, branch)
+    yield from (partial(step, service) for step in (_release_held, _receive_lost, resend, fold))
 
 
 def _try(step: Callable[[], None]) -> Exception | None:
