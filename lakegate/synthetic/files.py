@@ -16,8 +16,10 @@ from pyarrow import orc, parquet
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.plan import Plan
 from lakegate.errors import Misconfigured
+from lakegate.synthetic.avro import encoded
 from lakegate.synthetic.spelling import holds, spelled
 
+_REFORM = (1582, 10, 15)
 _PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
@@ -26,7 +28,7 @@ _PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> None:
-    """Write them as the contract's files are: parquet, ORC, CSV or JSON lines, packed as the contract or `out` says.
+    """Write them as the contract's files are: in its format, and text packed as the contract or `out` says.
 
     With `broken`, the last row of a text file (there must be one) does not parse.
     """
@@ -34,10 +36,11 @@ def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> Non
         parquet.write_table(rows, out)
         return
     if plan.files.kind is FileKind.ORC:
-        orc.write_table(_without_zones(rows), out)
+        orc.write_table(_for_orc(rows, plan), out)
         return
     if plan.files.kind is FileKind.AVRO:
-        raise Misconfigured(f"table {plan.table}: Avro files cannot be made up. Write the rows with Avro's own tools")
+        out.write_bytes(encoded(rows, plan))
+        return
     lines = list(_csv(rows, plan.files) if plan.files.kind is FileKind.CSV else _json(rows, plan.files))
     if broken:
         lines[-1] += plan.files.delimiter * (plan.files.kind is FileKind.CSV) + "}"
@@ -46,14 +49,20 @@ def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> Non
     out.write_bytes(_PACKERS[suffix](text) if suffix in _PACKERS else text)
 
 
-def _without_zones(rows: pa.Table) -> pa.Table:
-    """ORC's timestamps are in UTC and don't say so: those that do are not read."""
+def _for_orc(rows: pa.Table, plan: Plan) -> pa.Table:
+    """ORC's timestamps are in UTC and don't say so: those that do are not read, and none is a clock on a wall."""
+    if wall := next((column.name for column in plan.columns if "timestamp_ntz" in column.type), None):
+        raise Misconfigured(
+            f"table {plan.table}: no ORC file can be made up: column {wall!r} is timestamp_ntz, which only Spark writes"
+        )
     kinds = [pa.timestamp("us") if pa.types.is_timestamp(field.type) else field.type for field in rows.schema]
     return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))
 
 
 def writable(value: Any, column: str, form: FileFormat) -> bool:
-    """Whether a file of the format can hold the column's value."""
+    """Whether a file of the format can hold the column's value, and Spark reads it there."""
+    if form.kind is FileKind.ORC and isinstance(value, date):
+        return (value.year, value.month, value.day) >= _REFORM
     if isinstance(value, date):
         return holds(form.patterns.get(column, ""), value)
     if form.kind is FileKind.JSON and isinstance(value, float):

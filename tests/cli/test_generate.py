@@ -39,6 +39,16 @@ def test_a_file_without_rows_is_no_good_one_and_fails_no_check(desk: Desk, check
     assert "a file without rows is rejected before its checks" in refused.stderr
 
 
+@pytest.mark.parametrize(("kind", "begins"), [("avro", b"Obj\x01"), ("orc", b"ORC"), ("json", b'{"a"')])
+def test_a_fault_is_written_in_the_contracts_format(
+    desk: Desk, checked: Path, tmp_path: Path, kind: str, begins: bytes
+) -> None:
+    checked.write_text(checked.read_text().replace("format: parquet", f"format: {kind}"))
+    told = desk.run("generate", checked, tmp_path / "bad", "--rows", "20", "--fault", "a required")
+    assert "20 rows for shop.things, which fails 'a required' and nothing else" in told.stdout
+    assert (tmp_path / "bad").read_bytes().startswith(begins)
+
+
 def test_what_the_files_before_measured_is_said_in_numbers(desk: Desk, checked: Path, tmp_path: Path) -> None:
     told = desk.run("generate", checked, tmp_path / "x.parquet", "--past", "a required=1,many")
     assert told.exit_code == 2

@@ -9,9 +9,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.files import FileFormat, FileKind
+from lakegate.errors import Misconfigured
 from lakegate.synthetic.files import write
 from lakegate.synthetic.rows import Maker
+from spark_jobs.append import rows_of
+from tests.spark.test_formats import looks
 from tests.spark.test_text import read, written
+from tests.support.jobs import parquet
+from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark
 COLUMNS = {
@@ -48,6 +53,48 @@ def test_what_was_written_is_what_is_read(spark: SparkSession, tmp_path: Path, f
     told = sorted(str([row[name] for name in COLUMNS if name not in "gh"]) for row in found)
     assert told == sorted(str([row[name] for name in COLUMNS if name not in "gh"]) for row in made.to_pylist())
     assert sorted(str(row["h"]) for row in found) == sorted(str(row["h"]) for row in made.to_pylist())
+
+
+PARTS = {"i": "array<string>", "j": "map<string,double>", "k": "struct<a:int,b:array<struct<c:date>>>", "l": "binary"}
+TYPED = {
+    FileKind.PARQUET: COLUMNS | PARTS,
+    FileKind.AVRO: COLUMNS | PARTS,
+    FileKind.ORC: {name: kind for name, kind in (COLUMNS | PARTS).items() if kind != "timestamp_ntz"},
+}
+
+
+@pytest.mark.parametrize("kind", TYPED)
+def test_typed_files_that_were_made_up_are_read_value_for_value(
+    spark: SparkSession, tmp_path: Path, kind: FileKind
+) -> None:
+    by = replace(plan("nyc.t", TYPED[kind]), files=FileFormat(kind=kind))
+    made = Maker(plan=by, seed=5).good(ROWS)
+    file = tmp_path / f"made{by.files.suffix('')}"
+    write(made, by, file)
+    [look] = looks(spark, tmp_path, by, file.read_bytes())
+    assert (look.faults, look.rows) == ((), ROWS)
+    (tmp_path / "as.parquet").write_bytes(parquet(made))
+    wanted = spark.read.parquet(f"file:{tmp_path}/as.parquet")
+    found = rows_of(spark, by, [look]).drop("_lakegate_file")
+    assert [str(row) for row in found.collect()] == [str(row) for row in wanted.collect()]
+    write(made.slice(0, 0), by, file)
+    assert looks(spark, tmp_path, by, file.read_bytes())[0].faults == ("it has no rows",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "said"),
+    [
+        (FileKind.AVRO, {"a b": "int"}, "no Avro file can be made up: 'a b' is no name there"),
+        (FileKind.AVRO, {"a": "map<int,int>"}, "no Avro file can be made up: it has no type for map<int,int>"),
+        (FileKind.ORC, {"a": "timestamp_ntz"}, "column 'a' is timestamp_ntz, which only Spark writes"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_not_made_up(
+    tmp_path: Path, kind: FileKind, columns: dict[str, str], said: str
+) -> None:
+    by = replace(plan("nyc.t", columns), files=FileFormat(kind=kind))
+    with pytest.raises(Misconfigured, match=said):
+        write(Maker(plan=by, seed=5).good(ROWS), by, tmp_path / "made.up")
 
 
 @pytest.mark.parametrize(("ending", "compression"), [(".gz", "gzip"), (".bz2", "bzip2"), (".zst", "zstd")])
