@@ -9,7 +9,10 @@ NUMBER = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
 _NO_NUMBER = "(?i)([+-]?inf(inity)?|nan)"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = _DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?"
+_WHOLE = "[+-]?[0-9]+"
 _SPELLED = {
+    "int": _WHOLE,
+    "bigint": _WHOLE,
     "boolean": "(?i)(true|false)",
     "date": _DATE,
     "timestamp": _CLOCK + "(Z|[+-][0-9]{2}:[0-9]{2})?",
@@ -34,7 +37,12 @@ def value(text: str, type_name: str, pattern: str = "") -> str:
     if kind in ("float", "double"):
         return _floating(text, kind, cast)
     like = _decimal(kind) if kind.startswith("decimal") else _SPELLED.get(kind)
-    return f"CASE WHEN {text} RLIKE '^({like})$' THEN {cast} END" if like else cast
+    return f"CASE WHEN {text} RLIKE {literal(whole(like))} THEN {cast} END" if like else cast
+
+
+def whole(pattern: str) -> str:
+    r"""The pattern of a text that is nothing else. `$` would let a line end stand behind it, which casts pass over."""
+    return rf"^(?:{pattern})\z"
 
 
 def literal(text: str) -> str:
@@ -46,8 +54,8 @@ def literal(text: str) -> str:
 def _floating(text: str, kind: str, cast: str) -> str:
     """A number too large for the type would become infinite: that is said in words, or it is none."""
     finite = f"CASE WHEN abs({cast}) < {kind}('infinity') THEN {cast} END"
-    said = f"WHEN {text} RLIKE '^{_NO_NUMBER}$' THEN {cast}"
-    return f"CASE WHEN {text} RLIKE '^{NUMBER}$' THEN {finite} {said} END"
+    said = f"WHEN {text} RLIKE {literal(whole(_NO_NUMBER))} THEN {cast}"
+    return f"CASE WHEN {text} RLIKE {literal(whole(NUMBER))} THEN {finite} {said} END"
 
 
 def _decimal(kind: str) -> str:

@@ -16,7 +16,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.types import canonical, quoted
-from spark_jobs.parsing import NUMBER, literal, value
+from spark_jobs.parsing import NUMBER, literal, value, whole
 
 BLOCK, AT, TEXT = "block", "at", "text"
 _LINE_IN_BLOCK = (1 << 33) - 1  # of Spark's monotonically increasing ids: a task reads one block of one file
@@ -186,7 +186,7 @@ def _is_spelled(column: Column) -> str:
     """The SQL of whether a decimal that may be a string is spelled as a number: Spark would leave out its commas."""
     in_quotes, escaped = rf'"{re.escape(column.name)}"\s*:\s*"', "\\"
     asked = f"{TEXT} RLIKE {literal(in_quotes)} OR contains({TEXT}, {literal(escaped)})"
-    return f"CASE WHEN {asked} THEN {_RAW}[{literal(column.name)}] RLIKE '^{NUMBER}$' ELSE TRUE END"
+    return f"CASE WHEN {asked} THEN {_RAW}[{literal(column.name)}] RLIKE {literal(whole(NUMBER))} ELSE TRUE END"
 
 
 def _unsound(form: FileFormat) -> str:

@@ -174,6 +174,19 @@ def test_a_line_of_spaces_is_a_value_or_a_row_that_does_not_parse(
     assert ([row.it for row in good], bad) == ([1, 2], [(at, 'column "it" is no int') for at in lines])
 
 
+def test_a_sign_beside_a_value_that_is_no_space_is_not_passed_over(spark: SparkSession, tmp_path: Path) -> None:
+    signs = ("\0", "\t", "\x1f", "\n", "\u2028", "\x85", "\u00a0")
+    typed = {name: kind for name, kind in COLUMNS.items() if kind != "string"}
+    some = {name: next(text for text, value in FIELDS[name].items() if value is not None) for name in typed}
+    cases = [(column, f"{sign}{some[column]}") for column in typed for sign in signs]
+    cases += [(column, f"{some[column]}{sign}") for column in typed for sign in signs]
+    rows = [",".join(f'"{text}"' if name == column else "" for name in typed) for column, text in cases]
+    by = written(replace(CSV, multiline=True), typed)
+    good, bad = read(spark, tmp_path, by, "\n".join([",".join(typed), *rows]).encode())
+    assert good == []
+    assert [said for _, said in bad] == [why(column) for column, _ in cases]
+
+
 NUL_FORMS = [CSV, replace(CSV, multiline=True), replace(CSV, quote=""), replace(CSV, quote="'", escape="'")]
 
 
@@ -235,6 +248,7 @@ OBJECTS = {
     '{"amount": "1,5"}': why("amount"),
     '{"am\\u006funt": "1,5"}': why("amount"),
     '{"amount": "\N{FULLWIDTH DIGIT ONE}"}': why("amount"),
+    '{"amount": "1\\n"}': why("amount"),
     '{"amount": "+1.5", "say": "1,5", "extra": {"amount": 1}}': "",
     '{"id": "1"}': why("id"),
     '{"id": 1.0}': why("id"),
