@@ -133,7 +133,7 @@ class _Judge:
         return Struct(grown)
 
     def missing(self, label: str, found: Struct, contract: Struct) -> Iterator[str]:
-        """A name that differs in case alone is a fault whatever the policy: its values must not become nulls."""
+        """A name that is nearly a column's is a fault whatever the policy: its values must not become nulls."""
         some = found.fields.keys() & contract.fields.keys()  # without any, Spark takes the whole for null
         allowed = self.policy.missing_columns is Stance.ALLOW and some
         for name in contract.fields:
@@ -160,7 +160,7 @@ class _Judge:
 
     def why_not_new(self, name: str, part: Type, table: Struct) -> str:
         if near := _alike(name, table.fields):
-            return f"differs in case alone from {quoted(near[0])}, which the table has"
+            return f"differs in case or spaces alone from {quoted(near[0])}, which the table has"
         if not name or not name.isprintable() or name.lower().startswith(RESERVED):
             return "its name cannot be a column's"
         if name.lower() in _partition_names(self.partitions):
@@ -263,7 +263,12 @@ def _columns(plan: Plan, table: Struct) -> tuple[Column, ...]:
 
 
 def _alike(name: str, others: Iterable[str]) -> list[str]:
-    return [other for other in others if other != name and other.lower() == name.lower()]
+    """Names that a person may take for this one."""
+    return [other for other in others if other != name and _plain(other) == _plain(name)]
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower()
 
 
 def _repeated(names: Sequence[str]) -> list[str]:

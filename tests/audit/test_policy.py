@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.audit.fit import Agreement, FileColumn, agree
+from lakegate.audit.fit import Agreement, FileColumn, agree, quoted
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.types import Struct, parse
 from tests.support.plans import plan
@@ -73,15 +73,22 @@ def test_not_everything_can_be_a_new_column(name: str, kind: str, said: str) -> 
 
 
 @pytest.mark.parametrize("stance", [FREEZE, EVOLVE, DISCARD])
-def test_a_name_that_differs_in_case_alone_is_a_fault_whatever_the_policy(stance: Stance) -> None:
+@pytest.mark.parametrize("name", ["Name", " name", "NAME\t", "name\u00a0"])
+def test_a_name_that_differs_in_case_or_spaces_alone_is_a_fault_whatever_the_policy(stance: Stance, name: str) -> None:
     by = asked({"new_columns": stance, "missing_columns": ALLOW})
-    assert faults(by, {"id": "int", "Name": "string"}) == [
-        ('column "name" is missing (the file calls it "Name")', 'column "Name" is not in the contract')
+    told = quoted(name)
+    assert faults(by, {"id": "int", name: "string"}) == [
+        (f'column "name" is missing (the file calls it {told})', f"column {told} is not in the contract")
     ]
+
+
+@pytest.mark.parametrize("stance", [FREEZE, EVOLVE, DISCARD])
+def test_a_name_that_differs_in_case_alone_from_a_column_of_the_table_is_no_new_one(stance: Stance) -> None:
+    by = asked({"new_columns": stance, "missing_columns": ALLOW})
     assert faults(by, CONTRACT | {"ZIP": "int"}, there=CONTRACT | {"zip": "int"}) == [
         {
             FREEZE: ('column "ZIP" is not in the contract',),
-            EVOLVE: ('column "ZIP" is new and differs in case alone from "zip", which the table has',),
+            EVOLVE: ('column "ZIP" is new and differs in case or spaces alone from "zip", which the table has',),
             DISCARD: (),
         }[stance]
     ]
