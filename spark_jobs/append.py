@@ -16,7 +16,7 @@ from lakegate.audit.job import Job
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
-from spark_jobs import avro_header, nessie, parquet_footer
+from spark_jobs import avro_header, nessie, orc_footer, parquet_footer
 from spark_jobs.apart import each
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, causes, names, root
@@ -115,6 +115,8 @@ def _read_through(spark: SparkSession, plan: Plan, look: Look) -> None:
 def _told(plan: Plan, look: Look, found: Exception | None) -> Look:
     if found is None:
         return look
+    if plan.files.kind is FileKind.ORC and (known := orc_footer.known(root(found))):
+        return replace(look, faults=(known,))
     is_strange = any(name.endswith(_STRANGE) for name in names(found))
     why = "Spark does not know how it is written" if is_strange else _CORRUPT.get(plan.files.kind, "it is corrupt")
     said = raw(plan.columns, root(found))

@@ -16,6 +16,7 @@ from spark_jobs.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.java import FAILURES, jvm
 
 TRUNCATED = "it is truncated: it begins as an ORC file and does not end as one"
+_FRACTIONS = "it has parts of a second before 1970, which Spark reads from ORC only as Java's writer has them"
 _MAGIC = b"ORC"
 _LARGEST_BLOCK = 2**23  # what three bytes of a chunk's length can say
 _QUOTED = re.compile("`(?:[^`]|``)*`")
@@ -35,6 +36,11 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
         return _footer(spark, reader, limits)
     finally:
         reader.close()
+
+
+def known(said: str) -> str:
+    """What an error of ORC's reader means where that is no corrupt file; nothing where it may be one."""
+    return _FRACTIONS if said.startswith("nanos > 999999999") else ""
 
 
 def in_utc(spark: SparkSession) -> bool:

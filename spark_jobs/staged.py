@@ -94,7 +94,7 @@ def _read(spark: SparkSession, kind: FileKind, uri: str, limits: Limits) -> Foot
 def _said(error: Exception) -> str:
     if any(name.endswith("FileNotFoundException") for name in names(error)):
         return GONE
-    return f"its footer cannot be read: {root(error)}"
+    return orc_footer.known(root(error)) or f"its footer cannot be read: {root(error)}"
 
 
 def _in_utc(spark: SparkSession, looks: Sequence[Look]) -> list[Look]:

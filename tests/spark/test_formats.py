@@ -268,6 +268,20 @@ def test_a_file_that_breaks_off_in_its_rows_is_at_fault_alone(
     assert faults["1"][0].startswith("its rows cannot be read to the end, a")
 
 
+def test_fractions_before_1970_that_spark_cannot_read_are_not_called_corrupt(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As others than Java's writer have them in ORC; whether the footer tells it or the rows do."""
+    at = [datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(1890, 1, 1, 0, 0, 0, 5), datetime(1890, 1, 1)]  # noqa: DTZ001
+    of = by(FileKind.ORC, plan("nyc.t", {"at": "timestamp"}))
+    bodies = [written_orc(pa.table({"at": pa.array([each], pa.timestamp("us"))})) for each in at]
+    looked = looks(spark, tmp_path, of, *bodies)
+    read = find_corrupt(spark, of, [look for look in looked if not look.faults])
+    told = {look.file.id[-1]: look.faults for look in (*looked, *read)}
+    said = "it has parts of a second before 1970, which Spark reads from ORC only as Java's writer has them"
+    assert told == {"0": (said,), "1": (said,), "2": ()}
+
+
 def test_a_block_that_lies_of_its_size_does_not_take_the_others_with_it(spark: SparkSession, tmp_path: Path) -> None:
     whole = good(spark, tmp_path, FileKind.AVRO)
     first = whole.index(whole[-16:]) + 16
