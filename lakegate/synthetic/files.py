@@ -4,7 +4,7 @@ import bz2
 import gzip
 import json
 from collections.abc import Callable, Iterator
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from lakegate.errors import Misconfigured
 from lakegate.synthetic.avro import encoded
 from lakegate.synthetic.spelling import holds, spelled
 
-_REFORM = (1582, 10, 15)
+_REFORM, _EPOCH = (1582, 10, 15), 1970
 _PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
@@ -41,7 +41,7 @@ def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> Non
     if plan.files.kind is FileKind.AVRO:
         out.write_bytes(encoded(rows, plan))
         return
-    lines = list(_csv(rows, plan.files) if plan.files.kind is FileKind.CSV else _json(rows, plan.files))
+    lines = list(_csv(rows, plan) if plan.files.kind is FileKind.CSV else _json(rows, plan.files))
     if broken:
         lines[-1] += plan.files.delimiter * (plan.files.kind is FileKind.CSV) + "}"
     text = "".join(f"{line}\n" for line in lines).encode(plan.files.encoding)
@@ -59,10 +59,14 @@ def _for_orc(rows: pa.Table, plan: Plan) -> pa.Table:
     return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))
 
 
-def writable(value: Any, column: str, form: FileFormat) -> bool:
-    """Whether a file of the format can hold the column's value, and Spark reads it there."""
+def writable(value: Any, column: str, plan: Plan) -> bool:
+    """Whether a file of the plan's format can hold the column's value, and Spark reads it there."""
+    form = plan.files
+    if value is None:
+        return not _is_alone(plan) or bool(_null(plan, column))
     if form.kind is FileKind.ORC and isinstance(value, date):
-        return (value.year, value.month, value.day) >= _REFORM
+        is_old = isinstance(value, datetime) and value.year < _EPOCH and value.microsecond
+        return (value.year, value.month, value.day) >= _REFORM and not is_old
     if isinstance(value, date):
         return holds(form.patterns.get(column, ""), value)
     if form.kind is FileKind.JSON and isinstance(value, float):
@@ -70,6 +74,19 @@ def writable(value: Any, column: str, form: FileFormat) -> bool:
     if form.kind is FileKind.CSV and isinstance(value, str):
         return _fits_csv(value, form)
     return True
+
+
+def _is_alone(plan: Plan) -> bool:
+    """Whether a line holds one field, so that a line with nothing in it would be passed over."""
+    return plan.files.kind is FileKind.CSV and len(plan.columns) == 1
+
+
+def _null(plan: Plan, column: str) -> str:
+    """How a null is written. Between quotes, nothing is null to all columns but those of texts."""
+    form = plan.files
+    said = form.nulls[0] if form.nulls else ""
+    is_text = any(each.name == column and each.type == "string" for each in plan.columns)
+    return form.quote * 2 if not said and _is_alone(plan) and not is_text else said
 
 
 def _fits_csv(text: str, form: FileFormat) -> bool:
@@ -82,16 +99,20 @@ def _fits_csv(text: str, form: FileFormat) -> bool:
     return not bare_null and not any(letter in text for letter in forbidden)
 
 
-def _csv(rows: pa.Table, form: FileFormat) -> Iterator[str]:
+def _csv(rows: pa.Table, plan: Plan) -> Iterator[str]:
+    form = plan.files
+    nulls = {name: _null(plan, name) for name in rows.column_names}
     if form.header:
         yield form.delimiter.join(_quoted(name, form) for name in rows.column_names)
     for row in rows.to_pylist():
-        yield form.delimiter.join(_field(value, form.patterns.get(name, ""), form) for name, value in row.items())
+        fields = (
+            nulls[name] if value is None else _field(value, form.patterns.get(name, ""), form)
+            for name, value in row.items()
+        )
+        yield form.delimiter.join(fields)
 
 
 def _field(value: Any, pattern: str, form: FileFormat) -> str:
-    if value is None:
-        return form.nulls[0] if form.nulls else ""
     plain = _plain(value, pattern)
     if isinstance(plain, str) and (isinstance(value, str) or form.delimiter in plain):
         return _quoted(plain, form)

@@ -101,7 +101,7 @@ class Maker:
     def _pool(self, column: Column, many: int, is_unique: bool) -> Pool:  # noqa: FBT001
         wanted = 3 * many + _POOL if is_unique else _POOL
         made_up = candidates(column.type, hints(self.plan, column.name), self.random, wanted)
-        values = [v for v in (*self._referred(column.name), *made_up) if writable(v, column.name, self.plan.files)]
+        values = [v for v in (*self._referred(column.name), *made_up) if writable(v, column.name, self.plan)]
         metrics = [it for it in self.plan.metrics if _of_single_values(it, column.name) and not self._is_own(it)]
         marked = self.judge.marked(table_of(self.plan, {column.name: values}), metrics)
         alone: dict[str, list[Any]] = {metric.id: [] for metric in metrics}

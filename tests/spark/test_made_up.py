@@ -108,6 +108,15 @@ def test_made_up_text_is_compressed_as_its_name_says(
     assert len(read(spark, tmp_path, packed, made.read_bytes())[0]) == ROWS
 
 
+def test_a_null_of_a_csv_with_one_column_is_no_line_that_is_passed_over(spark: SparkSession, tmp_path: Path) -> None:
+    for kind, nulls in (("int", 6), ("string", 0)):
+        by = written(FileFormat(kind=FileKind.CSV), {"a": kind})
+        made = Maker(plan=by, seed=5).good(ROWS)
+        write(made, by, tmp_path / "made.up")
+        found, unparsed = read(spark, tmp_path, by, (tmp_path / "made.up").read_bytes())
+        assert (len(found), unparsed, made["a"].null_count) == (ROWS, [], nulls)
+
+
 def test_a_row_that_does_not_parse_can_be_made_up(spark: SparkSession, tmp_path: Path) -> None:
     for form in (FileFormat(kind=FileKind.CSV), FileFormat(kind=FileKind.JSON)):
         by = written(form, COLUMNS)
