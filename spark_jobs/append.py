@@ -9,6 +9,7 @@ from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from pyspark.sql.types import StructType
 
 from lakegate.audit.files import FileKind
 from lakegate.audit.fit import FILE_COLUMN
@@ -100,7 +101,9 @@ def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uri
     columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
     # A staged file is named by its file version's id.
     file = F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
-    read = spark.read.schema(schema).format(plan.files.kind).options(**_OPTIONS.get(plan.files.kind, {}))
+    read = (
+        spark.read.schema(schema or StructType([])).format(plan.files.kind).options(**_OPTIONS.get(plan.files.kind, {}))
+    )
     return read.load(list(uris)).select(*columns, file)
 
 

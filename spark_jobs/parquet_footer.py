@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.fit import FileColumn
+from lakegate.audit.fit import NOTHING, FileColumn
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import Limits, beyond
 from spark_jobs import hadoop
@@ -43,7 +43,9 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     rows, uncompressed = _counted(about)
     if wrong := beyond(limits, rows=rows, uncompressed=uncompressed, nesting=_nesting(about)):
         return Footer(faults=wrong)
-    return Footer(rows=rows, columns=_columns(spark, _schema(spark, about)))
+    columns, nothing = _columns(spark, _schema(spark, about)), _without_type(about)
+    told = [FileColumn(name=it.name, type=NOTHING) if at in nothing else it for at, it in enumerate(columns)]
+    return Footer(rows=rows, columns=tuple(told))
 
 
 def _length(ends: Ends) -> int:
@@ -86,6 +88,18 @@ def _schema(spark: SparkSession, about: Any) -> Any:
 
 def _is_strange(element: Any) -> bool:
     return element.isSetLogicalType() and not element.getLogicalType().isSet()
+
+
+def _without_type(about: Any) -> set[int]:
+    """The places of columns that say that they hold nothing but nulls, as pandas writes them: Spark makes them int."""
+    found, left, place = set[int](), 0, -1
+    for element in list(about.getSchema())[1:]:
+        if not left:  # of the parts of the column before
+            left, place = 1, place + 1
+            if element.isSetLogicalType() and element.getLogicalType().isSetUNKNOWN():
+                found.add(place)
+        left += int(element.getNum_children()) - 1
+    return found
 
 
 def _nesting(about: Any) -> int:

@@ -29,6 +29,8 @@ from lakegate.audit.types import (
 FILE_COLUMN = "_lakegate_file"
 """The column that every row carries: the id of the file version that it came from."""
 RESERVED = "_lakegate"
+NOTHING = "void"
+"""The type of a column that has no type, because it has no values: it is read as nulls of any other."""
 
 _NANOSECONDS = re.compile(r"TIMESTAMP\(NANOS")
 _LONGEST = 60
@@ -127,7 +129,7 @@ class _Judge:
             ):
                 grown[name] = new
         for name, part in found.fields.items():
-            if name in contract.fields:
+            if name in contract.fields and (label or part != Atom(NOTHING)):
                 inner = within(label, found, name)
                 grown[name] = self.part(inner, part, contract.fields[name], table.fields[name])
         return Struct(grown)
@@ -147,6 +149,9 @@ class _Judge:
             self.faults.append(f"column {quoted(label)} is not in the contract")
             return None
         in_struct = label != name
+        if part == Atom(NOTHING) and not in_struct:
+            self.discards.append(label)  # it says nothing of what the column would be
+            return None
         if self.policy.new_columns is Stance.DISCARD and not (in_struct and name in table.fields):
             self.discards.append(label)  # a field that the table has is read with the struct around it
             return None
@@ -232,7 +237,7 @@ def _reads(found: Sequence[FileColumn], table: Struct, discards: Sequence[str]) 
     return tuple(
         FileColumn(name=name, type=str(_reading(there[name], part)))
         for name, part in table.fields.items()
-        if name in there
+        if there.get(name, Atom(NOTHING)) != Atom(NOTHING)
     )
 
 

@@ -94,6 +94,16 @@ def test_a_name_that_differs_in_case_alone_from_a_column_of_the_table_is_no_new_
     ]
 
 
+def test_a_column_without_a_type_has_nothing_but_nulls() -> None:
+    """Such as pandas writes where it has no values: it fits every type, and makes no column of the table."""
+    agreement = agreed(asked({"new_columns": EVOLVE}), {"id": "int", "name": "void", "zip": "void"})
+    [fit] = agreement.fits
+    assert (fit.faults, fit.discards, fit.evolves) == ((), ("zip",), ())
+    assert [column.name for column in fit.reads] == ["id"]
+    assert table(agreement) == CONTRACT
+    assert faults(asked({}), CONTRACT | {"zip": "void"}) == [('column "zip" is not in the contract',)]
+
+
 def test_a_discarded_column_is_not_read_even_where_the_table_has_it() -> None:
     agreement = agreed(asked({"new_columns": DISCARD}), CONTRACT | {"zip": "int"}, there=CONTRACT | {"zip": "int"})
     [fit] = agreement.fits

@@ -282,6 +282,22 @@ def test_fractions_before_1970_that_spark_cannot_read_are_not_called_corrupt(
     assert told == {"0": (said,), "1": (said,), "2": ()}
 
 
+@pytest.mark.parametrize("kind", [FileKind.PARQUET, FileKind.AVRO])
+def test_a_column_that_has_no_type_for_it_has_no_values_is_null(
+    spark: SparkSession, tmp_path: Path, kind: FileKind
+) -> None:
+    of = by(kind, plan("nyc.t", {"id": "int", "name": "string"}))
+    bodies = {
+        FileKind.PARQUET: parquet(pa.table({"id": pa.array([1], pa.int32()), "name": pa.nulls(1)})),
+        FileKind.AVRO: header(record(("id", "int"), ("name", "null"))) + b"\x02\x02\x02" + b"s" * 16,
+    }
+    alone = parquet(pa.table({"id": pa.nulls(2), "name": pa.nulls(2)}))
+    found = looks(spark, tmp_path, of, bodies[kind], *([alone] if kind is FileKind.PARQUET else []))
+    assert [(look.faults, look.rows) for look in found] == [((), 1), ((), 2)][: len(found)]
+    rows = [tuple(row)[:-1] for row in rows_of(spark, of, found).collect()]
+    assert sorted(rows, key=str) == [(1, None), *[(None, None)] * 2][: sum(look.rows for look in found)]
+
+
 def test_a_block_that_lies_of_its_size_does_not_take_the_others_with_it(spark: SparkSession, tmp_path: Path) -> None:
     whole = good(spark, tmp_path, FileKind.AVRO)
     first = whole.index(whole[-16:]) + 16
