@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from py4j.java_gateway import JavaPackage
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
@@ -11,6 +12,34 @@ from pyspark.sql import SparkSession
 FAILURES = (Py4JJavaError, CapturedException)
 """What an exception of the JVM becomes in Python: pyspark translates some of them."""
 _LONGEST = 200
+# The roots of what this package names, and what pyspark names with each expression.
+_OFTEN = ("java", "org", "py4j", "shaded", "functions", "PythonUtils")
+
+
+class Package:
+    """A package of the JVM that knows the classes that were asked for.
+
+    Py4j asks for every part of a name wherever it is written, and the JVM looks for a class of that name in each jar.
+    """
+
+    def __init__(self, found: JavaPackage) -> None:
+        self._found = found
+
+    def __getattr__(self, name: str) -> Any:
+        found = _known(getattr(self._found, name))
+        setattr(self, name, found)
+        return found
+
+
+def _known(found: Any) -> Any:
+    return Package(found) if isinstance(found, JavaPackage) else found
+
+
+def remember_classes(spark: SparkSession) -> None:
+    """What is looked for in this session's JVM from now on is looked for once."""
+    java = jvm(spark)
+    for name in _OFTEN:
+        setattr(java, name, _known(getattr(java, name)))
 
 
 def jvm(spark: SparkSession) -> Any:

@@ -3,6 +3,7 @@
 from pyspark.sql import SparkSession
 
 from lakegate.audit.job import Job
+from spark_jobs.java import remember_classes
 
 LAKE, BASE, AUDIT, LEFT = "lake", "base", "audit", "left"
 _SPLIT = 128 * 1024 * 1024
@@ -47,7 +48,9 @@ def build(name: str) -> SparkSession:
     builder = SparkSession.builder.appName(name)
     for option, value in _OPTIONS.items():
         builder = builder.config(option, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    remember_classes(spark)
+    return spark
 
 
 def fit_to(spark: SparkSession, job: Job) -> None:
