@@ -8,6 +8,7 @@ from typing import Any
 
 import psutil
 import pytest
+from botocore.exceptions import ClientError
 from lakegate_local.cloud import Cloud
 from lakegate_local.processes import Processes
 from lakegate_local.services import servers
@@ -15,6 +16,7 @@ from lakegate_local.settings import LocalSettings
 from typer.testing import CliRunner
 
 from lakegate.errors import Misconfigured
+from tests.local.kinds import Aws
 from tests.local.ports import PORTS, free_ports
 
 LOOPBACK = {"127.0.0.1", "::ffff:127.0.0.1", "::1"}
@@ -46,6 +48,13 @@ def test_starting_twice_changes_nothing(cloud: LocalSettings) -> None:
 
     assert list(Processes(folder=cloud.run).records()) == before
     assert [record.name for record in before] == ["localstack", "nessie", "slack"]
+
+
+@pytest.mark.local
+@pytest.mark.parametrize(("service", "operation"), [("glue", "get_databases"), ("pipes", "list_pipes")])
+def test_service_that_localstack_has_not_is_refused_by_name(aws: Aws, service: str, operation: str) -> None:
+    with pytest.raises(ClientError, match=f"no service '{service}'"):
+        getattr(aws(service), operation)()
 
 
 def test_resource_that_was_only_said_to_be_made_is_an_error(tmp_path: Path) -> None:
