@@ -37,6 +37,7 @@ COLUMNS = 20
 TEXT = 200
 _DICE, _SIDES = "_lakegate_dice", 1 << 30
 _RANK = "_lakegate_rank"
+_AGAIN = "_lakegate_again"  # how many rows of a file have a key; columns of a contract are called as they like
 _SPARE = 2  # so many times the rows wanted are kept, lest chance leaves too few
 
 
@@ -150,7 +151,7 @@ def _by_key(search: Search, wanted: Wanted) -> Column:
     at_fault = _KEYS[wanted.metric.kind](wanted, search).withColumn(_RANK, ranked)
     keys = at_fault.where(F.col(_RANK) <= search.limit).drop(_RANK).persist()
     search.held.append(keys)
-    rows = {row[0]: row[1] for row in keys.groupBy(FILE_COLUMN).agg(F.sum("rows")).collect()}
+    rows = {row[0]: row[1] for row in keys.groupBy(FILE_COLUMN).agg(F.sum(_AGAIN)).collect()}
     names = (FILE_COLUMN, *wanted.metric.columns)
     joined = {name: f"_lakegate_{wanted.number}_{at}" for at, name in enumerate(names)}
     chosen = keys.select(*(F.col(quoted(name)).alias(alias) for name, alias in joined.items()))
@@ -166,24 +167,24 @@ def _repeating(wanted: Wanted, search: Search) -> DataFrame:
     before = [file for file in fine if order[file] < max(order[mine] for mine in wanted.failing)]
     keys = [quoted(name) for name in wanted.metric.columns]
     rows = with_key(search.batch.read(dict.fromkeys([*before, *wanted.failing])), wanted.metric.columns)
-    twice = rows.groupBy(*keys).agg(F.count("*").alias("rows")).where("rows > 1").select(*keys)
+    twice = rows.groupBy(*keys).agg(F.count("*").alias(_AGAIN)).where(F.col(_AGAIN) > 1).select(*keys)
     known = taken(search.plan, wanted.metric, search.batch, search.base, list(wanted.failing))
     known = twice.limit(0) if known is None else known
     there = rows.join(twice.union(known), on=list(wanted.metric.columns), how="left_semi")
     numbers = F.create_map(*(F.lit(part) for pair in order.items() for part in pair))
-    per_file = there.groupBy(FILE_COLUMN, *keys).agg(F.count("*").alias("rows"))
+    per_file = there.groupBy(FILE_COLUMN, *keys).agg(F.count("*").alias(_AGAIN))
     placed = per_file.withColumn("_lakegate_at", numbers[F.col(FILE_COLUMN)])
     earlier = F.min(F.when(F.col(FILE_COLUMN).isin(before), F.col("_lakegate_at"))).over(Window.partitionBy(*keys))
     marked = known.withColumn("_lakegate_taken", F.lit(True))  # noqa: FBT003 - a literal
     again = placed.withColumn("_lakegate_first", earlier).join(marked, on=list(wanted.metric.columns), how="left")
-    faulty = again.where("rows > 1 or _lakegate_first < _lakegate_at or _lakegate_taken")
-    return faulty.where(F.col(FILE_COLUMN).isin(list(wanted.failing))).select(FILE_COLUMN, *keys, "rows")
+    faulty = again.where(f"{_AGAIN} > 1 or _lakegate_first < _lakegate_at or _lakegate_taken")
+    return faulty.where(F.col(FILE_COLUMN).isin(list(wanted.failing))).select(FILE_COLUMN, *keys, _AGAIN)
 
 
 def _orphaned(wanted: Wanted, search: Search) -> DataFrame:
     """Keys of each file that refer to nothing, and their rows there."""
     rows = orphans(search.plan, wanted.metric, search.batch, search.base, list(wanted.failing), good(search.results))
-    return rows.groupBy(FILE_COLUMN, *map(quoted, wanted.metric.columns)).agg(F.count("*").alias("rows"))
+    return rows.groupBy(FILE_COLUMN, *map(quoted, wanted.metric.columns)).agg(F.count("*").alias(_AGAIN))
 
 
 _TELLS: Mapping[MetricKind, Callable[[Search, Wanted], Column]] = {

@@ -99,7 +99,9 @@ class Bound:
     exclusive: bool
 
 
-_ZERO, _ONE, _NEAR = exp.Literal.number(0), exp.Literal.number(1), exp.Literal.number("1E-15")
+_ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
+# How far a quotient may be off a whole number: by the last digits of the two that it is made of.
+_NEAR = {"double": exp.Literal.number("1E-15"), "float": exp.Literal.number("2E-7")}
 
 BOUNDS = {
     "minimum": Bound(sign="≥", fails=exp.LT, lower=True, exclusive=False),
@@ -186,13 +188,16 @@ def either(metrics: Sequence[Metric]) -> Metric:
 
 
 def no_multiple(field: Field, of: Comparable) -> Metric:
-    """How many rows hold a number that is no multiple. Of floating-point ones, none that is near one to 15 digits."""
+    """How many rows hold a number that is no multiple. Of floating-point ones, none that is near one to 15 digits, in
+    32 bits to six.
+    """
     number = field.value
     if not field.type.has_nan:
         return failing(field, exp.NEQ(this=exp.Mod(this=number, expression=field.type.literal(of)), expression=_ZERO))
     times = exp.Div(this=number, expression=field.type.literal(of), typed=False, safe=True)
     off = exp.Abs(this=exp.Paren(this=exp.Sub(this=times, expression=exp.Round(this=times.copy()))))
-    allowed = exp.Mul(this=_NEAR, expression=exp.Greatest(this=exp.Abs(this=times.copy()), expressions=[_ONE]))
+    largest = exp.Greatest(this=exp.Abs(this=times.copy()), expressions=[_ONE])
+    allowed = exp.Mul(this=_NEAR[field.type.name].copy(), expression=largest)
     none = exp.Not(this=exp.Paren(this=exp.LTE(this=off, expression=allowed)))
     return failing(field, exp.Or(this=exp.IsNan(this=field.value), expression=none))
 

@@ -38,7 +38,9 @@ _INVERTED = {
 }
 _SPECIAL = frozenset(r"\^$.|?*+()[]{}-&~#")
 # What Python reads in a way of its own.
-_NOT_ECMA = re.compile(r"(?<!\\)(?:\\\\)*(\\[aNU0]|\{,|\(\?[^:])")
+_NOT_ECMA = re.compile(r"(?<!\\)(?:\\\\)*(\\[aNU0]|\\u[dD][89a-fA-F]|\{,|\(\?[^:])")
+# A class that is closed at once is empty to ECMA, and to Python the bracket is the first of its characters.
+_EMPTY_CLASS = re.compile(r"(?:[^\\\[]|\\.|\[(?!\^?\])(?:[^\\\]]|\\.)*\])*(\[\^?\])", re.DOTALL)
 _FLAGS = re.ASCII  # else `\d` of the parsed tree would be Unicode's
 
 
@@ -78,7 +80,7 @@ def portable(pattern: str) -> Portable:
 
 def parse(pattern: str) -> Any:
     """The pattern as Python's own reader takes it apart. Raises ValueError, with what is wrong."""
-    if found := _NOT_ECMA.search(pattern):
+    if found := _NOT_ECMA.search(pattern) or _EMPTY_CLASS.match(pattern):
         raise ValueError(f"{found[1]} is not supported: engines do not agree on it")
     try:
         with warnings.catch_warnings():  # brackets in brackets, which are escaped when they are written anew

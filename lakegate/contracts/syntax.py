@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -17,7 +18,7 @@ from sqlglot import exp
 from lakegate.audit.plan import ROWS_VIEW
 from lakegate.contracts.like import once_through
 from lakegate.contracts.metrics import Field
-from lakegate.contracts.types import TYPES, physical
+from lakegate.contracts.types import TYPES, Type, physical
 from lakegate.contracts.words import meant
 
 _DIGITS = 38
@@ -321,7 +322,7 @@ class Reader:
         except (ValueError, KeyError):
             raise NotAllowed(f"a cast to {node.args['to'].sql(dialect='spark')} is not allowed here") from None
         given = self.kind(node.this)
-        if node.this.is_string:
+        if isinstance(node.this, exp.Literal):
             _refuse_unreadable(node, kind)
         if given in (kind, Kind.TEXT, Kind.NULL) or kind is Kind.TEXT or (given in _TIMES and kind in _TIMES):
             return kind
@@ -582,17 +583,28 @@ def _refuse_null(node: exp.Expr, parts: Sequence[exp.Expr]) -> None:
 
 
 def _refuse_unreadable(node: exp.Expr, kind: Kind) -> None:
-    """A cast of a text that is written out: of one that is no such value, Spark would make a null, and no row fails."""
+    """A cast of what is written out: of one that is no such value, Spark would make a null or another value, and no row
+    fails.
+    """
     text = node.this.name
     try:
-        if kind in _TIMES:
+        if kind in _TIMES and node.this.is_string:
             made = TYPES[_TIMES[kind]]
             node.replace(made.literal(made.parse(text)))
         elif kind is Kind.NUMBER:
-            float(text)
+            _refuse_beyond(physical(node.args["to"].sql(dialect="spark")), text)
     except ValueError as error:
-        why = "is not a number" if kind is Kind.NUMBER else error
-        raise NotAllowed(f"{text!r} {why}") from None
+        raise NotAllowed(f"{text!r} {error}") from None
+
+
+def _refuse_beyond(of: Type, text: str) -> None:
+    """ValueError unless the text is a number that the type holds as it is."""
+    if of.has_nan and re.fullmatch(r"[+-]?inf(inity)?|nan", text, re.IGNORECASE):
+        return
+    if not re.fullmatch(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?", text):
+        raise ValueError("is not a number")
+    number = Decimal(text)
+    of.parse(number if of.kind == "decimal" else int(number) if number == number.to_integral_value() else float(number))
 
 
 def _refuse_loose(operands: Sequence[exp.Expr]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakegate.audit.files import PARQUET
+from lakegate.audit.limits import DEFAULTS
 from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity
 from lakegate.contracts import words
 from lakegate.contracts.checks import Checked, checked, column_checks, entries, key_checks, without_repeats
@@ -70,6 +71,8 @@ def meaning(plan: Plan) -> str:
         said.append(plan.policy)
     if plan.budget:
         said.append(plan.budget)
+    if plan.files.kind.is_text:  # the same text is other rows; limits say which files are taken
+        said.append(replace(plan.files, limits=DEFAULTS))
     return fingerprint(said, length=64)
 
 

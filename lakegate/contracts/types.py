@@ -98,8 +98,8 @@ def _decimal(precision: int, scale: int) -> Callable[[Any], Decimal]:
         if not number.is_finite():
             raise ValueError("is not a number")
         _, digits, exponent = number.normalize().as_tuple()
-        places = max(-int(exponent), 0)
-        if isinstance(value, bool) or places > scale or len(digits) + int(exponent) > precision - scale:
+        places, before = max(-int(exponent), 0), len(digits) + int(exponent) if number else 0
+        if isinstance(value, bool) or places > scale or before > precision - scale:
             raise ValueError(f"is not a decimal({precision},{scale})")
         return number
 

@@ -135,7 +135,8 @@ _BOUNDS = _enforced(
 _MULTIPLE = "nulls don't count; infinity and NaN are multiples of nothing"
 INTEGER_OPTIONS: Place = _BOUNDS | _enforced(format="`i32` or `i64`", multipleOf=_MULTIPLE)
 NUMBER_OPTIONS: Place = _BOUNDS | _enforced(
-    format="`f32` or `f64`", multipleOf=f"{_MULTIPLE}; a number as near to one as 15 digits can tell is one"
+    format="`f32` or `f64`",
+    multipleOf=f"{_MULTIPLE}; a number as near to one as 15 digits can tell (six of an `f32`) is one",
 )
 DECIMAL_OPTIONS: Place = _BOUNDS | _enforced(multipleOf=_MULTIPLE) | _refused(format="a decimal says its own digits")
 DATE_OPTIONS: Place = _BOUNDS | _enforced(

@@ -79,6 +79,23 @@ def test_limits_reach_the_plan_and_leave_the_contract_what_it_is() -> None:
     assert planned(said).contract_hash == planned("format: parquet").contract_hash
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("dateFormat, vendor: lakegate, value: MM/dd/yyyy", "dateFormat, vendor: lakegate, value: dd/MM/yyyy"),
+        ('nullValues, vendor: lakegate, value: [""]', 'nullValues, vendor: lakegate, value: ["", "NA"]'),
+        ("header, vendor: lakegate, value: true", "header, vendor: lakegate, value: false"),
+    ],
+)
+def test_what_is_read_otherwise_is_another_contract(before: str, after: str) -> None:
+    """Else rows that were parsed by the contract of before would be published, or approved, by the one of now."""
+    column = ("logicalType: timestamp\n", "logicalType: date\n")
+    said = "format: csv\n    customProperties: [{{property: {}}}]"
+    one, other = (planned(said.format(each), *column) for each in (before, after))
+    assert one.files != other.files
+    assert one.contract_hash != other.contract_hash
+
+
 def test_the_page_s_formats_load() -> None:
     servers = re.findall(r"```yaml\nservers:\n  - server: landing\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert len(servers) == 3

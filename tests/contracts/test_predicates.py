@@ -113,6 +113,13 @@ def test_decimals_are_compared_exactly() -> None:
     assert failing_rows(plan, [Decimal("0.10"), Decimal("0.11")], pa.decimal128(20, 2)) == [Decimal("0.11")]
 
 
+def test_a_decimal_without_digits_before_the_point_may_be_zero() -> None:
+    plan = plan_for({"physicalType": "decimal(4,4)", "logicalTypeOptions": {"minimum": 0, "maximum": 0.5}})
+
+    values = [Decimal("-0.0001"), Decimal("0.0000"), Decimal("0.5000"), Decimal("0.5001")]
+    assert failing_rows(plan, values, pa.decimal128(4, 4)) == [values[0], values[-1]]
+
+
 def test_dates_are_compared_as_dates() -> None:
     plan = plan_for({"logicalType": "date", "logicalTypeOptions": {"minimum": "2013-01-01"}})
 

@@ -183,6 +183,12 @@ CASES = [
         values=["0.3", "0.7", "-1.1", "-0.0", "0.25", "NaN", "Infinity", "1e300", None],
         wrong=["0.25", "NaN", "Infinity"],
     ),
+    Case(
+        column=bounded("number", format="f32", multipleOf=0.05),
+        type="float",
+        values=["0.05", "0.15", "0.35", "-19.95", "0.0", "0.01", "19.96", "NaN", None],
+        wrong=["0.01", "19.96", "NaN"],
+    ),
 ]
 
 

@@ -150,6 +150,9 @@ REFUSED = {
     "\\a": "engines do not agree",
     "\\0": "engines do not agree",
     "\\U0001F600": "engines do not agree",
+    "\\ud83d\\ude00": "engines do not agree",
+    "^[]a]$": "[] is not supported",
+    "x\\[[a[][^]b]": "[^] is not supported",
     "a{1001}": "more than 1,000 repetitions",
     "[\\Sa]": "holds everything but something",
 }

@@ -158,6 +158,12 @@ def test_repeated_keys_are_shown_where_they_are_to_blame(spark: SparkSession) ->
     assert [checks[0].sample for checks in judged.values()] == [(), ({"a": 2, "b": 2},)]
 
 
+def test_a_key_may_be_called_as_what_is_counted(spark: SparkSession) -> None:
+    by = plan("nyc.t", {"rows": "int", "files": "int", "taken": "int"}, [duplicates("rows", "files", "taken")])
+    [check] = Table(spark=spark, plan=by).hold({"f1": [(1, 1, 1, None), (1, 1, 1, None)]}).judged()["f1"]
+    assert (check.value, check.sample) == (1, ({"rows": 1, "files": 1, "taken": 1},) * 2)
+
+
 def test_a_warning_shows_rows_too(spark: SparkSession) -> None:
     by = plan("nyc.t", {"x": "int"}, [nulls("x")])
     by = Plan(**{**vars(by), "checks": (none_of(nulls("x"), Severity.WARNING),)})
