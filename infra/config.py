@@ -23,6 +23,7 @@ class Config:
     batch_window: int = 20
     reconcile_minutes: int = 5
     job_timeout_minutes: int = 60
+    jobs_at_once: int = 10
     grace_seconds: int = 120
     fold_after_days: int = 14
     attempts: int = 3
@@ -56,6 +57,7 @@ class Config:
                     f"-c batch_window is {SHORTEST_WINDOW} to {LONGEST_WINDOW} seconds",
                 ),
                 (self.reconcile_minutes < 1, "-c reconcile_minutes is 1 or more"),
+                (self.jobs_at_once < 1, "-c jobs_at_once is 1 or more"),
                 (self.attempts < 1, "-c attempts is 1 or more"),
                 (
                     self.fold_after_days <= INCOMPLETE_UPLOAD_DAYS,

@@ -14,6 +14,7 @@ from infra.waivers import waive, waive_below
 
 RELEASE = "emr-7.13.0"
 IDLE_MINUTES = 15
+LONGEST_QUEUE = 720  # minutes; a run that waited in vain for so long counts as one that ran for too long
 SERVICE = "emr-serverless.amazonaws.com"
 
 
@@ -59,6 +60,10 @@ class Spark(Construct):
             architecture="X86_64",
             auto_start_configuration=kind.AutoStartConfigurationProperty(enabled=True),
             auto_stop_configuration=stop,
+            # Without a queue, runs that the account has no room for fail, and good files with the third of them.
+            scheduler_configuration=kind.SchedulerConfigurationProperty(
+                max_concurrent_runs=config.jobs_at_once, queue_timeout_minutes=LONGEST_QUEUE
+            ),
             network_configuration=network if config.subnets else None,
         )
 

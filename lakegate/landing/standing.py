@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
-from lakegate.landing.receipts import Decision, Receipt
+from lakegate.landing.receipts import Decision, Entry, Receipt
 
 IDENTICAL = "the same bytes are already published under this key"
-OVERTAKEN = "overtaken: a newer version of this key, {current}, is published"
+OVERTAKEN = "overtaken: a newer version of this key, {current}, is published, or has the bytes that are"
 IGNORED = "ignored: this key's version {current} is on main, and the contract ignores re-uploads"
 REFUSED = "already published: this key's version {current} is on main, and the contract rejects re-uploads"
 
@@ -26,12 +26,15 @@ class Standing:
     replaces: frozenset[str] = frozenset()
 
 
-def standing(receipt: Receipt | None, file: FileVersion, reuploads: Reuploads) -> Standing:
-    """By the key's receipt on main; the file itself is open, or on main nowhere but in this reading."""
-    others = [entry for entry in receipt.on_main if entry.version_id != file.version_id] if receipt else []
+def standing(receipt: Receipt | None, file: FileVersion, table: str, reuploads: Reuploads) -> Standing:
+    """By the key's receipt on main; the file itself is open, or on main nowhere but in this reading. What another table
+    has of the key, from the time when that one's contract routed it, is that one's.
+    """
+    on_main = [entry for entry in receipt.on_main if entry.table == table] if receipt else []
+    others = [entry for entry in on_main if entry.version_id != file.version_id]
     if not others:
         return Standing()
-    current = max(others, key=lambda entry: entry.order)
+    current = max([*others, *_repeated(receipt, others)], key=lambda entry: entry.order)
     if file.content is not None and any(entry.content == file.content for entry in others):
         return Standing(decision=Decision.DISCARDED, reason=IDENTICAL)
     if reuploads is Reuploads.APPEND:
@@ -40,6 +43,14 @@ def standing(receipt: Receipt | None, file: FileVersion, reuploads: Reuploads) -
         return Standing(replaces=frozenset(entry.version_id for entry in others))
     decision, reason = _CLOSED[reuploads]
     return Standing(decision=decision, reason=reason.format(current=current.version_id))
+
+
+def _repeated(receipt: Receipt | None, on_main: list[Entry]) -> list[Entry]:
+    """Versions that were discarded and whose bytes are on main: somebody uploaded these again, and what is older than
+    that is overtaken by it, though it came, or is retried, later.
+    """
+    entries, there = receipt.entries if receipt else (), {(it.table, it.content) for it in on_main if it.content}
+    return [it for it in entries if it.decision is Decision.DISCARDED and (it.table, it.content) in there]
 
 
 _CLOSED = {

@@ -112,7 +112,8 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
     claims = [
         claimed(receipts, file, attempt, its.replaces)
         for file in files
-        if is_open(receipts, file, attempt) and not (its := standing(receipts.get(file.key), file, reuploads)).decision
+        if is_open(receipts, file, attempt)
+        and not (its := standing(receipts.get(file.key), file, attempt.table, reuploads)).decision
     ]
     if not claims:
         service.catalog.delete_branch(attempt.branch, base)

@@ -1,4 +1,4 @@
-"""Decisions that bring no rows: rejected and discarded. One commit of receipts on main, with the reason in its log."""
+"""Decisions that bring no rows: rejected and discarded. Commits of receipts on main, with the reason in its log."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,9 @@ import structlog
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, DecidedFile, Note
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import is_open
@@ -16,15 +18,19 @@ from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
 TRIES = 10
+AT_ONCE = 100  # files of a commit: their names all fit its note, by which a person's retry finds them
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What is to be said of one file version."""
+    """What is to be said of one file version. Where its key's other versions on main decide it, `reuploads` is by what
+    word of the contract.
+    """
 
     file: FileVersion
     reasons: tuple[str, ...] = ()
     rows: int = 0
+    reuploads: Reuploads | None = None
 
 
 def decide(
@@ -37,14 +43,20 @@ def decide(
     by: str = "",
 ) -> list[Finding]:
     """Write the decision of these files on main and return those it was written for; what is decided already stays as
-    it is.
+    it is, and what its key's other versions do not decide any more stays open.
     """
     wanted = list(findings)
-    if not wanted:
-        return []
+    portions = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
+    return [it for portion in portions for it in _decide(service, attempt, decision, portion, why, by)]
+
+
+def _decide(
+    service: Service, attempt: Attempt, decision: Decision, wanted: list[Finding], why: str, by: str
+) -> list[Finding]:
     for _ in range(TRIES):
         head, receipts = main_receipts(service, [finding.file for finding in wanted])
         open_ones = [finding for finding in wanted if is_open(receipts, finding.file, attempt)]
+        open_ones = [finding for finding in open_ones if _is_still_so(finding, receipts, attempt, decision)]
         if not open_ones:
             return []
         note = _note(attempt, decision, open_ones, why, by)
@@ -55,6 +67,12 @@ def decide(
         log.info("decided", decision=decision, table=attempt.table, batch=attempt.batch, files=len(open_ones))
         return open_ones
     raise Retryable(f"batch {attempt.batch} of {attempt.table}: its receipts on main kept changing; it is tried again")
+
+
+def _is_still_so(finding: Finding, receipts: dict[str, Receipt], attempt: Attempt, decision: Decision) -> bool:
+    """Another version may have been published since somebody looked."""
+    file, by = finding.file, finding.reuploads
+    return by is None or standing(receipts.get(file.key), file, attempt.table, by).decision is decision
 
 
 def _note(attempt: Attempt, decision: Decision, findings: list[Finding], why: str, by: str) -> Note:

@@ -42,8 +42,8 @@ def _name(file: FileVersion) -> str:
 
 def held_files(service: Service) -> list[Held]:
     """All that is held, oldest first."""
-    bodies = (service.store.read(name) for name in service.store.names(PREFIX))
-    return sorted((from_json(Held, body) for body in bodies if body), key=lambda held: held.file.order)
+    bodies = service.store.read_many(service.store.names(PREFIX)).values()
+    return sorted((from_json(Held, body) for body in bodies), key=lambda held: held.file.order)
 
 
 def release(service: Service, file: FileVersion) -> None:

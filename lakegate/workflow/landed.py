@@ -41,13 +41,15 @@ def undecided(
 
 def waiting(service: Service, versions: Iterable[FileVersion] | None = None) -> list[FileVersion]:
     """Those of the landed versions (all, if not said) that nobody works on: neither decided, nor claimed on an open
-    branch, nor held. Oldest first.
+    branch, nor held. Oldest first, and last of all those that wait for another version of their key: they can't be
+    taken up now, and a sweep takes up only so many.
     """
     files, receipts = undecided(service, versions)
     held = {entry.file.id for entry in held_files(service)}
     rest = [file for file in files if file.id not in held]
     claims = open_claims(service.catalog, [file.key for file in rest], receipts)
-    return [file for file in rest if claims.attempt(file) is None]
+    free = [file for file in rest if claims.attempt(file) is None]
+    return sorted(free, key=claims.other_version)
 
 
 def note_waiting(service: Service, files: list[FileVersion]) -> None:

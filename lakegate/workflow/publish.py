@@ -109,8 +109,8 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
         _prove_unmoved(service, audited, main)
         _prove_together(audited, wanted)
         _guard_put_back(audited, wanted)
-        _guard_contract(audited, main)
-        rebase = turn > 0 or not _is_as_claimed(audited, claims, main)
+        _guard_contract(audited, main.contract)
+        rebase = turn > 0 or not _is_as_claimed(audited, claims, main) or _puts_back(audited, wanted)
         if _is_merged(service, audited, wanted, main, _note(audited, wanted), rebase=rebase):
             return
 
@@ -127,7 +127,7 @@ def publish_rejected(service: Service, audited: Audited, files: list[FileVersion
     for main in _tries(service, audited):
         _guard_rejected(audited, files, main)
         _prove_unmoved(service, audited, main)
-        _guard_contract(audited, main)
+        _guard_contract(audited, main.contract)
         if _is_merged(service, audited, files, main, note, rebase=True):
             return
 
@@ -229,7 +229,7 @@ def _still_open(audited: Audited, files: list[FileVersion], main: Main) -> list[
 
 def _guard_versions(audited: Audited, file: FileVersion, main: Main) -> None:
     """Of its key, main has just what the file was appended in the place of."""
-    its = standing(main.receipts.get(file.key), file, main.contract.ingestion.reuploads)
+    its = standing(main.receipts.get(file.key), file, audited.attempt.table, main.contract.ingestion.reuploads)
     branch = audited.attempt.branch
     if its.decision:
         raise Refused(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
@@ -247,9 +247,15 @@ def _guard_put_back(audited: Audited, files: list[FileVersion]) -> None:
     them is left behind, its old rows stay, and the verdict is of another table.
     """
     table = audited.attempt.table
-    left = [file for file in audited.claims if file not in files]
-    if table in audited.report.depends_on and audited.replaced(left)[table]:
+    if table in audited.report.depends_on and _puts_back(audited, files):
         raise NeedsNewAttempt(f"rows of {table} that were replaced on {audited.attempt.branch} stay on main")
+
+
+def _puts_back(audited: Audited, files: list[FileVersion]) -> bool:
+    """Whether files that are left behind were to replace rows. Those stay on main, untouched: a data file that is taken
+    off and appended again is younger than the delete files that took rows from it, and would have them again.
+    """
+    return any(audited.replaced(file for file in audited.claims if file not in files).values())
 
 
 def _merge(
@@ -288,22 +294,17 @@ def _merge_own(
     try:
         base = _rebase(service, audited, files, main, own) if rebase else _trim(service, audited, files, own)
         head = _prove_own(service, audited, files, own, base)
+        _guard_contract(audited, contract_of(service.store, audited.attempt.table))  # all that took seconds
         service.catalog.merge(own.branch, head, note)
     finally:
         service.catalog.delete_branch(own.branch)
 
 
 def _trim(service: Service, audited: Audited, files: list[FileVersion], own: Attempt) -> str:
-    """A branch from the audited commit, without what it holds of all other files, and with what those were to replace.
-    Returns its base.
-    """
-    left, base = [file for file in audited.claims if file not in files], audited.report.base
+    """A branch from the audited commit, without what it holds of all other files. Returns its base."""
     service.catalog.create_branch(own.branch, audited.report.audited)
-    take_off(service, audited, left, own.branch)
-    for table, paths in audited.replaced(left).items():
-        if paths:
-            service.tables.append(table, own.branch, f"{MAIN}@{base}", paths)
-    return base
+    take_off(service, audited, [file for file in audited.claims if file not in files], own.branch)
+    return audited.report.base
 
 
 def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
@@ -367,9 +368,9 @@ def _guard_schema(audited: Audited, files: Iterable[FileVersion]) -> None:
         raise NeedsNewAttempt(f"{audited.attempt.branch} has {', '.join(unasked)} by rejected files alone")
 
 
-def _guard_contract(audited: Audited, main: Main) -> None:
+def _guard_contract(audited: Audited, contract: Contract) -> None:
     """Once a contract is pushed, nothing is published that was audited by an earlier one."""
-    if main.contract.plan.contract_hash != audited.report.contract_hash:
+    if contract.plan.contract_hash != audited.report.contract_hash:
         table = audited.attempt.table
         raise NeedsNewAttempt(f"the contract of {table} changed since {audited.attempt.branch} was audited")
 

@@ -96,13 +96,14 @@ def _try(files: list[FileVersion], step: Callable[[], None]) -> Failure | None:
 class Triage:
     """What to do with each file of one table, by what main and the open branches say of it."""
 
+    table: str
     reuploads: Reuploads
     fresh: list[FileVersion] = field(default_factory=list)  # goes into a new batch
     resumed: set[Attempt] = field(default_factory=set)  # is claimed already: see that its job runs
     closed: list[tuple[FileVersion, Standing]] = field(default_factory=list)  # decided by its key's other versions
 
     def add(self, file: FileVersion, receipt: Receipt | None, claims: OpenClaims) -> None:
-        attempt, its = claims.attempt(file), standing(receipt, file, self.reuploads)
+        attempt, its = claims.attempt(file), standing(receipt, file, self.table, self.reuploads)
         if attempt is not None:
             self.resumed.add(attempt)
         elif (receipt and receipt.entry(file.version_id)) or claims.other_version(file) or self._waits(file):
@@ -116,12 +117,12 @@ class Triage:
         return any(other.key == file.key for other in self.fresh)
 
 
-def triage(service: Service, files: Iterable[FileVersion], reuploads: Reuploads) -> Triage:
+def triage(service: Service, table: str, files: Iterable[FileVersion], reuploads: Reuploads) -> Triage:
     """Sort files (oldest first) by what is known of them now."""
     files = list(files)
     _, receipts = main_receipts(service, files)
     claims = open_claims(service.catalog, [file.key for file in files], receipts)
-    result = Triage(reuploads=reuploads)
+    result = Triage(table=table, reuploads=reuploads)
     for file in files:
         result.add(file, receipts.get(file.key), claims)
     return result
@@ -130,7 +131,7 @@ def triage(service: Service, files: Iterable[FileVersion], reuploads: Reuploads)
 def ingest(service: Service, contract: Contract, files: Iterable[FileVersion]) -> None:
     """Files of one table that are now routed: decide what can be decided at once, start an attempt for the rest."""
     table, ingestion = contract.table, contract.ingestion
-    sorted_out = triage(service, files, ingestion.reuploads)
+    sorted_out = triage(service, table, files, ingestion.reuploads)
     _discard(service, table, _closed(sorted_out, Decision.DISCARDED))
     _reject(service, table, _closed(sorted_out, Decision.REJECTED))
     for attempt in sorted(sorted_out.resumed, key=lambda attempt: attempt.branch):
@@ -140,7 +141,8 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion]) -
 
 
 def _closed(sorted_out: Triage, decision: Decision) -> list[Finding]:
-    return [Finding(file=file, reasons=(its.reason,)) for file, its in sorted_out.closed if its.decision is decision]
+    closed = [(file, its) for file, its in sorted_out.closed if its.decision is decision]
+    return [Finding(file=file, reasons=(its.reason,), reuploads=sorted_out.reuploads) for file, its in closed]
 
 
 def _discard(service: Service, table: str, findings: list[Finding]) -> None:

@@ -43,7 +43,8 @@ def reconcile(service: Service) -> list[LakegateError]:
 
 def _steps(service: Service) -> Iterator[Callable[[], None]]:
     """Branches first, for what they give up is lost until it is received again. Each sweep begins with another one, and
-    goes on with the rest when their time is over.
+    goes on with the rest when their time is over. Messages go before what lists the landing bucket, and may take all
+    the time that is left.
     """
     began, branches = service.clock.now(), service.catalog.branches()
     first = int(began.timestamp() // 60) % max(len(branches), 1)
@@ -52,7 +53,7 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
             log.warning("branches_left", branches=len(branches) - number)
             break
         yield partial(_continue, service, branch)
-    yield from (partial(step, service) for step in (_release_held, _receive_lost, resend, fold))
+    yield from (partial(step, service) for step in (resend, _release_held, _receive_lost, fold))
 
 
 def _try(step: Callable[[], None]) -> Exception | None:

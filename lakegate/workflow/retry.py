@@ -77,7 +77,7 @@ def retry(service: Service, batch: str) -> Attempt:
     found = rejected(service, batch)
     reuploads = contract_of(service.store, found.table).ingestion.reuploads
     for file, _ in found.files:
-        if (its := standing(found.receipts[file.key], file, reuploads)).decision:
+        if (its := standing(found.receipts[file.key], file, found.table, reuploads)).decision:
             raise Refused(
                 f'batch {batch} of {found.table}: {file.key}: {its.reason}. Run: lakegate discard {batch} --why "…"'
             )

@@ -176,11 +176,12 @@ def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion
     _, receipts = main_receipts(service, files)
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     files = [file for file in files if is_open(receipts, file, attempt)]
-    stand = {file.id: standing(receipts.get(file.key), file, reuploads) for file in files}
+    stand = {file.id: standing(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
     for file in files:
         its = stand[file.id]
         if its.decision:
-            finding = Finding(file=file, reasons=(its.reason,), rows=audited.reported[file.id].rows)
+            rows = audited.reported[file.id].rows
+            finding = Finding(file=file, reasons=(its.reason,), rows=rows, reuploads=reuploads)
             decide(service, attempt, its.decision, [finding])
     return [file for file in files if not stand[file.id].decision]
 

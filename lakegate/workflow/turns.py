@@ -2,7 +2,8 @@
 
 Every publish makes the audits of the others old. Were each audited again at once, all but one would be in vain every
 time; so only the one whose turn it is goes on, and the rest wait. A batch is in line from its first audit on, and steps
-out of line where a job of its crashes, so that nobody waits for a wait.
+out of line where a job of its crashes, or where all that it has left waits for files that it refers to, so that nobody
+waits for a wait: those may be in the line themselves.
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
 from lakegate.workflow.claims import claims_on, not_taken_on, open_attempts, open_files, readable_job_of
+from lakegate.workflow.early import Again, premature
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
 
@@ -48,7 +50,10 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
         return False
     passed = {entry.id for entry in report.files if entry.verdict is not Verdict.FAIL}
     good = [file for file in claims_on(service, attempt) if file.id in passed]
-    return bool(open_files(service, attempt, not_taken_on(service, attempt, good))) if good else False
+    good = open_files(service, attempt, not_taken_on(service, attempt, good)) if good else []
+    job = readable_job_of(service.store, attempt) if good else None
+    aside = premature(service, attempt, job, report, good) if job else Again()
+    return any(aside.now or file not in aside.files for file in good)
 
 
 def _is_audited_again(service: Service, attempt: Attempt) -> bool:

@@ -232,6 +232,11 @@ def test_the_application_runs_spark_on_the_pinned_release_and_only_when_needed(s
     assert application["AutoStopConfiguration"]["Enabled"] is True
 
 
+def test_runs_that_there_is_no_room_for_wait_instead_of_failing(stack: Stack) -> None:
+    application = stack.one("AWS::EMRServerless::Application", "SparkApplication")
+    assert application["SchedulerConfiguration"] == {"MaxConcurrentRuns": 10, "QueueTimeoutMinutes": 720}
+
+
 def test_the_outputs_are_what_the_command_line_reads_and_what_tests_look_at(stack: Stack) -> None:
     assert set(stack.template["Outputs"]) == {output_name(field.name) for field in fields(Settings)} | {
         "IngestFunction",

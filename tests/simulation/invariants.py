@@ -425,9 +425,27 @@ def people_were_told(end: End) -> Iterator[str]:
 def files_are_discarded_by_a_person_as_repeated_bytes_or_as_overtaken(end: End) -> Iterator[str]:
     for file, entry in end.entries.values():
         if entry.decision is Decision.DISCARDED and entry.batch not in end.world.discarded:
-            others = [it for it in end.receipts[file.key].entries if it.decision is Decision.PUBLISHED]
+            others = [it for it in end.receipts[file.key].entries if _counts(end, it)]
             if not any(it.content == file.content or it.order > entry.order for it in others):
                 yield f"{file.key} {file.version_id} is discarded, and nobody wanted that"
+
+
+def the_bytes_that_were_uploaded_last_are_on_main(end: End) -> Iterator[str]:
+    """Of those that were published, or repeated what was; one that was rejected, or that a person discarded, says
+    nothing.
+    """
+    for receipt in end.receipts.values():
+        order = {it.version_id: end.world.order[it.file(receipt.bucket, receipt.key).id] for it in receipt.entries}
+        known = [entry for entry in receipt.entries if _counts(end, entry)]
+        last = max(known, key=lambda entry: order[entry.version_id], default=None)
+        there = [it.content for it in receipt.on_main]
+        if last and last.content not in there and not _nobody_can_know(end.world, receipt, last):
+            yield f"{receipt.key}: the bytes of {last.version_id} were uploaded last, and are not on main"
+
+
+def _counts(end: End, entry: Entry) -> bool:
+    by_a_person = entry.batch in end.world.discarded
+    return entry.decision is Decision.PUBLISHED or (entry.decision is Decision.DISCARDED and not by_a_person)
 
 
 AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
@@ -436,4 +454,5 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     every_branch_keeps_what_was_rejected_there_and_nothing_else,
     people_were_told,
     files_are_discarded_by_a_person_as_repeated_bytes_or_as_overtaken,
+    the_bytes_that_were_uploaded_last_are_on_main,
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 from lakegate.adapters.http import status_error
 from lakegate.adapters.nessie import NessieCatalog
+from lakegate.landing import standing
 from lakegate.landing.attempts import Attempt
 from lakegate.testing import MemoryLake
 from lakegate.workflow import attempt, decide, fold, publish, reconcile, settle, tell
@@ -147,7 +148,7 @@ MUTATIONS = (
     Mutation(
         says="workers that rebase an attempt share a branch",
         edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
-        seeds_from=800,
+        seeds_from=1150,
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
@@ -163,7 +164,7 @@ MUTATIONS = (
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
             Edit(function=attempt._meant_for, old="attempt.number == 1", new="attempt.number"),
         ),
-        seeds_from=1100,
+        seeds_from=1300,
     ),
     Mutation(
         says="the branch is deleted before its files are decided",
@@ -177,7 +178,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="a file is decided whatever main's receipts say",
-        edits=(Edit(function=decide.decide, old="if is_open(receipts, finding.file, attempt)", new=""),),
+        edits=(Edit(function=decide._decide, old="if is_open(receipts, finding.file, attempt)", new=""),),
     ),
     Mutation(
         says="what is published stays on the branch that is kept",
@@ -192,12 +193,17 @@ MUTATIONS = (
                 new="    service.store.create(TOLD + name, to_json(Told(at=service.clock.now())).encode())\n    try:\n",
             ),
         ),
+        seeds_from=1100,
     ),
     Mutation(
         says="receipts are taken off main before they are in the archive",
         edits=(
             Edit(function=fold._fold, old="        archive(service, receipts)\n        try:\n", new="        try:\n"),
         ),
+    ),
+    Mutation(
+        says="bytes that were uploaded again are not newer than those before them",
+        edits=(Edit(function=standing.standing, old="[*others, *_repeated(receipt, others)]", new="others"),),
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

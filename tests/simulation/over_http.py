@@ -139,7 +139,7 @@ class HttpSchedule(Schedule):
             burst=0.0,
             rush=False,
             # PyIceberg changes no columns over Nessie. A sweep is a dozen requests, and two end each schedule.
-            weights=drawn.weights | {"change_fields": 0.0, "sweep": drawn.weights["sweep"] / 3},
+            weights=drawn.weights | {"change_fields": 0.0, "undo": 0.0, "sweep": drawn.weights["sweep"] / 3},
         )
 
     def _settle_at_once(self) -> None:

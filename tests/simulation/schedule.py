@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
 
+from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN
 from tests.simulation.installation import Terms, Violation
 from tests.simulation.simulation import Simulation
@@ -77,6 +78,7 @@ WEIGHTS = {
     "discard": 1.0,
     "approve": 3.0,
     "send_again": 0.4,
+    "undo": 0.4,
     "advance": 1.0,
     "publish_elsewhere": 0.7,
     "change_fields": 0.2,
@@ -112,6 +114,7 @@ class Schedule(Simulation):
             "send_again": OFTEN,
             "break_contract": 1,
             "delete": 1,
+            "undo": 1,
             "change_fields": 1,
             "meddle": 1,
             "delete_planes": 1,
@@ -172,6 +175,7 @@ class Schedule(Simulation):
         }
         if world.landing.landed:
             found["delete"] = lambda: world.delete(chance.choice(list(world.landing.landed.values())))
+            found["undo"] = lambda: self._undo(chance.choice(list(world.landing.landed.values())))
         if world.files:
             found["send_again"] = lambda: world.send_again(chance.choice(list(world.files.values())))
         if world.queue:
@@ -264,6 +268,13 @@ class Schedule(Simulation):
         number = chance.randrange(self.mixture.keys)
         body = chance.choice(BYTES) if self._rarely() else f"{self.left['upload']}".encode()
         self.world.upload(f"{kind}/{number}", body, self._story(number, kind))
+
+    def _undo(self, file: FileVersion) -> None:
+        """Somebody uploads other bytes under a key by mistake, and then the right ones again."""
+        story, body = self.world.stories[file.id], self.world.landing.bodies[file.key, file.version_id]
+        self.world.upload(file.key, b"mistake", replace(story, rows=story.rows + 1))
+        self.world.clock.advance(1)
+        self.world.upload(file.key, body, story)
 
     def _story(self, number: int, kind: str) -> Story:
         chance = self.chance

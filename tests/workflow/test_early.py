@@ -234,3 +234,29 @@ def test_good_files_are_published_by_their_first_audit_though_the_table_they_ref
         settle(world.service, attempt)
     assert world.rows_on_main() == {"0": 1, "1": 2, "2": 2, "3": 2}
     assert (world.job_runs(), world.branches()) == (4, [])
+
+
+SELF = f"""{CONTRACT.rstrip()}
+        relationships: [{{to: {TABLE}.a}}]
+        customProperties: [{{property: severity, vendor: lakegate, value: quarantine}}]
+    customProperties: [{{property: quarantineBudget, vendor: lakegate, value: {{rows: 100}}}}]
+"""
+
+
+def test_a_file_that_waits_for_a_younger_one_of_its_own_table_does_not_keep_that_waiting_for_its_turn(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would wait for each other until the patience ends, and the row would be put aside for nothing."""
+    world.push_text(SELF)
+    monkeypatch.setattr(world, "_needs", lambda job, story: story.needs not in {"", *world.names_at(job.base)})
+    world.drop("0", rows=1)
+    world.run()
+    world.drop("child", rows=2, aside=1, needs="parent")
+    world.clock.advance(61)
+    world.drop("parent", rows=3)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "parent": 3}
+    assert reconcile(world.service) == []
+    world.run()
+    assert (world.rows_on_main(), world.quarantined_on()) == ({"0": 1, "child": 2, "parent": 3}, {})
+    assert (world.messages(), world.branches()) == ([], [])

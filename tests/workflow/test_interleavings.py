@@ -335,6 +335,16 @@ def two_replacements_of_one_key() -> Scene:
     return Scene(world=world, one=settled(one), other=settled(other), decisions=decisions, told={})
 
 
+def the_right_bytes_again_while_a_mistake_is_published() -> Scene:
+    """Main has them when one worker looks, and has the mistake in their place when it decides."""
+    world = a_world()
+    world.drop("mistake", rows=3, under=world.key("0"), deliver=False)
+    world.drop("again", rows=1, under=world.key("0"), body=world.body_of("0"), deliver=False)
+    mistake, names = audited(world, "mistake"), ("0", "mistake", "again")
+    decisions = (dict.fromkeys(names, PUBLISHED), dict.fromkeys(names, DISCARDED) | {"0": PUBLISHED})
+    return Scene(world=world, one=received(world, "again"), other=settled(mistake), decisions=decisions, told={})
+
+
 def other_bytes_under_a_published_key() -> Scene:
     world = a_world()
     world.push_contract(reuploads="reject")
@@ -723,6 +733,7 @@ SCENES = [
     a_replacement_that_failed_where_verdicts_depend_on_the_table,
     a_replacement_received_twice,
     two_replacements_of_one_key,
+    the_right_bytes_again_while_a_mistake_is_published,
     other_bytes_under_a_published_key,
     one_attempt_settled_twice,
     settled_by_its_event_and_by_a_sweep,

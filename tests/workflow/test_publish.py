@@ -465,3 +465,20 @@ def test_what_a_good_file_asked_of_the_table_too_is_published_with_it(world: Wor
     settle(world.service, two)
     assert world.rows_on_main() == {"0.parquet": 1, "3.parquet": 5}
     assert world.job_runs() == 2
+
+
+def test_nothing_is_published_by_a_contract_that_is_replaced_during_a_rebase(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = audited(world, "1"), audited(world, "2")
+    publish(world.service, first, first.claims)
+    append = world.service.tables.append
+
+    def append_slowly(table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+        append(table, branch, source, paths)
+        world.push_contract(changed=True)
+
+    monkeypatch.setattr(world.service.tables, "append", append_slowly)
+    with pytest.raises(NeedsNewAttempt, match="contract"):
+        publish(world.service, second, second.claims)
+    assert "2" not in world.rows_on_main()

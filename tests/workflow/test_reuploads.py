@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN, Decided
+from lakegate.workflow.approve import approve
 from lakegate.workflow.fold import fold
+from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
+from lakegate.workflow.shelf import push
 from lakegate.workflow.status import status
-from tests.workflow.world import TABLE, World
+from tests.workflow.world import CONTRACT, TABLE, World
 
 
 @pytest.fixture
@@ -87,6 +91,27 @@ def test_a_new_version_that_fails_leaves_the_old_rows_where_they_are(world: Worl
     assert set(world.rejected()) == {"1"}
 
 
+def test_rows_that_somebody_deleted_stay_deleted_where_a_replacement_of_their_file_fails(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A delete file holds for data files that are older than it: none of main's may be appended anew."""
+    world.delete_rows_on_main(TABLE)
+    there, append = world.service.tables.paths(MAIN, TABLE), world.service.tables.append
+    appended: list[str] = []
+
+    def appending(table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+        appended.extend(paths)
+        append(table, branch, source, paths)
+
+    monkeypatch.setattr(world.service.tables, "append", appending)
+    again(world, bad="broken", deliver=False)
+    world.drop("2", rows=7, deliver=False)
+    world.drop_together("1b", "2")
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2, "2": 7}
+    assert there & set(appended) == set()
+
+
 def test_where_verdicts_depend_on_the_table_good_files_are_audited_again_without_the_failed_replacement(
     world: World,
 ) -> None:
@@ -101,6 +126,27 @@ def test_where_verdicts_depend_on_the_table_good_files_are_audited_again_without
     assert attempt.next().branch not in world.branches()
 
 
+def test_a_key_that_another_tables_contract_routes_by_now_begins_anew_there(world: World) -> None:
+    """The table that it went to before has other files, and its rows are not this one's to replace."""
+    fresh = (
+        CONTRACT.replace("nyc-flights", "nyc-fresh").replace(TABLE, "nyc.fresh").replace("name: flights", "name: fresh")
+    )
+    elsewhere = CONTRACT.replace("nyc/flights/**", "nyc/elsewhere/**")
+    push(world.store, [("flights.yaml", elsewhere.encode()), ("fresh.yaml", fresh.encode())])
+    world.drop("same", rows=2, under=world.key("1"), body=world.body_of("1"))
+    again(world, "other", rows=7)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2}
+    state = world.lake.table(MAIN, "nyc.fresh")
+    assert state is not None
+    assert (state.rows, world.rejected()) == (2, {})
+    world.wait_out_the_grace()
+    assert reconcile(world.service) == []
+    world.run()
+    assert world.lake.table(MAIN, "nyc.fresh").rows == 7  # type: ignore[union-attr]
+    assert (world.rows_on_main(), world.rejected(), world.branches()) == ({"0": 1, "1": 2}, {}, [])
+
+
 def test_the_same_bytes_again_are_discarded_whatever_the_contract_says(world: World) -> None:
     for reuploads in ("replace", "append", "ignore", "reject"):
         world.push_contract(reuploads=reuploads)
@@ -108,6 +154,47 @@ def test_the_same_bytes_again_are_discarded_whatever_the_contract_says(world: Wo
         world.run()
     assert world.rows_on_main() == {"0": 1, "1": 2}
     assert world.rejected() == {}
+
+
+def undone(world: World, *, bad: str = "") -> None:
+    """Other bytes under the key of `1` by mistake, and at once the right ones again, which are still on main."""
+    again(world, "mistake", bad=bad, deliver=bool(bad))
+    world.run()
+    world.drop("undone", rows=2, under=world.key("1"), body=world.body_of("1"))
+
+
+def test_bytes_that_were_uploaded_again_are_not_replaced_by_those_before_them_whose_event_came_later(
+    world: World,
+) -> None:
+    undone(world)
+    world.deliver(world.files["mistake"])
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2}
+    entry = world.entries()["mistake"]
+    assert entry is not None
+    assert (entry.decision, entry.reasons[0][:9]) == (Decision.DISCARDED, "overtaken")
+
+
+def test_nor_by_those_that_another_reader_of_the_queue_takes_on_at_the_same_time(world: World) -> None:
+    undone(world)
+    attempt = audited(world, "mistake")
+    settle(world.service, attempt)
+    assert (world.rows_on_main(), world.branches()) == ({"0": 1, "1": 2}, [])
+
+
+def test_nor_by_a_retry_or_an_approval_of_those_before_them(world: World) -> None:
+    undone(world, bad="broken")
+    entry = world.entries()["mistake"]
+    assert entry is not None
+    assert entry.decision is Decision.REJECTED
+    with pytest.raises(Refused, match="overtaken"):
+        approve(world.service, entry.batch, "it is fine", "somebody")
+    with pytest.raises(Refused, match="overtaken"):
+        retry(world.service, entry.batch)
+    assert world.rows_on_main() == {"0": 1, "1": 2}
+    again(world, "newer")
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "newer": 5}
 
 
 def test_bytes_that_were_replaced_are_ingested_when_they_come_back(world: World) -> None:

@@ -1,0 +1,61 @@
+"""What a sweep gets done in its ten minutes, however much there is of something else."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from lakegate.landing.files import FileVersion
+from lakegate.ports import Kind
+from lakegate.workflow import reconcile as sweeps
+from lakegate.workflow.hold import held_files
+from lakegate.workflow.reconcile import reconcile
+from tests.workflow.world import World
+
+
+class TimeIsUpError(BaseException):
+    """The function is ended."""
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_people_are_told_though_the_landing_bucket_is_too_large_to_be_listed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.notifier_down()
+    world.drop("1", rows=1, bad="broken")
+    world.run()
+    world.notifier_up()
+    world.wait_out_the_grace()
+
+    def endless() -> Iterator[FileVersion]:
+        raise TimeIsUpError
+
+    monkeypatch.setattr(world.landing, "versions", endless)
+    with pytest.raises(TimeIsUpError):
+        reconcile(world.service)
+    assert world.told() == {"1": [Kind.REJECTED]}
+
+
+def test_a_file_whose_event_is_lost_does_not_wait_behind_many_versions_of_a_key_that_is_being_worked_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeps, "AT_ONCE", 3)
+    for number in range(5):
+        world.drop(f"hot {number}", rows=1, under=world.key("hot"), deliver=number == 0)
+    world.drop("lost", rows=2, deliver=False)
+    world.wait_out_the_grace()
+    assert reconcile(world.service) == []
+    assert {file.key for attempt in world.attempts() for file in world.claims(attempt)} == {
+        world.key("hot"),
+        world.key("lost"),
+    }
+
+
+def test_notes_of_held_files_are_read_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        world.drop(f"strange/{number}", rows=1, absolute=True)
+    monkeypatch.setattr(world.store, "read", None)  # one by one they would take minutes
+    assert [held.file.key for held in held_files(world.service)] == ["strange/0", "strange/1", "strange/2"]
