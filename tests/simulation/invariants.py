@@ -365,6 +365,20 @@ class End:
     def rejected(self) -> list[tuple[FileVersion, Entry]]:
         return [pair for pair in self.entries.values() if pair[1].decision is Decision.REJECTED]
 
+    @cached_property
+    def by_people(self) -> set[tuple[str, str]]:
+        """The versions that a person decided, by key and id."""
+        notes = [commit.note for commit in self.world.lake.line(self.main.hash) if commit.note and commit.note.by]
+        return {(file.key, file.version_id) for note in notes for file in note.files}
+
+    def told_bytes(self, receipt: Receipt) -> list[Entry]:
+        """The key's versions that were published, or repeated the bytes of one that was."""
+        published = [entry for entry in receipt.entries if entry.decision is Decision.PUBLISHED]
+        contents = {entry.content for entry in published}
+        discarded = [entry for entry in receipt.entries if entry.decision is Decision.DISCARDED]
+        by_itself = [entry for entry in discarded if (receipt.key, entry.version_id) not in self.by_people]
+        return [*published, *(entry for entry in by_itself if entry.content in contents)]
+
     def told(self, kind: Kind, file: FileVersion, batch: str) -> bool:
         messages = [it for it in self.world.notifier.messages if it.kind is kind and it.batch == batch]
         return any(told.key == file.key for message in messages for told in message.files)
@@ -425,27 +439,19 @@ def people_were_told(end: End) -> Iterator[str]:
 def files_are_discarded_by_a_person_as_repeated_bytes_or_as_overtaken(end: End) -> Iterator[str]:
     for file, entry in end.entries.values():
         if entry.decision is Decision.DISCARDED and entry.batch not in end.world.discarded:
-            others = [it for it in end.receipts[file.key].entries if _counts(end, it)]
+            others = end.told_bytes(end.receipts[file.key])
             if not any(it.content == file.content or it.order > entry.order for it in others):
                 yield f"{file.key} {file.version_id} is discarded, and nobody wanted that"
 
 
 def the_bytes_that_were_uploaded_last_are_on_main(end: End) -> Iterator[str]:
-    """Of those that were published, or repeated what was; one that was rejected, or that a person discarded, says
-    nothing.
-    """
+    """One that was rejected, or that a person discarded, says nothing."""
     for receipt in end.receipts.values():
         order = {it.version_id: end.world.order[it.file(receipt.bucket, receipt.key).id] for it in receipt.entries}
-        known = [entry for entry in receipt.entries if _counts(end, entry)]
-        last = max(known, key=lambda entry: order[entry.version_id], default=None)
+        last = max(end.told_bytes(receipt), key=lambda entry: order[entry.version_id], default=None)
         there = [it.content for it in receipt.on_main]
         if last and last.content not in there and not _nobody_can_know(end.world, receipt, last):
             yield f"{receipt.key}: the bytes of {last.version_id} were uploaded last, and are not on main"
-
-
-def _counts(end: End, entry: Entry) -> bool:
-    by_a_person = entry.batch in end.world.discarded
-    return entry.decision is Decision.PUBLISHED or (entry.decision is Decision.DISCARDED and not by_a_person)
 
 
 AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (

@@ -227,7 +227,7 @@ OVER_HTTP = (
                 new="if status >= 500 or status in (HTTPStatus.CONFLICT,",
             ),
         ),
-        seeds_from=270,
+        seeds_from=30,
     ),
     Mutation(
         says="Nessie is told to force a merge",
