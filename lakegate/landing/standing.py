@@ -46,11 +46,11 @@ def standing(receipt: Receipt | None, file: FileVersion, table: str, reuploads: 
 
 
 def _repeated(receipt: Receipt | None, on_main: list[Entry]) -> list[Entry]:
-    """Versions that were discarded and whose bytes are on main: somebody uploaded these again, and what is older than
-    that is overtaken by it, though it came, or is retried, later.
+    """Versions that were discarded because their bytes are on main: somebody uploaded these again, and what is older
+    than that is overtaken by it, though it came, or is retried, later. One that a person discarded says nothing.
     """
     entries, there = receipt.entries if receipt else (), {(it.table, it.content) for it in on_main if it.content}
-    return [it for it in entries if it.decision is Decision.DISCARDED and (it.table, it.content) in there]
+    return [it for it in entries if IDENTICAL in it.reasons and (it.table, it.content) in there]
 
 
 _CLOSED = {
