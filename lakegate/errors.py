@@ -9,12 +9,21 @@ LakegateError
     └── ContractFaults   the contract is wrong, with every fault by line
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
 class LakegateError(Exception):
     """The root: catch it at a process's edge only."""
+
+
+def foreseen(errors: Iterable[Exception]) -> list[LakegateError]:
+    """The errors of many steps, once all were tried. Raises the first that is a fault of ours, if one is."""
+    found = list(errors)
+    for error in found:
+        if not isinstance(error, LakegateError):
+            raise error
+    return [error for error in found if isinstance(error, LakegateError)]
 
 
 class Retryable(LakegateError):

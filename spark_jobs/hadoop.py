@@ -29,7 +29,9 @@ def read_part(spark: SparkSession, uri: str, start: int, length: int | None) -> 
 
 
 def ends(spark: SparkSession, uri: str, first: int, last: int) -> tuple[int, bytes, bytes]:
-    """How long the object is, and so many of its first and last bytes; it is looked up and opened once."""
+    """How long the object is, and so many of its first and last bytes; it is looked up and opened once. Where none of
+    its last bytes are wanted, there is no second request for them.
+    """
     place = path(spark, uri)
     system = place.getFileSystem(configuration(spark))
     found = system.getFileStatus(place)
@@ -37,7 +39,7 @@ def ends(spark: SparkSession, uri: str, first: int, last: int) -> tuple[int, byt
     stream = system.openFile(place).withFileStatus(found).build().get()
     try:
         head = _part(spark, stream, 0, min(first, length))
-        return length, head, _part(spark, stream, max(length - last, 0), None)
+        return length, head, _part(spark, stream, max(length - last, 0), None) if last else b""
     finally:
         stream.close()
 

@@ -184,13 +184,13 @@ def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
     """Why a file cannot be text as its name says, told from its first and last bytes."""
     if file.size == 0:
         return EMPTY
+    suffix = next((suffix for suffix in _BEGINS if file.uri.endswith(suffix)), "")
     try:
-        _, start, end = hadoop.ends(spark, file.uri, _MAGIC, _TAIL)
+        _, start, end = hadoop.ends(spark, file.uri, _MAGIC, _TAIL if suffix == SUFFIXES["bzip2"] else 0)
     except FAILURES as error:
         if any(name.endswith("FileNotFoundException") for name in names(error)):
             return GONE
         raise
-    suffix = next((suffix for suffix in _BEGINS if file.uri.endswith(suffix)), "")
     if suffix and not _BEGINS[suffix].match(start):
         return "it is not compressed as its name or the contract says"
     if suffix == SUFFIXES["bzip2"] and not _ends_as_bzip2(end):

@@ -152,21 +152,22 @@ def holds(wide: Atom, narrow: Atom) -> bool:
     """Whether every value of the narrow type is a value of the wide one."""
     if wide.name in _INTEGERS and narrow.name in _INTEGERS:
         return _INTEGERS[narrow.name] <= _INTEGERS[wide.name]
-    if (small := _digits(narrow)) and (large := _digits(wide)):
+    if (small := digits(narrow)) and (large := digits(wide)):
         return small[1] <= large[1] and small[0] - small[1] <= large[0] - large[1]
     return narrow == wide or (narrow.name, wide.name) == ("float", "double")
 
 
 def promoted(there: Atom, found: Atom) -> Atom | None:
     """The type that a table's column may be widened to so that it holds both, or None: a table keeps what it has."""
-    if (small := _digits(there)) and (large := _digits(found)):
-        digits = max(small[0] - small[1], large[0] - large[1]) + small[1]
-        return Atom(f"decimal({digits},{small[1]})") if large[1] <= small[1] and digits <= _MOST_DIGITS else None
+    if (small := digits(there)) and (large := digits(found)):
+        most = max(small[0] - small[1], large[0] - large[1]) + small[1]
+        return Atom(f"decimal({most},{small[1]})") if large[1] <= small[1] and most <= _MOST_DIGITS else None
     widens = (there.name, found.name) in (("int", "bigint"), ("float", "double"))
     return found if widens else there if holds(there, found) else None
 
 
-def _digits(of: Atom) -> tuple[int, int] | None:
+def digits(of: Atom) -> tuple[int, int] | None:
+    """Of a decimal, how many there are, and how many of them behind the point."""
     found = _DECIMAL.fullmatch(of.name)
     return (int(found[1]), int(found[2] or 0)) if found else None
 

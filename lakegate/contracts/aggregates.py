@@ -10,6 +10,7 @@ import sqlglot
 from sqlglot import exp
 
 from lakegate.audit.plan import Metric
+from lakegate.audit.types import Atom, digits
 from lakegate.contracts.metrics import Field, column, value
 from lakegate.contracts.types import Comparable
 
@@ -28,8 +29,8 @@ _IN_PARTS = """
 
 
 def mean(field: Field) -> Metric:
-    if _is_wide(field):
-        return _value(field, exp.Div(this=_in_parts(field), expression=exp.Count(this=column(field.name))))
+    if (places := _wide_places(field)) is not None:
+        return _value(field, exp.Div(this=_in_parts(field, places), expression=exp.Count(this=column(field.name))))
     return _value(field, exp.Avg(this=column(field.name)))
 
 
@@ -40,8 +41,8 @@ def standard_deviation(field: Field) -> Metric:
 
 def total(field: Field) -> Metric:
     """A sum; of 64-bit numbers in more digits than those, because beyond them Spark begins again from below."""
-    if _is_wide(field):
-        return _value(field, _in_parts(field))
+    if (places := _wide_places(field)) is not None:
+        return _value(field, _in_parts(field, places))
     summed: exp.Expr = column(field.name)
     if field.type.name == "bigint":
         summed = exp.Cast(this=summed, to=exp.DataType.build("decimal(19,0)", dialect="spark"))
@@ -84,19 +85,14 @@ def having_percent(field: Field, values: Sequence[Comparable]) -> Metric:
     return _value(field, _percent(_having(field, values), exp.Count(this=exp.Star())))
 
 
-def _digits(field: Field) -> tuple[int, int]:
-    """Of a decimal, how many there are, and how many of them behind the point."""
-    digits, places = map(int, field.type.name[len("decimal(") : -1].split(","))
-    return digits, places
+def _wide_places(field: Field) -> int | None:
+    """The places behind the point of a decimal with so many digits that Spark's own sum may not hold it on the way."""
+    found = digits(Atom(field.type.name))
+    return found[1] if found and found[0] > _SUMMED else None
 
 
-def _is_wide(field: Field) -> bool:
-    return field.type.kind == "decimal" and _digits(field)[0] > _SUMMED
-
-
-def _in_parts(field: Field) -> exp.Expr:
+def _in_parts(field: Field, places: int) -> exp.Expr:
     """The sum of decimals, which may be too many for Spark's own on the way: it would be null from there on."""
-    _, places = _digits(field)
     power = _LOWER - places
     kind = f"DECIMAL({power + 1}, 0)" if power >= 0 else f"DECIMAL({-power}, {-power})"
     unit = f"CAST({Decimal(1).scaleb(power):f} AS {kind})"

@@ -3,9 +3,10 @@
 It judges by receipts alone; it decides nothing.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from lakegate.landing.files import FileVersion
+from lakegate.landing.files import Content, FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Decision, Entry, Receipt
 
@@ -30,27 +31,30 @@ def standing(receipt: Receipt | None, file: FileVersion, table: str, reuploads: 
     """By the key's receipt on main; the file itself is open, or on main nowhere but in this reading. What another table
     has of the key, from the time when that one's contract routed it, is that one's.
     """
-    on_main = [entry for entry in receipt.on_main if entry.table == table] if receipt else []
-    others = [entry for entry in on_main if entry.version_id != file.version_id]
+    if receipt is None:
+        return Standing()
+    others = [it for it in receipt.on_main if it.table == table and it.version_id != file.version_id]
     if not others:
         return Standing()
-    current = max([*others, *_repeated(receipt, others)], key=lambda entry: entry.order)
-    if file.content is not None and any(entry.content == file.content for entry in others):
+    contents = {entry.content for entry in others} - {None}
+    if file.content in contents:
         return Standing(decision=Decision.DISCARDED, reason=IDENTICAL)
     if reuploads is Reuploads.APPEND:
         return Standing()
+    current = max([*others, *_repeated(receipt, table, contents)], key=lambda entry: entry.order)
     if reuploads is Reuploads.REPLACE and file.order > current.order:
         return Standing(replaces=frozenset(entry.version_id for entry in others))
     decision, reason = _CLOSED[reuploads]
     return Standing(decision=decision, reason=reason.format(current=current.version_id))
 
 
-def _repeated(receipt: Receipt | None, on_main: list[Entry]) -> list[Entry]:
-    """Versions that were discarded because their bytes are on main: somebody uploaded these again, and what is older
-    than that is overtaken by it, though it came, or is retried, later. One that a person discarded says nothing.
+def _repeated(receipt: Receipt, table: str, contents: Collection[Content | None]) -> list[Entry]:
+    """The table's versions that were discarded because their bytes are on main: somebody uploaded these again, and what
+    is older than that is overtaken by it, though it came, or is retried, later. One that a person discarded says
+    nothing.
     """
-    entries, there = receipt.entries if receipt else (), {(it.table, it.content) for it in on_main if it.content}
-    return [it for it in entries if IDENTICAL in it.reasons and (it.table, it.content) in there]
+    repeated = [entry for entry in receipt.entries if entry.table == table and IDENTICAL in entry.reasons]
+    return [entry for entry in repeated if entry.content in contents]
 
 
 _CLOSED = {

@@ -1,13 +1,12 @@
 """Columns of Python values as arrow tables, with the types that a plan's columns have in files."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from lakegate.audit.plan import Plan
-from lakegate.audit.types import Array, Atom, Map, Struct, Type, parse
+from lakegate.audit.types import Array, Atom, Map, Struct, Type, digits, parse
 from lakegate.errors import Misconfigured
 
 _TYPES = {
@@ -24,7 +23,6 @@ _TYPES = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
 
 def arrow_type(kind: str | Type) -> pa.DataType:
@@ -36,8 +34,8 @@ def arrow_type(kind: str | Type) -> pa.DataType:
             return pa.map_(arrow_type(key), arrow_type(value))
         case Struct(fields):
             return pa.struct([pa.field(name, arrow_type(each)) for name, each in fields.items()])
-        case Atom(name) if found := _DECIMAL.fullmatch(name):
-            return pa.decimal128(int(found[1]), int(found[2]))
+        case Atom() as atom if found := digits(atom):
+            return pa.decimal128(*found)
         case Atom(name) if name in _TYPES:
             return _TYPES[name]
     raise Misconfigured(f"rows with a column of type {kind} cannot be made up")

@@ -12,11 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from lakegate.audit.plan import Plan
-from lakegate.audit.types import Array, Atom, Map, Struct, Type, parse
+from lakegate.audit.types import Array, Atom, Map, Struct, Type, digits, parse
 from lakegate.errors import Misconfigured
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAGIC = b"Obj\x01"
 
@@ -71,8 +70,8 @@ def _typed(kind: Type, name: str) -> tuple[object, Encoder]:
                 {"type": "map", "values": said},
                 lambda pairs: _blocks([_text(key) + encode(each) for key, each in pairs]),
             )
-        case Atom(atom) if found := _DECIMAL.fullmatch(atom):
-            precision, scale = map(int, found.groups())
+        case Atom() if found := digits(kind):
+            precision, scale = found
             said = {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
             return said, lambda value: _bytes(_unscaled(value, scale))
         case Atom(atom) if atom in _ATOMS:

@@ -4,7 +4,7 @@ It proves before every merge that the merge brings the audited files and their r
 forces, and it never runs Spark: when main moved, the same data files are appended to a fresh branch by metadata alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -53,6 +53,10 @@ class Audited:
     def reported(self) -> dict[str, FileReport]:
         """By file version's id."""
         return {entry.id: entry for entry in self.report.files}
+
+    def left(self, files: Collection[FileVersion]) -> list[FileVersion]:
+        """The claimed files that are none of these."""
+        return [file for file in self.claims if file not in files]
 
     def paths(self, files: Iterable[FileVersion]) -> dict[str, frozenset[str]]:
         """Their data files in each table that the attempt changed: its own, and that one's quarantine if rows went
@@ -255,7 +259,7 @@ def _puts_back(audited: Audited, files: list[FileVersion]) -> bool:
     """Whether files that are left behind were to replace rows. Those stay on main, untouched: a data file that is taken
     off and appended again is younger than the delete files that took rows from it, and would have them again.
     """
-    return any(audited.replaced(file for file in audited.claims if file not in files).values())
+    return any(audited.replaced(audited.left(files)).values())
 
 
 def _merge(
@@ -303,7 +307,7 @@ def _merge_own(
 def _trim(service: Service, audited: Audited, files: list[FileVersion], own: Attempt) -> str:
     """A branch from the audited commit, without what it holds of all other files. Returns its base."""
     service.catalog.create_branch(own.branch, audited.report.audited)
-    take_off(service, audited, [file for file in audited.claims if file not in files], own.branch)
+    take_off(service, audited, audited.left(files), own.branch)
     return audited.report.base
 
 

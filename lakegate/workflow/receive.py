@@ -7,7 +7,7 @@ from functools import partial
 import structlog
 
 from lakegate.contracts import Contract
-from lakegate.errors import LakegateError
+from lakegate.errors import foreseen
 from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
@@ -58,9 +58,7 @@ def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
     steps: list[tuple[list[FileVersion], Callable[[], None]]] = [(held, partial(hold, service, reasons))]
     steps += [(files, partial(ingest, service, contract, files)) for contract, files in by_table.values()]
     failures += [failure for files, step in steps if (failure := _try(files, step))]
-    for failure in failures:
-        if not isinstance(failure.error, LakegateError):
-            raise failure.error
+    foreseen(failure.error for failure in failures)
     return failures
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import structlog
 
-from lakegate.errors import LakegateError
+from lakegate.errors import LakegateError, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import Branch
@@ -34,11 +34,7 @@ def reconcile(service: Service) -> list[LakegateError]:
     """Take up everything that is older than the grace; one step's failure keeps no other from being tried. What is a
     fault of ours is raised when all were.
     """
-    errors = [error for step in _steps(service) if (error := _try(step))]
-    for error in errors:
-        if not isinstance(error, LakegateError):
-            raise error
-    return [error for error in errors if isinstance(error, LakegateError)]
+    return foreseen(error for step in _steps(service) if (error := _try(step)))
 
 
 def _steps(service: Service) -> Iterator[Callable[[], None]]:

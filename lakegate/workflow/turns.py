@@ -50,10 +50,10 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
         return False
     passed = {entry.id for entry in report.files if entry.verdict is not Verdict.FAIL}
     good = [file for file in claims_on(service, attempt) if file.id in passed]
-    good = open_files(service, attempt, not_taken_on(service, attempt, good)) if good else []
-    job = readable_job_of(service.store, attempt) if good else None
-    aside = premature(service, attempt, job, report, good) if job else Again()
-    return any(aside.now or file not in aside.files for file in good)
+    left = open_files(service, attempt, not_taken_on(service, attempt, good)) if good else []
+    job = readable_job_of(service.store, attempt) if left else None
+    aside = premature(service, attempt, job, report, left) if job else Again()
+    return bool(left) and (aside.now or len(aside.files) < len(left))
 
 
 def _is_audited_again(service: Service, attempt: Attempt) -> bool:

@@ -5,7 +5,7 @@ A promise is checked against what happened (what landed, what jobs reported, wha
 is to keep it. Each yields a sentence for every breach.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import takewhile
@@ -162,10 +162,14 @@ def no_row_leaves_main_but_for_the_newer_version_of_its_file(step: Step) -> Iter
 def the_newest_published_version_of_a_key_is_the_one_on_main(step: Step) -> Iterator[str]:
     for receipt in step.receipts.values():
         published = [entry for entry in receipt.entries if entry.decision is Decision.PUBLISHED]
-        order = {it.version_id: step.world.order[it.file(receipt.bucket, receipt.key).id] for it in published}
-        newest = max(published, key=lambda entry: order[entry.version_id], default=None)
+        newest = _last_landed(step.world, receipt, published)
         if newest and receipt.on_main != (newest,) and not _nobody_can_know(step.world, receipt, newest):
             yield f"{receipt.key}: {[entry.version_id for entry in receipt.on_main]} are on main"
+
+
+def _last_landed(world: Installation, receipt: Receipt, entries: Iterable[Entry]) -> Entry | None:
+    """Of some versions of its key, by what happened and not by what S3 tells."""
+    return max(entries, key=lambda it: world.order[it.file(receipt.bucket, receipt.key).id], default=None)
 
 
 def _nobody_can_know(world: Installation, receipt: Receipt, newest: Entry) -> bool:
@@ -375,9 +379,8 @@ class End:
         """The key's versions that were published, or repeated the bytes of one that was."""
         published = [entry for entry in receipt.entries if entry.decision is Decision.PUBLISHED]
         contents = {entry.content for entry in published}
-        discarded = [entry for entry in receipt.entries if entry.decision is Decision.DISCARDED]
-        by_itself = [entry for entry in discarded if (receipt.key, entry.version_id) not in self.by_people]
-        return [*published, *(entry for entry in by_itself if entry.content in contents)]
+        alike = [it for it in receipt.entries if it.decision is Decision.DISCARDED and it.content in contents]
+        return [*published, *(it for it in alike if (receipt.key, it.version_id) not in self.by_people)]
 
     def told(self, kind: Kind, file: FileVersion, batch: str) -> bool:
         messages = [it for it in self.world.notifier.messages if it.kind is kind and it.batch == batch]
@@ -447,8 +450,7 @@ def files_are_discarded_by_a_person_as_repeated_bytes_or_as_overtaken(end: End) 
 def the_bytes_that_were_uploaded_last_are_on_main(end: End) -> Iterator[str]:
     """One that was rejected, or that a person discarded, says nothing."""
     for receipt in end.receipts.values():
-        order = {it.version_id: end.world.order[it.file(receipt.bucket, receipt.key).id] for it in receipt.entries}
-        last = max(end.told_bytes(receipt), key=lambda entry: order[entry.version_id], default=None)
+        last = _last_landed(end.world, receipt, end.told_bytes(receipt))
         there = [it.content for it in receipt.on_main]
         if last and last.content not in there and not _nobody_can_know(end.world, receipt, last):
             yield f"{receipt.key}: the bytes of {last.version_id} were uploaded last, and are not on main"

@@ -156,7 +156,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="the good part of a batch is published with the bad one's receipts and rows",
-        edits=(Edit(function=publish._trim, old="if file not in files", new="if False"),),
+        edits=(Edit(function=publish._trim, old="audited.left(files)", new="[]"),),
     ),
     Mutation(
         says="an attempt's number is used again",
@@ -203,7 +203,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="bytes that were uploaded again are not newer than those before them",
-        edits=(Edit(function=standing.standing, old="[*others, *_repeated(receipt, others)]", new="others"),),
+        edits=(Edit(function=standing.standing, old="[*others, *_repeated(receipt, table, contents)]", new="others"),),
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

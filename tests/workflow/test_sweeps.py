@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from lakegate.landing.files import FileVersion
-from lakegate.ports import Kind
+from lakegate.ports import JobRun, Kind
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow.hold import held_files
-from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.reconcile import BRANCHES, reconcile
 from tests.workflow.world import World
 
 
@@ -19,6 +19,29 @@ class TimeIsUpError(BaseException):
 @pytest.fixture
 def world() -> World:
     return World()
+
+
+def test_a_sweep_whose_branches_take_all_its_time_leaves_some_for_the_next_and_receives_what_was_lost(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("1", "2", "3"):
+        world.drop(name, rows=3)
+    world.drop("lost", rows=3, deliver=False)
+    world.wait_out_the_grace()
+    find, looked_at, before = world.runner.find, set(), {attempt.branch for attempt in world.attempts()}
+
+    def slow(branch: str) -> JobRun | None:
+        looked_at.add(branch)
+        world.clock.advance(BRANCHES.total_seconds())
+        return find(branch)
+
+    monkeypatch.setattr(world.service.runner, "find", slow)
+    reconcile(world.service)
+    assert (len(looked_at & before), len(world.attempts())) == (1, 4)
+    for _ in before:
+        reconcile(world.service)
+        world.clock.advance(60)
+    assert looked_at >= before
 
 
 def test_people_are_told_though_the_landing_bucket_is_too_large_to_be_listed(

@@ -9,7 +9,7 @@ from lakegate.audit.wire import from_json
 from lakegate.errors import Refused
 from lakegate.ports import JobRun, Kind
 from lakegate.workflow.receive import Arrival, receive
-from lakegate.workflow.reconcile import BRANCHES, reconcile
+from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import push
@@ -243,29 +243,6 @@ def test_a_fault_of_ours_at_one_branch_is_raised_and_keeps_the_sweep_from_nothin
     with pytest.raises(KeyError):
         reconcile(world.service)
     assert world.rows_on_main() == {"2.parquet": 4}
-
-
-def test_a_sweep_whose_branches_take_all_its_time_leaves_some_for_the_next_and_receives_what_was_lost(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("1", "2", "3"):
-        world.drop(name, rows=3)
-    world.drop("lost", rows=3, deliver=False)
-    world.wait_out_the_grace()
-    find, looked_at, before = world.runner.find, set(), {attempt.branch for attempt in world.attempts()}
-
-    def slow(branch: str) -> JobRun | None:
-        looked_at.add(branch)
-        world.clock.advance(BRANCHES.total_seconds())
-        return find(branch)
-
-    monkeypatch.setattr(world.service.runner, "find", slow)
-    reconcile(world.service)
-    assert (len(looked_at & before), len(world.attempts())) == (1, 4)
-    for _ in before:
-        reconcile(world.service)
-        world.clock.advance(60)
-    assert looked_at >= before
 
 
 def test_a_fault_of_ours_at_one_table_is_raised_and_holds_up_no_other(
