@@ -1,5 +1,6 @@
 """What an installation may choose, read from CDK context (`-c name=value`). It knows no AWS resources."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Self
@@ -8,6 +9,7 @@ from lakegate.errors import Misconfigured
 
 SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
 INCOMPLETE_UPLOAD_DAYS = 7
+_TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +22,7 @@ class Config:
     slack_secret: str = ""
     slack_channel: str = ""
     slack_api: str = ""
+    alarm_topic: str = ""
     batch_window: int = 20
     reconcile_minutes: int = 5
     job_timeout_minutes: int = 60
@@ -55,6 +58,10 @@ class Config:
                 (
                     not SHORTEST_WINDOW <= self.batch_window <= LONGEST_WINDOW,
                     f"-c batch_window is {SHORTEST_WINDOW} to {LONGEST_WINDOW} seconds",
+                ),
+                (
+                    bool(self.alarm_topic) and not _TOPIC.fullmatch(self.alarm_topic),
+                    "-c alarm_topic is an SNS topic's ARN, arn:aws:sns:…",
                 ),
                 (self.reconcile_minutes < 1, "-c reconcile_minutes is 1 or more"),
                 (self.jobs_at_once < 1, "-c jobs_at_once is 1 or more"),

@@ -1,11 +1,13 @@
 """Dead letters: where events go that could not be handled, and the alarm that says so.
 
-Nothing delivers them again by itself: somebody looks first.
+Nothing delivers them again by itself: somebody looks first. The installation's topic hears of the alarm, if it has one.
 """
 
-from aws_cdk import Duration, RemovalPolicy, aws_cloudwatch, aws_sqs
+from aws_cdk import Duration, RemovalPolicy, aws_cloudwatch, aws_sns, aws_sqs
+from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
+from infra.config import Config
 from infra.waivers import waive
 
 KEPT = Duration.days(14)  # the longest that a queue keeps anything
@@ -14,7 +16,7 @@ KEPT = Duration.days(14)  # the longest that a queue keeps anything
 class DeadLetters(Construct):
     """A dead-letter queue with an alarm on its first message."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, name: str) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, name: str, config: Config) -> None:
         super().__init__(scope, construct_id)
         self.queue = aws_sqs.Queue(
             self,
@@ -26,7 +28,7 @@ class DeadLetters(Construct):
             removal_policy=RemovalPolicy.DESTROY,
         )
         waive(self.queue, rule="SQS3", reason="It is itself a dead-letter queue; nothing consumes it by itself.")
-        self.queue.metric_approximate_number_of_messages_visible(period=Duration.minutes(1)).create_alarm(
+        alarm = self.queue.metric_approximate_number_of_messages_visible(period=Duration.minutes(1)).create_alarm(
             self,
             "Alarm",
             alarm_name=name,
@@ -35,3 +37,7 @@ class DeadLetters(Construct):
             evaluation_periods=1,
             treat_missing_data=aws_cloudwatch.TreatMissingData.NOT_BREACHING,
         )
+        if config.alarm_topic:
+            topic = SnsAction(aws_sns.Topic.from_topic_arn(self, "Topic", config.alarm_topic))
+            alarm.add_alarm_action(topic)
+            alarm.add_ok_action(topic)

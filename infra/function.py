@@ -35,6 +35,7 @@ class Function(Construct):
         timeout: Duration,
     ) -> None:
         super().__init__(scope, construct_id)
+        self._config = config
         self.name = f"{config.name}-{construct_id.lower()}"
         self.role = aws_iam.Role(self, "Role", assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com"))
         self.function = aws_lambda.Function(
@@ -52,11 +53,11 @@ class Function(Construct):
             log_group=self._log_group(),
         )
         waive(self.function, rule="L1", reason="EMR's image, the zip's wheels and all tests are Python 3.11.")
-        self._join_network(config)
+        self._join_network()
 
     def call_on(self, rule: aws_events.Rule) -> DeadLetters:
         """Call it on a rule's events; those that can't be delivered or handled end in dead letters of its own."""
-        dead_letters = DeadLetters(self, "DeadLetters", name=f"{self.name}-dead-letters")
+        dead_letters = DeadLetters(self, "DeadLetters", name=f"{self.name}-dead-letters", config=self._config)
         rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue))
         self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue))
         return dead_letters
@@ -72,9 +73,9 @@ class Function(Construct):
         group.grant_write(self.role)
         return group
 
-    def _join_network(self, config: Config) -> None:
+    def _join_network(self) -> None:
         """Put it into subnets by their ids: looking up their VPC would need an account at synth."""
-        resource = self.function.node.default_child
+        config, resource = self._config, self.function.node.default_child
         if not config.subnets or not isinstance(resource, aws_lambda.CfnFunction):
             return
         resource.vpc_config = aws_lambda.CfnFunction.VpcConfigProperty(

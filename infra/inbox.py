@@ -25,7 +25,7 @@ class Inbox(Construct):
         self, scope: Construct, construct_id: str, *, config: Config, bucket: aws_s3.IBucket, timeout: Duration
     ) -> None:
         super().__init__(scope, construct_id)
-        self.dead_letters = DeadLetters(self, "DeadLetters", name=f"{config.name}-ingest-dead-letters")
+        self.dead_letters = DeadLetters(self, "DeadLetters", name=f"{config.name}-ingest-dead-letters", config=config)
         self._window = Duration.seconds(config.batch_window)
         # Lambda's rule: six times what the function may take, and the time in which a batch is gathered.
         visibility = Duration.seconds(6 * timeout.to_seconds() + config.batch_window)

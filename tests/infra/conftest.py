@@ -15,6 +15,7 @@ CONTEXT = {
     "slack_secret": "lakegate/slack",
     "slack_channel": "#lake",
     "slack_api": "https://slack.example.com/api/",
+    "alarm_topic": "arn:aws:sns:eu-central-1:123456789012:lake-alarms",
 }
 
 

@@ -27,6 +27,7 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"reconcile_minutes": "0"}, "reconcile_minutes is 1 or more"),
         ({"attempts": "0"}, "attempts is 1 or more"),
         ({"jobs_at_once": "0"}, "jobs_at_once is 1 or more"),
+        ({"alarm_topic": "lake-alarms"}, "alarm_topic is an SNS topic.s ARN"),
         ({"ephemeral": "perhaps"}, "ephemeral=perhaps"),
         ({"nessie_uri": "https://nessie.example.com/api"}, "without /api"),
         ({"subnets": "subnet-1"}, "security_groups"),

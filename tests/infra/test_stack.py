@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lakegate.settings import PREFIX, Settings, output_name
+from tests.infra.conftest import CONTEXT
 from tests.infra.template import Stack, flat
 
 pytestmark = pytest.mark.synth
@@ -164,13 +165,14 @@ def test_an_event_that_a_function_fails_on_goes_to_the_dead_letters(stack: Stack
 
 
 @pytest.mark.parametrize("queue", ["InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters"])
-def test_the_first_dead_letter_raises_an_alarm(stack: Stack, queue: str) -> None:
+def test_the_first_dead_letter_raises_an_alarm_that_a_topic_hears(stack: Stack, queue: str) -> None:
     alarm = stack.one("AWS::CloudWatch::Alarm", queue)
     assert alarm["Dimensions"] == [
         {"Name": "QueueName", "Value": {"Fn::GetAtt": [stack.name(QUEUE, queue), "QueueName"]}}
     ]
     assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
     assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+    assert alarm["AlarmActions"] == alarm["OKActions"] == [CONTEXT["alarm_topic"]]
 
 
 def test_settle_hears_of_every_job_of_this_application_that_ended(stack: Stack) -> None:
