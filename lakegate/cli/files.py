@@ -21,6 +21,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
+from lakegate.workflow.landed import waiting
 from lakegate.workflow.retry import decisions_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import Shelf, contract_of
@@ -115,7 +116,9 @@ def upload(service: Service, paths: Sequence[Path], keys: Sequence[str]) -> list
 def wait(installation: Installation, targets: Sequence[str], timeout: float | None, *, as_json: bool) -> Exit:
     """Follow batches, keys, or all that is in flight."""
     if not targets:
-        return watch(installation, Followed(all_landed=True), timeout, as_json=as_json)
+        with busy("looking"):  # once: a large bucket takes minutes to be listed
+            landed = [(file.key, file.version_id) for file in waiting(installation.service)]
+        return watch(installation, Followed.of(landed, all_moving=True), timeout, as_json=as_json)
     with busy("looking"):
         now = status(installation.service)
         pairs = [pair for target in targets for pair in versions_of(installation.service, now, target)]

@@ -9,7 +9,6 @@ from lakegate.errors import Retryable
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
-from lakegate.workflow.landed import waiting
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import Line, Status, status
 
@@ -41,14 +40,17 @@ class Sight:
 
 @dataclass(kw_only=True)
 class Followed:
-    """The file versions that are followed, in the order they were asked for. With `all_landed`, what lands joins."""
+    """The file versions that are followed, in the order they were asked for. With `all_moving`, what a status shows to
+    be under way joins.
+    """
 
     sights: dict[Version, Sight] = field(default_factory=dict)
-    all_landed: bool = False
+    all_moving: bool = False
 
     @classmethod
-    def of(cls, versions: Iterable[Version]) -> "Followed":
-        return cls(sights={pair: Sight(file=pair[0], version=pair[1]) for pair in versions})
+    def of(cls, versions: Iterable[Version], *, all_moving: bool = False) -> "Followed":
+        sights = {pair: Sight(file=pair[0], version=pair[1]) for pair in versions}
+        return cls(sights=sights, all_moving=all_moving)
 
     @property
     def moving(self) -> list[Sight]:
@@ -61,10 +63,8 @@ class Followed:
     def look(self, service: Service) -> None:
         """See where each is now. One that is nowhere for a moment, between two lists, is where it was."""
         seen = sights(status(service))
-        if self.all_landed:
-            landed = {(f.key, f.version_id): Sight(file=f.key, version=f.version_id) for f in waiting(service)}
-            moving = {pair: sight for pair, sight in seen.items() if not sight.at_end}
-            self.sights = landed | moving | self.sights
+        if self.all_moving:
+            self.sights = {pair: sight for pair, sight in seen.items() if not sight.at_end} | self.sights
         for pair, before in self.sights.items():
             self.sights[pair] = seen.get(pair) or (before if before.at_end else elsewhere(service, before))
 

@@ -112,7 +112,8 @@ def _stage(service: Service, attempt: Attempt) -> str:
 
 def _landed(service: Service, files: Iterable[FileVersion]) -> list[Line]:
     """Files that have landed and are not claimed yet, a line each."""
-    shelf = Shelf.read(service.store)
+    files = list(files)
+    shelf = Shelf.read(service.store) if files else Shelf(contracts=())
     return [_waiting(file, contract.table if (contract := shelf.route(file.key)) else "", "landed") for file in files]
 
 

@@ -1,10 +1,13 @@
 """`drop` and `wait`: where a file goes, what is said of it, and with which code the command ends."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
 from lakegate.errors import Retryable
+from lakegate.landing.files import FileVersion
+from lakegate.workflow import landed
 from tests.cli.desk import ROWS, Desk
 
 
@@ -139,6 +142,20 @@ def test_wait_without_targets_waits_for_all_that_has_landed(desk: Desk) -> None:
     assert waited.exit_code == 1
     assert "published" in waited.stdout
     assert desk.json("status")["in_flight"] == []
+
+
+def test_wait_lists_a_large_bucket_as_a_whole_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.run("drop", desk.file("1.parquet"), desk.file("2.parquet"), "--table", "nyc.flights")
+    monkeypatch.setattr(landed, "NOTED", 1)
+    versions, ended = desk.world.landing.versions, []
+
+    def counted() -> Iterator[FileVersion]:
+        yield from versions()
+        ended.append(len(desk.world.attempts()))
+
+    monkeypatch.setattr(desk.world.service.landing, "versions", counted)
+    assert desk.json("wait")["files"][0]["state"] == "published"
+    assert ended == [0]
 
 
 def test_wait_with_nothing_in_flight_says_so(desk: Desk) -> None:
