@@ -12,7 +12,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.duplicates import Pattern, Repeats
+from lakegate.audit.duplicates import OwnRepeats, Pattern, Repeats
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.near import BOXES, Box, boxes, is_ordered
 from lakegate.audit.plan import Metric, MetricKind, Plan, Reference, Scope
@@ -109,6 +109,8 @@ def _dependent(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependen
     rows_with_key = _keyed(batch.read(ids), metric.columns)
     if is_orphans:
         return _orphans(plan, metric, batch, base, rows_with_key)
+    if metric.scope is Scope.BATCH:
+        return _own_repeats(metric, batch, rows_with_key)
     return _repeats(metric, batch, rows_with_key, near_table(plan, metric, batch, base, list(batch.files)))
 
 
@@ -168,6 +170,15 @@ def _clusters(rows: DataFrame, columns: Sequence[Field]) -> list[Box]:
     ]
 
 
+def _own_repeats(metric: Metric, batch: Batch, rows: DataFrame) -> OwnRepeats:
+    """Of each file by itself; whether any key repeats is asked first."""
+    if _surely_unique(rows, _whole_number(metric, batch), apart=True):
+        return OwnRepeats()
+    more = rows.groupBy(FILE_COLUMN, *_names(metric.columns)).agg((F.count("*") - 1).alias("more")).where("more > 0")
+    found = more.groupBy(FILE_COLUMN).agg(F.sum("more")).collect()
+    return OwnRepeats(rows=dict(found))
+
+
 def _repeats(metric: Metric, batch: Batch, rows: DataFrame, near: Near | None) -> Repeats:
     """Whether any key repeats is asked first: only a batch at fault pays for where."""
     names = _names(metric.columns)
@@ -188,18 +199,22 @@ def _repeats(metric: Metric, batch: Batch, rows: DataFrame, near: Near | None) -
         keys.unpersist()
 
 
-def _surely_unique(rows: DataFrame, number: str) -> bool:
-    """Whether a query far cheaper than grouping by the keys shows that no key is there twice.
+def _surely_unique(rows: DataFrame, number: str, *, apart: bool = False) -> bool:
+    """Whether a query far cheaper than grouping by the keys shows that no key is there twice, or twice in one file if
+    files are looked at `apart`.
 
     `number` is SQL for keys that are whole numbers, close together: they are marked as bits in words of 64, so that
     there is a group for each word instead of each key, and as many bits as rows are as many keys. Others are grouped by
-    a hash, where a collision only looks like a key that is there twice.
+    a hash. The file, too, is a hash within the one number by which rows are grouped: what it then collides with only
+    looks like a key that is there twice.
     """
     if number:
         bits = F.expr(f"bit_or(shiftleft(1L, int({number} & 63)))").alias("bits")
-        words = rows.groupBy(F.expr(f"shiftright({number}, 6)").alias("word")).agg(bits, F.count("*").alias("rows"))
+        word = F.expr(f"shiftright({number}, 6)")
+        of_file = word.bitwiseXOR(F.xxhash64(FILE_COLUMN)) if apart else word
+        words = rows.groupBy(of_file.alias("word")).agg(bits, F.count("*").alias("rows"))
         return words.where("bit_count(bits) <> rows").isEmpty()
-    names = [name for name in rows.columns if name != FILE_COLUMN]
+    names = [name for name in rows.columns if apart or name != FILE_COLUMN]
     # Told to shuffle first, Spark does not try to make groups of what hardly ever repeats before it does.
     hashes = rows.select(F.xxhash64(*names).alias("hash")).repartition("hash")
     return hashes.groupBy("hash").agg(F.count("*").alias("rows")).where("rows > 1").isEmpty()

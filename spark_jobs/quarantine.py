@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Column as Kept
-from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.types import quoted
 from lakegate.audit.verdicts import unparsed_checks
@@ -126,11 +126,13 @@ def _placed(rows: DataFrame) -> DataFrame:
 
 
 def _repeating(view: View, metric: Metric, order: Sequence[str], files: Sequence[str]) -> DataFrame:
-    """Where the rows of these files are that repeat an earlier one, of the batch or of the table."""
-    before = order[: max(map(order.index, files)) + 1]
-    landed = _of_file({file: at for at, file in enumerate(before)})
-    first = Window.partitionBy(*map(quoted, metric.columns)).orderBy(landed, _DATA_FILE, _POSITION)
-    rows = with_key(_placed(view.batch.read(before)), metric.columns)
+    """Where the rows of these files are that repeat an earlier one, of their file or, with scope table, of any."""
+    alone = metric.scope is Scope.BATCH
+    among = files if alone else order[: max(map(order.index, files)) + 1]
+    landed = FILE_COLUMN if alone else _of_file({file: at for at, file in enumerate(among)})
+    same = Window.partitionBy(*map(quoted, metric.columns), *([FILE_COLUMN] if alone else []))
+    first = same.orderBy(landed, _DATA_FILE, _POSITION)
+    rows = with_key(_placed(view.batch.read(among)), metric.columns)
     numbered = rows.withColumn(_REASONS, F.row_number().over(first))
     places = numbered.where((F.col(_REASONS) > 1) & F.col(FILE_COLUMN).isin(files)).select(_DATA_FILE, _POSITION)
     taken = keys.taken(view.plan, metric, view.batch, view.base, files)

@@ -18,7 +18,7 @@ from pyspark.sql.window import Window
 from lakegate.audit import plan as planned
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.mask import MASK
-from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.report import CheckResult, Verdict
 from lakegate.audit.types import canonical, quoted
 from lakegate.audit.verdicts import good
@@ -162,6 +162,8 @@ def _by_key(search: Search, wanted: Wanted) -> Column:
 
 def _repeating(wanted: Wanted, search: Search) -> DataFrame:
     """Keys of each file that are there before, in the file itself or in an earlier good one, and their rows there."""
+    if wanted.metric.scope is Scope.BATCH:
+        return _repeating_in_file(wanted, search)
     order = {file: number for number, file in enumerate(search.results)}
     fine = good(search.results)
     before = [file for file in fine if order[file] < max(order[mine] for mine in wanted.failing)]
@@ -179,6 +181,13 @@ def _repeating(wanted: Wanted, search: Search) -> DataFrame:
     again = placed.withColumn("_lakegate_first", earlier).join(marked, on=list(wanted.metric.columns), how="left")
     faulty = again.where(f"{_AGAIN} > 1 or _lakegate_first < _lakegate_at or _lakegate_taken")
     return faulty.where(F.col(FILE_COLUMN).isin(list(wanted.failing))).select(FILE_COLUMN, *keys, _AGAIN)
+
+
+def _repeating_in_file(wanted: Wanted, search: Search) -> DataFrame:
+    """Keys that are there twice in the file itself, and their rows there."""
+    rows = with_key(search.batch.read(wanted.failing), wanted.metric.columns)
+    there = rows.groupBy(FILE_COLUMN, *map(quoted, wanted.metric.columns)).agg(F.count("*").alias(_AGAIN))
+    return there.where(F.col(_AGAIN) > 1)
 
 
 def _orphaned(wanted: Wanted, search: Search) -> DataFrame:

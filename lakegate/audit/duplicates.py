@@ -1,15 +1,26 @@
 """Which rows of a batch repeat an earlier one, and whose fault that is. It is given counts, not rows.
 
-Files are judged in the order they landed: a row repeats another of its own file, or one of an earlier file that is
-itself good. So of two files with the same key the later one is to blame, unless the earlier one is rejected anyway.
-Where the whole table counts, a row of the table comes before every row of the batch.
+Each file is judged on its own, because which files are ingested together is a matter of timing. Where the whole table
+counts, they are judged in the order they landed: a row repeats another of its own file, one of an earlier file that is
+itself good, or one of the table, whose rows come before every row of the batch. So of two files with the same key the
+later one is to blame, unless the earlier one is rejected anyway.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lakegate.audit.report import Source
 from lakegate.audit.verdicts import Measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnRepeats:
+    """How many rows of each file version (by id) repeat an earlier one of it; files without such rows are absent."""
+
+    rows: Mapping[str, int] = field(default_factory=dict)
+
+    def __call__(self, file: str, _: Collection[str]) -> Measured:
+        return Measured(value=self.rows.get(file, 0), source=Source.QUERY)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -204,12 +204,12 @@ def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
 
 
 def _among(metric: Metric, report: Report, file: FileReport) -> str:
-    """Which rows a file may have repeated: its own, those of the good files before it, and with scope table main's."""
+    """Which rows a file may have repeated: its own, with scope table those of good files before it and main's, too."""
+    if metric.scope is Scope.BATCH:
+        return f"{FILE_COLUMN} = {_text(file.id)}"
     ids = [other.id for other in report.files]
     earlier = report.files[: ids.index(file.id)]
     before = [*(other.id for other in earlier if other.verdict is not Verdict.FAIL), file.id]
-    if metric.scope is Scope.BATCH:
-        return f"{FILE_COLUMN} IN ({_texts(before)})"
     others = [other for other in ids if other not in before]
     return f"{FILE_COLUMN} NOT IN ({_texts(others)})" if others else "true"
 

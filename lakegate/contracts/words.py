@@ -225,10 +225,7 @@ SLA: Place = (
     | _refused(**dict.fromkeys(("timeOfAvailability", "throughput", "availability"), "nothing here measures it"))
 )
 
-_SCOPE = (
-    "`table`: the whole table counts; `batch` (if not said): each file on its own, but for keys of good files that "
-    "came with it and before it"
-)
+_SCOPE = "`table`: the whole table counts; `batch` (if not said): each file on its own"
 COLUMN_SETTINGS: Place = _enforced(
     partitionTransform="if `partitioned`: `identity`, `years`, `months`, `days`, `hours`, `bucket[16]`, `truncate[4]`",
     scope=f"if `unique`. {_SCOPE}",

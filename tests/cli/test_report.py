@@ -182,14 +182,19 @@ def test_an_ambiguous_check_names_those_it_may_be(desk: Desk) -> None:
 
 def test_a_key_of_an_earlier_good_file_is_found_and_one_of_a_bad_file_is_not(desk: Desk) -> None:
     again = orders((1, 1.0, "open"), (3, 1.0, "open"), (9, 1.0, "open"))
-    reported(desk, SHOP, {"1": GOOD, "2": BAD, "3": again})
+    scope = "    customProperties: [{property: scope, vendor: lakegate, value: table}]\n"
+    shop = SHOP.replace("    properties:\n", f"{scope}    properties:\n", 1)
+    reported(desk, shop, {"1": GOOD, "2": BAD, "3": again})
     report = look(desk.world.service, BATCH).attempts[0].report
     assert report is not None
-    [repeated] = [check for check in report.files[2].checks if check.name == "primary key id unique"]
+    [repeated] = [check for check in report.files[2].checks if check.name.startswith("primary key id unique")]
     third = replace(report.files[2], checks=(replace(repeated, verdict=Verdict.FAIL, failing_rows=1),))
     failing = Failing(report=report, check=repeated, files=(third,), counted=1)
-    sql = statement_for(load(SHOP, "shop.yaml").plan, failing)
-    assert [row["id"] for row in desk.json("query", sql, "--ref", report.branch)] == [1]
+    for by, ids in ((shop, [1]), (SHOP, [])):
+        plan = load(by, "shop.yaml").plan
+        metric = next(check.metric for check in plan.checks if check.name.startswith("primary key id unique"))
+        asked = replace(failing, check=replace(repeated, metric=metric))
+        assert [row["id"] for row in desk.json("query", statement_for(plan, asked), "--ref", report.branch)] == ids
 
 
 def put_aside(rows: pa.Table, reason: str) -> pa.Table:

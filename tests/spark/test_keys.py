@@ -10,6 +10,7 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import SparkSession
 
+from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Plan, Scope
 from lakegate.audit.types import quoted
 from spark_jobs import keys as of_keys
@@ -94,8 +95,8 @@ def in_turn(
             for known, mine in zip(seen, keys, strict=True)
         ]
         if not any(found[file]):
-            for known, mine in zip(seen, keys, strict=True):
-                known.update(mine)
+            for metric, known, mine in zip(metrics, seen, keys, strict=True):
+                known.update(mine if metric.scope is TABLE else ())
     return found
 
 
@@ -129,6 +130,9 @@ def test_values_that_differ_are_shown_to_be_unique_and_one_more_is_not(
     as_number = of_keys._WHOLE.get(iceberg_type, "").format("_lakegate_key0")
     for rows, is_unique in zip(frames, (True, False), strict=True):
         assert {of_keys._surely_unique(rows, how) for how in ("", as_number)} == {is_unique}
+        twice = rows.join(spark.createDataFrame([("f1",), ("f2",)], f"{FILE_COLUMN} string"))
+        assert {of_keys._surely_unique(twice, how, apart=True) for how in ("", as_number)} == {is_unique}
+        assert not any(of_keys._surely_unique(twice, how) for how in ("", as_number))
 
 
 def test_a_key_without_a_row_that_it_refers_to_is_an_orphan_and_its_row_is_shown(spark: SparkSession) -> None:

@@ -123,7 +123,9 @@ class Each:
 
 @dataclass(frozen=True)
 class Repeats:
-    """How many rows repeat the values of an earlier row, of this file or of a good one before it, or of the table."""
+    """How many rows repeat the values of an earlier row, of this file or with `in_table` of a good one before it or of
+    the table.
+    """
 
     columns: Sequence[Column]
     in_table: bool = False

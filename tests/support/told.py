@@ -100,7 +100,7 @@ class Told:
             case Repeats(columns, in_table):
                 known = {
                     key
-                    for other in [*(self.before if in_table else []), *earlier]
+                    for other in ([*self.before, *earlier] if in_table else [])
                     for key in self._keys(other, columns)
                 }
                 mine = self._keys(file, columns)
