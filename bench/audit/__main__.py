@@ -107,6 +107,7 @@ def rotated(engines: Sequence[str], visit: int) -> list[str]:
 def run(engine: str, name: str, options: argparse.Namespace) -> dict[str, Any]:
     """One visit: a worker in the engine's environment, and what it found."""
     environment = ready(engine)
+    CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as made:
         folder = Path(made)
         classpath = [*jars("iceberg-spark-runtime-*.jar"), *map(str, environment.jars)]
