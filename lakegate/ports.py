@@ -105,9 +105,11 @@ class Catalog(Protocol):
     def all_receipts(self, ref: str) -> Iterator[Receipt]:
         """Every receipt at a ref, in no order."""
 
-    def fold(self, expected: str, keys: Iterable[str], watermark: datetime | None) -> None:
-        """Take these keys' receipts off main, in one commit that also puts the watermark up, if one is given. Raises
-        Conflict where one of them changed since `expected`.
+    def fold(
+        self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
+    ) -> None:
+        """Take these keys' receipts off main, and put shorter ones there in the place of others, in one commit that
+        also puts the watermark up, if one is given. Raises Conflict where one of them changed since `expected`.
         """
 
     def watermark(self) -> datetime | None:

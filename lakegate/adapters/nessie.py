@@ -155,11 +155,15 @@ class NessieCatalog:
             if receipt is not None:
                 yield receipt
 
-    def fold(self, expected: str, keys: Iterable[str], watermark: datetime | None) -> None:
+    def fold(
+        self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
+    ) -> None:
         operations = [_delete((*SPACE, receipt_name(key))) for key in keys]
-        what = f"fold {len(operations)} receipts away"
+        wanted: dict[Key, Receipt] = {(*SPACE, receipt.name): receipt for receipt in shorter}
+        what = f"fold {len(operations)} receipts away, shorten {len(wanted)}"
+        there = self._contents(expected, [*SPACES, WATERMARK, *wanted])
+        operations += [_put(key, _text(receipt.to_json(), there.get(key))) for key, receipt in wanted.items()]
         if watermark:
-            there = self._contents(expected, [*SPACES, WATERMARK])
             text = json.dumps({"decided_before": watermark.isoformat()})
             operations += self._missing(MAIN, there)
             operations.append(_put(WATERMARK, _text(text, there.get(WATERMARK))))

@@ -7,16 +7,17 @@ This module holds their shape and their JSON; where they are kept is the catalog
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Self
 
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import Content, FileVersion
 
-FORMAT = 2
+FORMAT = 3
 
 
 class Decision(StrEnum):
@@ -103,19 +104,30 @@ class Receipt:
     """The decided versions of one landing key. Which of them are on main follows from what was published in whose
     place.
 
-    None is ever forgotten here: a forgotten version that is still in the landing bucket would be ingested again.
+    None is ever forgotten: a forgotten version that is still in the landing bucket would be ingested again. Of those
+    that landed before `shortened`, some are kept elsewhere; they are `closed` where somebody has looked for them.
     """
 
     bucket: str
     key: str
     entries: tuple[Entry, ...] = ()
+    shortened: datetime | None = None
+    closed: tuple[Entry, ...] = field(default=(), compare=False)
 
     @property
     def name(self) -> str:
         return receipt_name(self.key)
 
     def entry(self, version_id: str) -> Entry | None:
-        return next((entry for entry in self.entries if entry.version_id == version_id), None)
+        return self._by_version.get(version_id)
+
+    @cached_property
+    def _by_version(self) -> dict[str, Entry]:
+        return {entry.version_id: entry for entry in (*self.closed, *self.entries)}
+
+    def may_lack(self, file: FileVersion) -> bool:
+        """Whether a version of this key may have been decided though it is not here."""
+        return self.shortened is not None and file.landed_at < self.shortened and not self.entry(file.version_id)
 
     @property
     def on_main(self) -> tuple[Entry, ...]:
@@ -138,7 +150,8 @@ class Receipt:
         return replace(self, entries=(*others, entry))
 
     def to_json(self) -> str:
-        return json.dumps({"format": FORMAT, **asdict(self)}, default=str, sort_keys=True, ensure_ascii=False)
+        kept = {name: value for name, value in asdict(self).items() if name != "closed"}
+        return json.dumps({"format": FORMAT, **kept}, default=str, sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -163,7 +176,13 @@ class Receipt:
             )
             for entry in raw["entries"]
         )
-        return cls(bucket=raw["bucket"], key=raw["key"], entries=tuple(entries))
+        shortened = raw.get("shortened")
+        return cls(
+            bucket=raw["bucket"],
+            key=raw["key"],
+            entries=tuple(entries),
+            shortened=datetime.fromisoformat(shortened) if shortened else None,
+        )
 
 
 def entry_of(receipts: Mapping[str, Receipt], file: FileVersion) -> Entry | None:

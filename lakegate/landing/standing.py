@@ -4,7 +4,8 @@ It judges by receipts alone; it decides nothing.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from lakegate.landing.files import Content, FileVersion
 from lakegate.landing.ingestion import Reuploads
@@ -55,6 +56,23 @@ def _repeated(receipt: Receipt, table: str, contents: Collection[Content | None]
     """
     repeated = [entry for entry in receipt.entries if entry.table == table and IDENTICAL in entry.reasons]
     return [entry for entry in repeated if entry.content in contents]
+
+
+def shorten(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, ...]]:
+    """The receipt without what landed before and no standing rests on any more, and that: versions whose rows were
+    replaced, and discarded ones, but for the newest that repeats bytes on main. What is rejected may be retried.
+    """
+    kept = {entry.version_id for entry in receipt.on_main}
+    for entry in receipt.on_main:
+        repeated = _repeated(receipt, entry.table, {entry.content})
+        kept |= {it.version_id for it in sorted(repeated, key=lambda it: it.order)[-1:]}
+    closed = tuple(
+        entry
+        for entry in receipt.entries
+        if entry.landed_at < before and entry.decision is not Decision.REJECTED and entry.version_id not in kept
+    )
+    left = tuple(entry for entry in receipt.entries if entry not in closed)
+    return replace(receipt, entries=left, shortened=before), closed
 
 
 _CLOSED = {

@@ -62,8 +62,11 @@ class MemoryCatalog:
     def all_receipts(self, ref: str) -> Iterator[Receipt]:
         yield from (content for content in self.lake.at(ref).contents.values() if isinstance(content, Receipt))
 
-    def fold(self, expected: str, keys: Iterable[str], watermark: datetime | None) -> None:
+    def fold(
+        self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
+    ) -> None:
         changes: dict[Key, Content | None] = {_receipt_key(key): None for key in keys}
+        changes |= {_receipt_key(receipt.key): receipt for receipt in shorter}
         if watermark:
             changes[WATERMARK] = watermark.isoformat()
         self.lake.commit(MAIN, changes, expected=expected)

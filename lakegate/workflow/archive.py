@@ -1,34 +1,55 @@
-"""The archive: receipts that were folded away from main, each an object in the service's bucket.
+"""The archive: receipts that were folded away from main, and what was taken out of long ones, each an object in the
+service's bucket.
 
 Nessie's merges grow slower with every content on main, so main keeps the receipts of the last days alone. A key's
 receipt is looked for on main first and in the archive then: what was decided is known for ever, wherever it is kept. An
 object of the archive may be older than main's receipt of the same key, which counts; it is never newer.
+
+A key that never rests is never folded away. Of its receipt, main keeps what may still matter, and the archive has the
+versions that are closed. Only who asks for one of these needs them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Receipt, receipt_name
+from lakegate.landing.receipts import Entry, Receipt, receipt_name
 from lakegate.ports import MAIN
 from lakegate.workflow.service import Service
 
-PREFIX = "receipts/"
+PREFIX, CLOSED = "receipts/", "closed/"
 
 
 def receipts_at(service: Service, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
     """The receipts of these landing keys at a commit of main (`main@hash`), folded away or not; keys without one are
-    absent.
+    absent. They may lack versions that are closed.
     """
     wanted = set(keys)
     found = service.catalog.receipts(ref, wanted)
-    folded = service.store.read_many(_name(key) for key in sorted(wanted - found.keys()))
-    return found | {receipt.key: receipt for body in folded.values() for receipt in [Receipt.from_json(body.decode())]}
+    folded = _read(service, map(_name, wanted - found.keys()))
+    return found | {receipt.key: receipt for receipt in folded}
+
+
+def receipts_of(service: Service, ref: str, files: Iterable[FileVersion]) -> dict[str, Receipt]:
+    """The receipts of these files' keys, the same, with all that was decided of these files."""
+    files = list(files)
+    return with_closed(service, receipts_at(service, ref, {file.key for file in files}), files)
+
+
+def with_closed(service: Service, receipts: Mapping[str, Receipt], files: Iterable[FileVersion]) -> dict[str, Receipt]:
+    """These receipts, with what is closed of these files and not in them."""
+    lacking = {_closed_name(it) for it in files if it.key in receipts and receipts[it.key].may_lack(it)}
+    found = dict(receipts)
+    for more in _read(service, lacking):
+        receipt = found[more.key]
+        found[more.key] = replace(receipt, closed=(*receipt.closed, *more.entries))
+    return found
 
 
 def main_receipts(service: Service, files: Iterable[FileVersion]) -> tuple[str, dict[str, Receipt]]:
     """Main's head, and the receipts of these files' keys exactly there."""
     head = service.catalog.head(MAIN) or ""
-    return head, receipts_at(service, f"{MAIN}@{head}", {file.key for file in files})
+    return head, receipts_of(service, f"{MAIN}@{head}", files)
 
 
 def archive(service: Service, receipts: Iterable[Receipt]) -> None:
@@ -36,6 +57,27 @@ def archive(service: Service, receipts: Iterable[Receipt]) -> None:
     service.store.write_many({_name(receipt.key): receipt.to_json().encode() for receipt in receipts})
 
 
+def archive_closed(service: Service, receipt: Receipt, entries: Iterable[Entry]) -> None:
+    """Put what is closed of a receipt beside what was before, before it is taken out of the receipt on main."""
+    wanted: dict[str, list[Entry]] = {}
+    for entry in entries:
+        wanted.setdefault(_closed_name(entry.file(receipt.bucket, receipt.key)), []).append(entry)
+    for name, its in wanted.items():
+        there = [entry for before in _read(service, [name]) for entry in before.entries]
+        all_of_them = {entry.version_id: entry for entry in (*there, *its)}
+        body = replace(receipt, entries=tuple(all_of_them.values()), shortened=None).to_json()
+        service.store.write(name, body.encode())
+
+
+def _read(service: Service, names: Iterable[str]) -> list[Receipt]:
+    return [Receipt.from_json(body.decode()) for body in service.store.read_many(sorted(names)).values()]
+
+
 def _name(key: str) -> str:
     """Spread over prefixes by its first digits, as S3 likes it."""
     return f"{PREFIX}{receipt_name(key)}.json"
+
+
+def _closed_name(file: FileVersion) -> str:
+    """By the month in which a version landed, so that none grows for ever."""
+    return f"{CLOSED}{receipt_name(file.key)}/{file.landed_at:%Y-%m}.json"

@@ -14,7 +14,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import receipts_at
+from lakegate.workflow.archive import receipts_of
 from lakegate.workflow.carry import bring_carried, carried
 from lakegate.workflow.claims import (
     Claim,
@@ -107,7 +107,7 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
     """Put receipts on the branch, which are claims; merged, they are the decision "published". False where somebody
     else has committed there first. With nothing to claim there is nothing left of the branch.
     """
-    receipts = receipts_at(service, f"{MAIN}@{base}", {file.key for file in files})
+    receipts = receipts_of(service, f"{MAIN}@{base}", files)
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     claims = [
         claimed(receipts, file, attempt, its.replaces)

@@ -11,7 +11,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.ports import Catalog, Store
-from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.archive import main_receipts, with_closed
 from lakegate.workflow.service import Service
 
 
@@ -144,19 +144,21 @@ class OpenClaims:
         return bool(set(self.by_key.get(file.key, {})) - {file.version_id})
 
 
-def open_claims(catalog: Catalog, keys: Iterable[str], decided: Mapping[str, Receipt]) -> OpenClaims:
+def open_claims(service: Service, keys: Iterable[str], decided: Mapping[str, Receipt]) -> OpenClaims:
     """Look on every open attempt's branch for claims of these keys; `decided` are main's receipts for them.
 
     Of a batch's attempts at the same file the last one works on it.
     """
-    wanted = sorted(set(keys))
-    found: dict[str, dict[str, Attempt]] = {}
+    catalog, wanted, claims = service.catalog, sorted(set(keys)), list[tuple[FileVersion, Attempt]]()
     for branch in catalog.branches() if wanted else ():
         attempt = Attempt.parse(branch.name)
-        if attempt is None or attempt.nonce:
-            continue
-        for file in claimed_files(catalog.receipts(f"{branch.name}@{branch.head}", wanted), attempt):
-            other = found.setdefault(file.key, {}).get(file.version_id)
-            if is_open(decided, file, attempt) and not (other and other.number > attempt.number):
-                found[file.key][file.version_id] = attempt
+        if attempt and not attempt.nonce:
+            files = claimed_files(catalog.receipts(f"{branch.name}@{branch.head}", wanted), attempt)
+            claims += [(file, attempt) for file in files]
+    known = with_closed(service, decided, [file for file, _ in claims])
+    found: dict[str, dict[str, Attempt]] = {}
+    for file, attempt in claims:
+        other = found.setdefault(file.key, {}).get(file.version_id)
+        if is_open(known, file, attempt) and not (other and other.number > attempt.number):
+            found[file.key][file.version_id] = attempt
     return OpenClaims(by_key=found)

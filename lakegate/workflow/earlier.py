@@ -10,7 +10,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, entry_of
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import receipts_at
+from lakegate.workflow.archive import receipts_of
 from lakegate.workflow.claims import job_of
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
@@ -42,7 +42,7 @@ def _last_rejected(service: Service, attempt: Attempt, base: str, files: list[Fi
     """The number of the last attempt that rejected one of the files; 0 where none did."""
     if attempt.number == 1:
         return 0
-    receipts = receipts_at(service, f"{MAIN}@{base}", {file.key for file in files})
+    receipts = receipts_of(service, f"{MAIN}@{base}", files)
     entries = [entry_of(receipts, file) for file in files]
     return max((e.attempt for e in entries if e and e.decision is Decision.REJECTED), default=0)
 

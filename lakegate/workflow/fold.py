@@ -1,4 +1,5 @@
-"""Folding: receipts older than a window leave main for the archive, and the watermark goes up behind them.
+"""Folding: receipts older than a window leave main for the archive, and the watermark goes up behind them; of a long
+one, whose key never rests, what is closed does.
 
 Nothing is forgotten by it (see archive); it keeps main small, by which every merge stays fast, and the sweep short.
 """
@@ -11,8 +12,9 @@ import structlog
 from lakegate.audit.wire import from_json, to_json
 from lakegate.errors import Conflict
 from lakegate.landing.receipts import Receipt
+from lakegate.landing.standing import shorten
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import archive
+from lakegate.workflow.archive import archive, archive_closed
 from lakegate.workflow.landed import undecided
 from lakegate.workflow.service import Service
 
@@ -32,20 +34,20 @@ class Last:
 
 
 def fold(service: Service) -> None:
-    """Fold what is due, at most once a day. A receipt that changes meanwhile stays for the next time."""
+    """Fold what is due, at most once a day. A receipt that changes meanwhile stays as it is for the next time."""
     due = service.clock.now() - service.keep
     before, last = service.catalog.watermark(), _last(service)
     if (before and due - before < STEP) or (last and service.clock.now() - last.at < STEP):
         return
     files, _ = undecided(service)
     watermark = min([due, *(file.landed_at for file in files)])
-    if before and watermark <= before:
-        return
     turn = _turn(service)
     if turn is None:
         return
-    head = last.head if last else service.catalog.head(MAIN) or ""
-    _fold(service, head, _settled(service, head, watermark) if last else [], watermark)
+    _shorten_long_ones(service)
+    if before is None or watermark > before:
+        head = last.head if last else service.catalog.head(MAIN) or ""
+        _fold(service, head, _settled(service, head, watermark) if last else [], watermark)
     now = Last(head=service.catalog.head(MAIN) or "", at=service.clock.now())
     service.store.write(LAST, to_json(now).encode())
     service.store.delete(turn)
@@ -83,6 +85,28 @@ def _turn(service: Service) -> str | None:
 
 def _noted(hour: int) -> str:
     return f"notes/folding/{hour}"
+
+
+def _shorten_long_ones(service: Service) -> None:
+    """Each in a commit of its own: their keys change all the time."""
+    head = service.catalog.head(MAIN) or ""
+    for receipt in service.catalog.all_receipts(f"{MAIN}@{head}"):
+        if len(receipt.entries) > service.long:
+            _shorten(service, head, receipt)
+
+
+def _shorten(service: Service, head: str, receipt: Receipt) -> None:
+    """The archive first, then main. Whoever looked before is told of the change when they commit."""
+    shorter, closed = shorten(receipt, service.clock.now() - STEP)
+    if not closed:
+        return
+    archive_closed(service, receipt, closed)
+    try:
+        service.catalog.fold(head, [], None, [shorter])
+    except Conflict as why:
+        log.info("not_shortened", key=receipt.key, why=str(why))
+    else:
+        log.info("shortened", key=receipt.key, closed=len(closed), left=len(shorter.entries))
 
 
 def _landed_before(receipt: Receipt, watermark: datetime) -> bool:

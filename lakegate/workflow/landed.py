@@ -47,7 +47,7 @@ def waiting(service: Service, versions: Iterable[FileVersion] | None = None) -> 
     files, receipts = undecided(service, versions)
     held = {entry.file.id for entry in held_files(service)}
     rest = [file for file in files if file.id not in held]
-    claims = open_claims(service.catalog, [file.key for file in rest], receipts)
+    claims = open_claims(service, [file.key for file in rest], receipts)
     free = [file for file in rest if claims.attempt(file) is None]
     return sorted(free, key=claims.other_version)
 

@@ -119,7 +119,7 @@ def triage(service: Service, table: str, files: Iterable[FileVersion], reuploads
     """Sort files (oldest first) by what is known of them now."""
     files = list(files)
     _, receipts = main_receipts(service, files)
-    claims = open_claims(service.catalog, [file.key for file in files], receipts)
+    claims = open_claims(service, [file.key for file in files], receipts)
     result = Triage(table=table, reuploads=reuploads)
     for file in files:
         result.add(file, receipts.get(file.key), claims)

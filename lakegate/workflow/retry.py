@@ -63,7 +63,7 @@ def rejected(service: Service, batch: str) -> Rejected:
 
 
 def _refuse_if_claimed(service: Service, found: Rejected) -> None:
-    claims = open_claims(service.catalog, [file.key for file, _ in found.files], found.receipts)
+    claims = open_claims(service, [file.key for file, _ in found.files], found.receipts)
     for file, _ in found.files:
         if attempt := claims.attempt(file):
             raise Refused(

@@ -9,8 +9,9 @@ from lakegate.ports import Catalog, Clock, JobRunner, Landing, Notifier, Store, 
 @dataclass(frozen=True, kw_only=True)
 class Service:
     """One installation. `grace` is how long an event, a branch or a message is left alone before reconcile takes it
-    up; `keep` is how long a receipt stays on main before it is folded into the archive; `attempts` is how many in a row
-    may crash before their batch is rejected.
+    up; `keep` is how long a receipt stays on main before it is folded into the archive, and `long` how many versions
+    it may hold before what is closed of them goes there; `attempts` is how many in a row may crash before their batch
+    is rejected.
     """
 
     catalog: Catalog
@@ -24,4 +25,5 @@ class Service:
     warehouse: str
     grace: timedelta = timedelta(minutes=2)
     keep: timedelta = timedelta(days=14)
+    long: int = 500
     attempts: int = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +48,22 @@ def test_a_receipt_of_format_1_is_read() -> None:
     receipt = Receipt.from_json(kept("receipt-1"))
     assert [entry.decision for entry in receipt.entries] == [Decision.REJECTED, Decision.PUBLISHED]
     assert receipt.published == receipt.entries[1]
-    assert json.loads(receipt.to_json())["format"] == 2
+    assert json.loads(receipt.to_json())["format"] == 3
 
 
 def test_a_receipt_of_format_2_is_read() -> None:
     receipt = Receipt.from_json(kept("receipt-2"))
     assert [entry.version_id for entry in receipt.on_main] == ["v2"]
     assert Receipt.from_json(receipt.to_json()) == receipt
+
+
+def test_a_receipt_of_format_3_is_read() -> None:
+    receipt = Receipt.from_json(kept("receipt-3"))
+    assert (receipt.shortened, [entry.version_id for entry in receipt.on_main]) == (
+        datetime(2013, 2, 1, tzinfo=UTC),
+        ["v2"],
+    )
+    assert json.loads(receipt.to_json()) == json.loads(kept("receipt-3"))
 
 
 @pytest.mark.parametrize(("kind", "name", "own"), [(Report, "report-1", 2), (Job, "job-1", 3)])
@@ -70,7 +80,7 @@ def test_a_plan_of_a_newer_format_is_refused_within_its_job() -> None:
 
 
 def test_a_newer_receipt_is_refused_with_both_versions() -> None:
-    with pytest.raises(Misconfigured, match=r"shop/orders/2.parquet has format 9, and .* up to format 2: update"):
+    with pytest.raises(Misconfigured, match=r"shop/orders/2.parquet has format 9, and .* up to format 3: update"):
         Receipt.from_json(kept("receipt-1", format=9))
 
 

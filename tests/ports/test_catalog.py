@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -374,6 +375,33 @@ def test_receipts_that_are_folded_away_leave_main_and_the_watermark_goes_up(plac
     place.catalog.fold(main(place), [young], mark + timedelta(days=1))
     assert place.catalog.receipts(MAIN, [old, young]) == {}
     assert place.catalog.watermark() == mark + timedelta(days=1)
+
+
+def test_a_shorter_receipt_takes_the_place_of_one_on_main_unless_that_changed(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    before = main(place)
+    work.merge()
+    key = work.files[0].key
+    shorter = replace(place.catalog.receipts(MAIN, [key])[key], shortened=datetime(1970, 1, 2, tzinfo=UTC))
+    with pytest.raises(Conflict):
+        place.catalog.fold(before, [], None, [shorter])
+    place.catalog.fold(main(place), [], None, [shorter])
+    assert place.catalog.receipts(MAIN, [key]) == {key: shorter}
+
+
+def test_who_merges_a_claim_on_a_receipt_that_was_shortened_meanwhile_is_told(place: Place, table: str) -> None:
+    """So nobody who looked before misses what was taken out of it."""
+    first = Work(place, table, [landed()])
+    first.claim()
+    first.merge()
+    key = first.files[0].key
+    second = Work(place, table, [landed(key)])
+    second.claim()
+    receipt = place.catalog.receipts(MAIN, [key])[key]
+    place.catalog.fold(main(place), [], None, [replace(receipt, shortened=datetime(1970, 1, 2, tzinfo=UTC))])
+    with pytest.raises(Conflict):
+        second.merge()
 
 
 def test_a_receipt_that_changed_meanwhile_is_not_folded_away(place: Place, table: str) -> None:

@@ -29,7 +29,7 @@ from lakegate.testing import (
 )
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.archive import PREFIX as ARCHIVE
+from lakegate.workflow.archive import CLOSED, PREFIX
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
 from lakegate.workflow.retry import discard, retry
@@ -100,7 +100,7 @@ class WatchedStore(MemoryStore):
     def write(self, name: str, body: bytes) -> None:
         if name.startswith(FROZEN) and self.objects.get(name, body) != body:
             raise Violation(f"{name} was written again, and differently")
-        self.archived += name.startswith(ARCHIVE)
+        self.archived += name.startswith((PREFIX, CLOSED))
         super().write(name, body)
 
     def write_many(self, bodies: Mapping[str, bytes]) -> None:
@@ -108,11 +108,11 @@ class WatchedStore(MemoryStore):
             self.write(name, body)
 
     def create(self, name: str, body: bytes) -> bool:
-        self.archived += name.startswith(ARCHIVE)
+        self.archived += name.startswith((PREFIX, CLOSED))
         return super().create(name, body)
 
     def delete(self, name: str) -> None:
-        self.archived += name.startswith(ARCHIVE)
+        self.archived += name.startswith((PREFIX, CLOSED))
         super().delete(name)
 
 
@@ -136,6 +136,7 @@ class Installation:
             nessie_uri="http://nessie",
             warehouse="lake",
             grace=timedelta(minutes=2),
+            long=1,  # so that receipts are shortened all the time
         )
         self.reached = stopping(self.service)  # by workers
         self.stories: dict[str, Story] = {}

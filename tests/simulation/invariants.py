@@ -6,7 +6,7 @@ is to keep it. Each yields a sentence for every breach.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import takewhile
 
@@ -18,7 +18,7 @@ from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import MAIN, JobState, Kind
 from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind
-from lakegate.workflow.archive import PREFIX as ARCHIVE
+from lakegate.workflow.archive import CLOSED, PREFIX
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.status import status
 from lakegate.workflow.tell import OUTBOX
@@ -76,10 +76,25 @@ def _entries(receipts: Mapping[str, Receipt]) -> dict[tuple[str, str], Entry]:
 
 
 def receipts_at(world: Installation, commit: Commit) -> dict[str, Receipt]:
-    """Every key's receipt: main's, or else the one that was folded away."""
+    """Every key's receipt: main's, or else the one that was folded away; and with it what was taken out of it."""
     main = {receipt.key: receipt for receipt in commit.contents.values() if isinstance(receipt, Receipt)}
-    bodies = [body for name, body in world.store.objects.items() if name.startswith(ARCHIVE)]
-    return {receipt.key: receipt for receipt in map(_archived, bodies)} | main
+    found = {receipt.key: receipt for receipt in _kept(world, PREFIX)} | main
+    for closed in _kept(world, CLOSED):
+        short = found[closed.key]
+        entries = {entry.version_id: entry for entry in (*closed.entries, *short.entries)}
+        found[closed.key] = replace(short, entries=tuple(entries.values()))
+    return {key: _in_order(receipt) for key, receipt in found.items()}
+
+
+def _kept(world: Installation, prefix: str) -> list[Receipt]:
+    return [_archived(body) for name, body in world.store.objects.items() if name.startswith(prefix)]
+
+
+def _in_order(receipt: Receipt) -> Receipt:
+    """However it came to be in more than one place."""
+    if len(receipt.entries) < 2 and not receipt.shortened:
+        return receipt
+    return replace(receipt, entries=tuple(sorted(receipt.entries, key=lambda it: it.version_id)), shortened=None)
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ from lakegate.adapters.nessie import NessieCatalog
 from lakegate.landing import standing
 from lakegate.landing.attempts import Attempt
 from lakegate.testing import MemoryLake
-from lakegate.workflow import attempt, decide, fold, publish, reconcile, settle, tell
+from lakegate.workflow import archive, attempt, decide, fold, publish, reconcile, settle, tell
 from tests.simulation.spark import SparkRun
 
 OURS = ("lakegate.", "tests.simulation.")
@@ -200,6 +200,18 @@ MUTATIONS = (
         edits=(
             Edit(function=fold._fold, old="        archive(service, receipts)\n        try:\n", new="        try:\n"),
         ),
+    ),
+    Mutation(
+        says="versions are taken out of a receipt before they are in the archive",
+        edits=(
+            Edit(
+                function=fold._shorten, old="    archive_closed(service, receipt, closed)\n    try:\n", new="    try:\n"
+            ),
+        ),
+    ),
+    Mutation(
+        says="a version that was taken out of its receipt was never decided",
+        edits=(Edit(function=archive.with_closed, old="if it.key in receipts and", new="if False and"),),
     ),
     Mutation(
         says="bytes that were uploaded again are not newer than those before them",

@@ -1,5 +1,6 @@
 """Old receipts leave main for the archive, the watermark goes up behind them, and nothing decided is ever forgotten."""
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -9,9 +10,9 @@ from structlog.testing import capture_logs
 
 from lakegate.errors import Conflict
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Receipt
+from lakegate.landing.receipts import Decision, Receipt, entry_of
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.archive import CLOSED, main_receipts
 from lakegate.workflow.fold import fold
 from lakegate.workflow.landed import NOTED, undecided, waiting
 from lakegate.workflow.reconcile import reconcile
@@ -217,3 +218,73 @@ def test_what_is_published_and_folded_away_meanwhile_stays_published() -> None:
         [entry] = receipts[world.key("1")].entries
         assert (entry.decision is Decision.PUBLISHED) == ("1" in world.rows_on_main()), stop
         stopped, stop = slow.stopped, stop + 1
+
+
+def never_resting(world: World, versions: int) -> list[FileVersion]:
+    """A key that is uploaded anew every six hours, each version published in the place of the one before."""
+    files = []
+    for number in range(versions):
+        files.append(world.drop(f"latest{number}", rows=number + 1, under=world.key("latest")))
+        world.run()
+        world.clock.advance(DAY / 4)
+        reconcile(world.service)
+    return files
+
+
+def test_main_keeps_of_a_key_that_never_rests_what_may_still_matter(world: World) -> None:
+    world.service = replace(world.service, long=3)
+    files = never_resting(world, versions=60)
+    [receipt] = world.service.catalog.receipts(MAIN, [world.key("latest")]).values()
+    assert len(receipt.entries) <= 8
+    assert receipt.on_main[-1].version_id == files[-1].version_id
+    _, known = main_receipts(world.service, files)
+    assert [entry_of(known, file) is not None for file in files] == [True] * len(files)
+    months = [name for name in world.store.objects if name.startswith(CLOSED)]
+    assert len(months) == len({f"{file.landed_at:%Y-%m}" for file in files[:-8]})
+
+
+def test_an_event_of_a_version_that_was_taken_out_of_its_receipt_is_dropped(world: World) -> None:
+    world.service = replace(world.service, long=3)
+    files = never_resting(world, versions=20)
+    head, runs = world.lake.branches[MAIN], world.job_runs()
+    world.deliver(*files[:5], files[-1])
+    reconcile(world.service)
+    assert (world.lake.branches[MAIN], world.job_runs()) == (head, runs)
+    decided = [it.version_id for decision in world.service.catalog.decisions(1000) for it in decision.note.files]
+    assert [decided.count(file.version_id) for file in files] == [1] * len(files)
+
+
+def test_a_key_that_comes_to_rest_is_folded_away_and_goes_on_where_it_was(world: World) -> None:
+    world.service = replace(world.service, long=3)
+    files = never_resting(world, versions=20)
+    for _ in range(20):
+        world.clock.advance(DAY)
+        reconcile(world.service)
+    assert world.key("latest") not in on_main(world)
+    world.deliver(files[0])
+    world.drop("next", rows=50, under=world.key("latest"))
+    world.run()
+    assert {name for name in world.rows_on_main() if name not in ("good", "bad")} == {"next"}
+    [receipt] = world.service.catalog.receipts(MAIN, [world.key("latest")]).values()
+    assert len(receipt.entries) < len(files)
+
+
+def test_a_receipt_that_changes_while_it_is_shortened_stays_as_it_is(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.service = replace(world.service, long=3)
+    key = world.key("latest")
+    put = world.store.write
+    dropped: list[FileVersion] = []
+
+    def write(name: str, body: bytes) -> None:
+        put(name, body)
+        if name.startswith(CLOSED) and not dropped:
+            dropped.append(world.drop("meanwhile", rows=99, under=key))
+            world.run()
+
+    monkeypatch.setattr(world.store, "write", write)
+    files = never_resting(world, versions=12)
+    _, known = main_receipts(world.service, [*files, *dropped])
+    assert [entry_of(known, file) is not None for file in (*files, *dropped)] == [True] * 13
+    assert len(world.rows_on_main()) == 2
