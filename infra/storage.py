@@ -59,8 +59,9 @@ class Storage(Construct):
     def use_service(self, role: aws_iam.Role) -> None:
         """Read contracts and reports, freeze jobs, stage files, archive receipts, and note who was told what."""
         _allow(role, FIND, self.service.bucket_arn)
-        self._below(role, self.service, READ, ("contracts", "attempts", "reports", "staging", "notes", "receipts"))
-        self._below(role, self.service, WRITE, ("attempts", "staging", "notes", "receipts"))
+        kept = ("attempts", "staging", "notes", "receipts", "closed")
+        self._below(role, self.service, READ, ("contracts", "reports", *kept))
+        self._below(role, self.service, WRITE, kept)
         self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
 
     def run_job(self, role: aws_iam.Role) -> None:

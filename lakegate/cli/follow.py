@@ -7,8 +7,7 @@ from datetime import timedelta
 from lakegate.cli.installation import Installation
 from lakegate.errors import Retryable
 from lakegate.landing.receipts import Decision
-from lakegate.ports import MAIN
-from lakegate.workflow.archive import receipts_at
+from lakegate.workflow.archive import all_of, main_receipts
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import Line, Status, status
 
@@ -103,11 +102,12 @@ def _of_line(line: Line) -> Iterator[Sight]:
 
 def elsewhere(service: Service, before: Sight) -> Sight:
     """Where a version is that no list shows: decided long ago, gone from the bucket, or on its way between two."""
-    receipt = receipts_at(service, MAIN, [before.file]).get(before.file)
+    file = service.landing.look(before.file, before.version)
+    receipt = (main_receipts(service, [file])[1] if file else all_of(service, before.file)).get(before.file)
     entry = receipt.entry(before.version) if receipt else None
     if entry is not None:
         return replace(before, state=str(entry.decision), batch=entry.batch, table=entry.table, reasons=entry.reasons)
-    if service.landing.look(before.file, before.version) is None:
+    if file is None:
         return replace(before, state=GONE, reasons=("it was deleted from the landing bucket before it was decided",))
     return before
 

@@ -151,7 +151,10 @@ class Receipt:
 
     def to_json(self) -> str:
         kept = {name: value for name, value in asdict(self).items() if name != "closed"}
-        return json.dumps({"format": FORMAT, **kept}, default=str, sort_keys=True, ensure_ascii=False)
+        if self.shortened is None:  # as before: after a rollback the release before this one reads it
+            del kept["shortened"]
+        form = FORMAT if self.shortened else FORMAT - 1
+        return json.dumps({"format": form, **kept}, default=str, sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -3,7 +3,7 @@
 It judges by receipts alone; it decides nothing.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -60,19 +60,26 @@ def _repeated(receipt: Receipt, table: str, contents: Collection[Content | None]
 
 def shorten(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, ...]]:
     """The receipt without what landed before and no standing rests on any more, and that: versions whose rows were
-    replaced, and discarded ones, but for the newest that repeats bytes on main. What is rejected may be retried.
+    replaced, and discarded ones, but for the newest that repeats bytes on main. What is rejected may be retried, and
+    what was decided last is what people ask for.
     """
-    kept = {entry.version_id for entry in receipt.on_main}
-    for entry in receipt.on_main:
-        repeated = _repeated(receipt, entry.table, {entry.content})
-        kept |= {it.version_id for it in sorted(repeated, key=lambda it: it.order)[-1:]}
+    on_main = receipt.on_main
+    needed = {entry.version_id for entry in (*on_main, *receipt.entries[-1:], *_newest_repeated(receipt, on_main))}
     closed = tuple(
         entry
         for entry in receipt.entries
-        if entry.landed_at < before and entry.decision is not Decision.REJECTED and entry.version_id not in kept
+        if entry.landed_at < before and entry.decision is not Decision.REJECTED and entry.version_id not in needed
     )
-    left = tuple(entry for entry in receipt.entries if entry not in closed)
-    return replace(receipt, entries=left, shortened=before), closed
+    gone = {entry.version_id for entry in closed}
+    left = tuple(entry for entry in receipt.entries if entry.version_id not in gone)
+    return replace(receipt, entries=left, shortened=max(before, receipt.shortened or before)), closed
+
+
+def _newest_repeated(receipt: Receipt, on_main: Iterable[Entry]) -> Iterable[Entry]:
+    """Of each table's versions that repeat the same bytes on main, the newest."""
+    contents = {(entry.table, entry.content) for entry in on_main}
+    repeated = [it for it in receipt.entries if IDENTICAL in it.reasons and (it.table, it.content) in contents]
+    return {(it.table, it.content): it for it in sorted(repeated, key=lambda it: it.order)}.values()
 
 
 _CLOSED = {

@@ -66,7 +66,7 @@ class MemoryCatalog:
         self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
     ) -> None:
         changes: dict[Key, Content | None] = {_receipt_key(key): None for key in keys}
-        changes |= {_receipt_key(receipt.key): receipt for receipt in shorter}
+        changes |= _kept(shorter)
         if watermark:
             changes[WATERMARK] = watermark.isoformat()
         self.lake.commit(MAIN, changes, expected=expected)
@@ -76,8 +76,7 @@ class MemoryCatalog:
         return datetime.fromisoformat(found) if isinstance(found, str) else None
 
     def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
-        changes: dict[Key, Content | None] = {_receipt_key(receipt.key): receipt for receipt in receipts}
-        return self.lake.commit(branch, changes, expected=expected, note=note).hash
+        return self.lake.commit(branch, _kept(receipts), expected=expected, note=note).hash
 
     def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
         before = self.receipts(base, keys := set(keys))
@@ -119,6 +118,11 @@ class MemoryCatalog:
         for commit in noted[:limit]:
             if commit.note:
                 yield Decided(note=commit.note, commit=commit.hash, at=commit.at)
+
+
+def _kept(receipts: Iterable[Receipt]) -> dict[Key, Content | None]:
+    """As Nessie keeps them: what somebody read of them elsewhere is not theirs."""
+    return {_receipt_key(receipt.key): replace(receipt, closed=()) for receipt in receipts}
 
 
 def _receipt_key(key: str) -> Key:

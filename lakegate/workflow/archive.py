@@ -46,6 +46,15 @@ def with_closed(service: Service, receipts: Mapping[str, Receipt], files: Iterab
     return found
 
 
+def all_of(service: Service, key: str) -> dict[str, Receipt]:
+    """A key's receipt on main, with all that was ever decided of it."""
+    found = receipts_at(service, MAIN, [key])
+    if key in found and found[key].shortened:
+        bodies = _read(service, service.store.names(f"{CLOSED}{receipt_name(key)}/"))
+        found[key] = replace(found[key], closed=tuple(entry for closed in bodies for entry in closed.entries))
+    return found
+
+
 def main_receipts(service: Service, files: Iterable[FileVersion]) -> tuple[str, dict[str, Receipt]]:
     """Main's head, and the receipts of these files' keys exactly there."""
     head = service.catalog.head(MAIN) or ""

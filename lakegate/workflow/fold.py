@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from lakegate.audit.wire import from_json, to_json
-from lakegate.errors import Conflict
+from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.receipts import Receipt
 from lakegate.landing.standing import shorten
 from lakegate.ports import MAIN
@@ -21,6 +21,7 @@ from lakegate.workflow.service import Service
 log = structlog.get_logger()
 STEP = timedelta(days=1)  # listing the landing bucket and all receipts is not worth less
 AT_ONCE = 1000  # receipts of a commit
+TRIES = 5
 TURN = timedelta(hours=1)  # no function runs as long
 LAST = "notes/folded.json"
 
@@ -44,13 +45,15 @@ def fold(service: Service) -> None:
     turn = _turn(service)
     if turn is None:
         return
-    _shorten_long_ones(service)
     if before is None or watermark > before:
         head = last.head if last else service.catalog.head(MAIN) or ""
         _fold(service, head, _settled(service, head, watermark) if last else [], watermark)
+    errors = _shorten_long_ones(service)
     now = Last(head=service.catalog.head(MAIN) or "", at=service.clock.now())
     service.store.write(LAST, to_json(now).encode())
     service.store.delete(turn)
+    if errors:
+        raise errors[0]
 
 
 def _last(service: Service) -> Last | None:
@@ -87,26 +90,36 @@ def _noted(hour: int) -> str:
     return f"notes/folding/{hour}"
 
 
-def _shorten_long_ones(service: Service) -> None:
-    """Each in a commit of its own: their keys change all the time."""
-    head = service.catalog.head(MAIN) or ""
-    for receipt in service.catalog.all_receipts(f"{MAIN}@{head}"):
-        if len(receipt.entries) > service.long:
-            _shorten(service, head, receipt)
+def _shorten_long_ones(service: Service) -> list[LakegateError]:
+    """Each alone: one that can't be read keeps no other long."""
+    errors = []
+    long = [it.key for it in service.catalog.all_receipts(MAIN) if len(it.entries) > service.long]
+    for key in long:
+        try:
+            _shorten(service, key)
+        except LakegateError as error:
+            errors.append(error)
+    return errors
 
 
-def _shorten(service: Service, head: str, receipt: Receipt) -> None:
+def _shorten(service: Service, key: str) -> None:
     """The archive first, then main. Whoever looked before is told of the change when they commit."""
-    shorter, closed = shorten(receipt, service.clock.now() - STEP)
-    if not closed:
+    for _ in range(TRIES):  # its key changes all the time
+        head = service.catalog.head(MAIN) or ""
+        receipt = service.catalog.receipts(f"{MAIN}@{head}", [key]).get(key)
+        if receipt is None:
+            return
+        shorter, closed = shorten(receipt, service.clock.now() - STEP)
+        if not closed:
+            return
+        archive_closed(service, receipt, closed)
+        try:
+            service.catalog.fold(head, [], None, [shorter])
+        except Conflict as why:
+            log.info("not_shortened", key=key, why=str(why))
+            continue
+        log.info("shortened", key=key, closed=len(closed), left=len(shorter.entries))
         return
-    archive_closed(service, receipt, closed)
-    try:
-        service.catalog.fold(head, [], None, [shorter])
-    except Conflict as why:
-        log.info("not_shortened", key=receipt.key, why=str(why))
-    else:
-        log.info("shortened", key=receipt.key, closed=len(closed), left=len(shorter.entries))
 
 
 def _landed_before(receipt: Receipt, watermark: datetime) -> bool:

@@ -48,7 +48,7 @@ def test_a_receipt_of_format_1_is_read() -> None:
     receipt = Receipt.from_json(kept("receipt-1"))
     assert [entry.decision for entry in receipt.entries] == [Decision.REJECTED, Decision.PUBLISHED]
     assert receipt.published == receipt.entries[1]
-    assert json.loads(receipt.to_json())["format"] == 3
+    assert json.loads(receipt.to_json())["format"] == 2
 
 
 def test_a_receipt_of_format_2_is_read() -> None:

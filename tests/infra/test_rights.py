@@ -26,8 +26,8 @@ READ_LANDING = {
 }
 USE_SERVICE = (
     FIND
-    | below("contracts", "attempts", "reports", "staging", "notes", "receipts", actions=READ)
-    | below("attempts", "staging", "notes", "receipts", actions=WRITE)
+    | below("contracts", "attempts", "reports", "staging", "notes", "receipts", "closed", actions=READ)
+    | below("attempts", "staging", "notes", "receipts", "closed", actions=WRITE)
     | below("notes", actions=("s3:DeleteObject",))
 )
 RUN_JOB = FIND | below("attempts", "staging", "reports", "logs", actions=READ) | below("reports", "logs", actions=WRITE)

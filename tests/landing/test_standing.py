@@ -39,15 +39,19 @@ uploads = st.lists(
 )
 
 
-@given(uploads, st.integers(0, 9))
-def test_a_shortened_receipt_decides_all_that_it_decided_before(history: list[Upload], minute: int) -> None:
+@given(uploads, st.integers(0, 9), uploads)
+def test_a_shortened_receipt_decides_all_as_the_whole_one_would(
+    history: list[Upload], minute: int, more: list[Upload]
+) -> None:
     whole = Receipt(bucket="landing", key="latest")
     for number, upload in enumerate(history):
         whole = after(whole, number, upload)
     short, closed = shorten(whole, before := NOON + timedelta(minutes=minute))
     assert {*short.entries, *closed} == {*whole.entries}
     assert all(entry.landed_at < before and entry.decision is not Decision.REJECTED for entry in closed)
-    assert short.on_main == whole.on_main
+    for number, upload in enumerate(more, start=len(history)):
+        whole, short = after(whole, number, upload), after(short, number, upload)
+        assert (short.on_main, short.entries[-1]) == (whole.on_main, whole.entries[-1])
     for asked in (file(number, minute, body) for number in (0, 5, 99) for minute in range(10) for body in "abcd"):
         for table in TABLES:
             for reuploads in Reuploads:

@@ -205,7 +205,9 @@ MUTATIONS = (
         says="versions are taken out of a receipt before they are in the archive",
         edits=(
             Edit(
-                function=fold._shorten, old="    archive_closed(service, receipt, closed)\n    try:\n", new="    try:\n"
+                function=fold._shorten,
+                old="        archive_closed(service, receipt, closed)\n        try:\n",
+                new="        try:\n",
             ),
         ),
     ),

@@ -8,7 +8,8 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from lakegate.errors import Conflict
+from lakegate.cli.follow import GONE, Sight, elsewhere
+from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Receipt, entry_of
 from lakegate.ports import MAIN
@@ -288,3 +289,42 @@ def test_a_receipt_that_changes_while_it_is_shortened_stays_as_it_is(
     _, known = main_receipts(world.service, [*files, *dropped])
     assert [entry_of(known, file) is not None for file in (*files, *dropped)] == [True] * 13
     assert len(world.rows_on_main()) == 2
+
+
+def test_a_receipt_that_cannot_be_shortened_keeps_nothing_else_from_being_folded(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.service = replace(world.service, long=3)
+    files, put = never_resting(world, versions=3), world.store.write
+
+    def refused(name: str, body: bytes) -> None:
+        if name.startswith(CLOSED):
+            raise Misconfigured(f"writing {name}: 403")
+        put(name, body)
+
+    monkeypatch.setattr(world.store, "write", refused)
+    files += never_resting(world, versions=1)
+    for _ in range(20):
+        world.clock.advance(DAY)
+        files.append(world.drop(f"daily{len(files)}", rows=1, under=world.key("latest")))
+        world.run()
+        world.drop(f"other{len(files)}", rows=1)
+        world.run()
+        errors = reconcile(world.service)
+    assert ["403" in str(error) for error in errors] == [True]
+    assert world.key("other5") not in on_main(world)
+    monkeypatch.undo()
+    world.clock.advance(DAY)
+    assert reconcile(world.service) == []
+    [receipt] = world.service.catalog.receipts(MAIN, [world.key("latest")]).values()
+    assert len(receipt.entries) <= 3
+
+
+def test_who_asks_for_a_version_that_was_taken_out_of_its_receipt_is_told_what_became_of_it(world: World) -> None:
+    world.service = replace(world.service, long=3)
+    files = never_resting(world, versions=20)
+    asked = [Sight(file=file.key, version=file.version_id) for file in files]
+    assert {elsewhere(world.service, sight).state for sight in asked} == {"published"}
+    world.landing.landed.clear()
+    assert {elsewhere(world.service, sight).state for sight in asked} == {"published"}
+    assert elsewhere(world.service, Sight(file=files[0].key, version="never")).state == GONE
