@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Self
@@ -12,6 +12,8 @@ from lakegate.landing.ingestion import Ingestion
 
 PREFIX = "wap-"
 """What every branch of ours is called by."""
+MOST_ENTRIES = 10_000
+"""Of the receipts of one commit: some four megabytes, of the ten that Nessie takes in a request."""
 _BRANCH = re.compile(
     PREFIX + r"(?P<table>.+)-(?P<batch>[0-9]{8}T[0-9]{4}-[0-9a-f]{8})-a(?P<number>[0-9]+)(?:-r(?P<nonce>[0-9a-f]+))?"
 )
@@ -24,16 +26,20 @@ def batch_id(table: str, files: Iterable[FileVersion]) -> str:
     return f"{members[0].landed_at:%Y%m%dT%H%M}-{digest[:8]}"
 
 
-def batches(files: Iterable[FileVersion], limits: Ingestion) -> Iterator[list[FileVersion]]:
-    """The files in their order, in as few batches as that and the limits allow."""
+def batches(
+    files: Iterable[FileVersion], limits: Ingestion, versions: Mapping[str, int]
+) -> Iterator[list[FileVersion]]:
+    """The files in their order, in as few batches as that and the limits allow, and what one commit of their receipts
+    may hold. `versions` are how many a landing key's receipt has, if it has any.
+    """
     batch: list[FileVersion] = []
-    size = 0
+    size = entries = 0
     for file in files:
-        if batch and (len(batch) == limits.batch_files or size + file.size > limits.batch_bytes):
+        size, entries = size + file.size, entries + versions.get(file.key, 0) + 1
+        if batch and (len(batch) == limits.batch_files or size > limits.batch_bytes or entries > MOST_ENTRIES):
             yield batch
-            batch, size = [], 0
+            batch, size, entries = [], file.size, versions.get(file.key, 0) + 1
         batch.append(file)
-        size += file.size
     if batch:
         yield batch
 

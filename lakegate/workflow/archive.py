@@ -66,16 +66,20 @@ def archive(service: Service, receipts: Iterable[Receipt]) -> None:
     service.store.write_many({_name(receipt.key): receipt.to_json().encode() for receipt in receipts})
 
 
-def archive_closed(service: Service, receipt: Receipt, entries: Iterable[Entry]) -> None:
-    """Put what is closed of a receipt beside what was before, before it is taken out of the receipt on main."""
-    wanted: dict[str, list[Entry]] = {}
-    for entry in entries:
-        wanted.setdefault(_closed_name(entry.file(receipt.bucket, receipt.key)), []).append(entry)
-    for name, its in wanted.items():
-        there = [entry for before in _read(service, [name]) for entry in before.entries]
-        all_of_them = {entry.version_id: entry for entry in (*there, *its)}
-        body = replace(receipt, entries=tuple(all_of_them.values()), shortened=None).to_json()
-        service.store.write(name, body.encode())
+def archive_closed(service: Service, closed: Iterable[tuple[Receipt, Iterable[Entry]]]) -> None:
+    """Put what is closed of receipts beside what was before, before it is taken out of them on main."""
+    wanted: dict[str, tuple[Receipt, list[Entry]]] = {}
+    for receipt, entries in closed:
+        for entry in entries:
+            name = _closed_name(entry.file(receipt.bucket, receipt.key))
+            wanted.setdefault(name, (receipt, []))[1].append(entry)
+    there = {name: Receipt.from_json(body.decode()) for name, body in service.store.read_many(wanted).items()}
+    bodies = {}
+    for name, (receipt, entries) in wanted.items():
+        before = there[name].entries if name in there else ()
+        all_of_them = {entry.version_id: entry for entry in (*before, *entries)}
+        bodies[name] = replace(receipt, entries=tuple(all_of_them.values()), shortened=None).to_json().encode()
+    service.store.write_many(bodies)
 
 
 def _read(service: Service, names: Iterable[str]) -> list[Receipt]:

@@ -1,5 +1,5 @@
-"""Folding: receipts older than a window leave main for the archive, and the watermark goes up behind them; of a long
-one, whose key never rests, what is closed does.
+"""Folding: receipts older than a window leave main for the archive, and the watermark goes up behind them. In the same
+turn long ones are shortened.
 
 Nothing is forgotten by it (see archive); it keeps main small, by which every merge stays fast, and the sweep short.
 """
@@ -10,18 +10,17 @@ from datetime import datetime, timedelta
 import structlog
 
 from lakegate.audit.wire import from_json, to_json
-from lakegate.errors import Conflict, LakegateError
+from lakegate.errors import Conflict
 from lakegate.landing.receipts import Receipt
-from lakegate.landing.standing import shorten
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import archive, archive_closed
+from lakegate.workflow.archive import archive
 from lakegate.workflow.landed import undecided
 from lakegate.workflow.service import Service
+from lakegate.workflow.shorten import shorten_long_ones
 
 log = structlog.get_logger()
 STEP = timedelta(days=1)  # listing the landing bucket and all receipts is not worth less
-AT_ONCE = 1000  # receipts of a commit
-TRIES = 5
+AT_ONCE = 1000  # receipts that leave main in a commit
 TURN = timedelta(hours=1)  # no function runs as long
 LAST = "notes/folded.json"
 
@@ -35,7 +34,7 @@ class Last:
 
 
 def fold(service: Service) -> None:
-    """Fold what is due, at most once a day. A receipt that changes meanwhile stays as it is for the next time."""
+    """Fold what is due, at most once a day. A receipt that changes meanwhile stays for the next time."""
     due = service.clock.now() - service.keep
     before, last = service.catalog.watermark(), _last(service)
     if (before and due - before < STEP) or (last and service.clock.now() - last.at < STEP):
@@ -48,7 +47,7 @@ def fold(service: Service) -> None:
     if before is None or watermark > before:
         head = last.head if last else service.catalog.head(MAIN) or ""
         _fold(service, head, _settled(service, head, watermark) if last else [], watermark)
-    errors = _shorten_long_ones(service)
+    errors = shorten_long_ones(service)
     now = Last(head=service.catalog.head(MAIN) or "", at=service.clock.now())
     service.store.write(LAST, to_json(now).encode())
     service.store.delete(turn)
@@ -88,38 +87,6 @@ def _turn(service: Service) -> str | None:
 
 def _noted(hour: int) -> str:
     return f"notes/folding/{hour}"
-
-
-def _shorten_long_ones(service: Service) -> list[LakegateError]:
-    """Each alone: one that can't be read keeps no other long."""
-    errors = []
-    long = [it.key for it in service.catalog.all_receipts(MAIN) if len(it.entries) > service.long]
-    for key in long:
-        try:
-            _shorten(service, key)
-        except LakegateError as error:
-            errors.append(error)
-    return errors
-
-
-def _shorten(service: Service, key: str) -> None:
-    """The archive first, then main. Whoever looked before is told of the change when they commit."""
-    for _ in range(TRIES):  # its key changes all the time
-        head = service.catalog.head(MAIN) or ""
-        receipt = service.catalog.receipts(f"{MAIN}@{head}", [key]).get(key)
-        if receipt is None:
-            return
-        shorter, closed = shorten(receipt, service.clock.now() - STEP)
-        if not closed:
-            return
-        archive_closed(service, receipt, closed)
-        try:
-            service.catalog.fold(head, [], None, [shorter])
-        except Conflict as why:
-            log.info("not_shortened", key=key, why=str(why))
-            continue
-        log.info("shortened", key=key, closed=len(closed), left=len(shorter.entries))
-        return
 
 
 def _landed_before(receipt: Receipt, watermark: datetime) -> bool:

@@ -1,6 +1,6 @@
 """Receiving: from files that landed to attempts. It drops what is decided or claimed, and holds what is not routed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -96,11 +96,13 @@ class Triage:
 
     table: str
     reuploads: Reuploads
+    receipts: Mapping[str, Receipt]  # main's, by landing key
     fresh: list[FileVersion] = field(default_factory=list)  # goes into a new batch
     resumed: set[Attempt] = field(default_factory=set)  # is claimed already: see that its job runs
     closed: list[tuple[FileVersion, Standing]] = field(default_factory=list)  # decided by its key's other versions
 
-    def add(self, file: FileVersion, receipt: Receipt | None, claims: OpenClaims) -> None:
+    def add(self, file: FileVersion, claims: OpenClaims) -> None:
+        receipt = self.receipts.get(file.key)
         attempt, its = claims.attempt(file), standing(receipt, file, self.table, self.reuploads)
         if attempt is not None:
             self.resumed.add(attempt)
@@ -120,9 +122,9 @@ def triage(service: Service, table: str, files: Iterable[FileVersion], reuploads
     files = list(files)
     _, receipts = main_receipts(service, files)
     claims = open_claims(service, [file.key for file in files], receipts)
-    result = Triage(table=table, reuploads=reuploads)
+    result = Triage(table=table, reuploads=reuploads, receipts=receipts)
     for file in files:
-        result.add(file, receipts.get(file.key), claims)
+        result.add(file, claims)
     return result
 
 
@@ -134,7 +136,8 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion]) -
     _reject(service, table, _closed(sorted_out, Decision.REJECTED))
     for attempt in sorted(sorted_out.resumed, key=lambda attempt: attempt.branch):
         launch(service, attempt)
-    for batch in batches(sorted_out.fresh, ingestion):
+    versions = {key: len(receipt.entries) for key, receipt in sorted_out.receipts.items()}
+    for batch in batches(sorted_out.fresh, ingestion, versions):
         open_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
 
 

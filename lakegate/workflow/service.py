@@ -25,5 +25,5 @@ class Service:
     warehouse: str
     grace: timedelta = timedelta(minutes=2)
     keep: timedelta = timedelta(days=14)
-    long: int = 500
+    long: int = 10
     attempts: int = 3

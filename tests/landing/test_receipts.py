@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lakegate.landing.attempts import Attempt, batch_id, batches
+from lakegate.landing.attempts import MOST_ENTRIES, Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.receipts import Decision, Entry, Receipt
@@ -74,9 +74,20 @@ def test_a_version_that_replaces_others_is_alone_on_main() -> None:
 
 def test_files_go_together_in_their_order_as_many_as_the_limits_allow() -> None:
     files = [file(version=str(number)) for number in range(5)]
-    assert [len(batch) for batch in batches(files, Ingestion(batch_files=2))] == [2, 2, 1]
-    assert [len(batch) for batch in batches(files, Ingestion(batch_bytes=2))] == [1] * 5
-    assert [each for batch in batches(files, Ingestion(batch_bytes=7)) for each in batch] == files
+    assert [len(batch) for batch in batches(files, Ingestion(batch_files=2), {})] == [2, 2, 1]
+    assert [len(batch) for batch in batches(files, Ingestion(batch_bytes=2), {})] == [1] * 5
+    assert [each for batch in batches(files, Ingestion(batch_bytes=7), {}) for each in batch] == files
+
+
+def test_files_whose_receipts_are_long_go_in_batches_that_one_commit_can_hold() -> None:
+    files = [file(key=str(number)) for number in range(5)]
+    versions = {"1": MOST_ENTRIES, "3": MOST_ENTRIES - 2}
+    assert [[it.key for it in batch] for batch in batches(files, Ingestion(), versions)] == [
+        ["0"],
+        ["1"],
+        ["2", "3"],
+        ["4"],
+    ]
 
 
 def test_the_last_published_version_is_current_whatever_is_rejected_later() -> None:

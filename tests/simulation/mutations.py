@@ -17,7 +17,7 @@ from lakegate.adapters.nessie import NessieCatalog
 from lakegate.landing import standing
 from lakegate.landing.attempts import Attempt
 from lakegate.testing import MemoryLake
-from lakegate.workflow import archive, attempt, decide, fold, publish, reconcile, settle, tell
+from lakegate.workflow import archive, attempt, decide, fold, publish, reconcile, settle, shorten, tell
 from tests.simulation.spark import SparkRun
 
 OURS = ("lakegate.", "tests.simulation.")
@@ -205,9 +205,9 @@ MUTATIONS = (
         says="versions are taken out of a receipt before they are in the archive",
         edits=(
             Edit(
-                function=fold._shorten,
-                old="        archive_closed(service, receipt, closed)\n        try:\n",
-                new="        try:\n",
+                function=shorten._shorten,
+                old="archive_closed(service, [(receipt, closed) for receipt, _, closed in found])",
+                new="pass",
             ),
         ),
     ),

@@ -1,5 +1,6 @@
 """Old receipts leave main for the archive, the watermark goes up behind them, and nothing decided is ever forgotten."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -275,16 +276,16 @@ def test_a_receipt_that_changes_while_it_is_shortened_stays_as_it_is(
 ) -> None:
     world.service = replace(world.service, long=3)
     key = world.key("latest")
-    put = world.store.write
+    put = world.store.write_many
     dropped: list[FileVersion] = []
 
-    def write(name: str, body: bytes) -> None:
-        put(name, body)
-        if name.startswith(CLOSED) and not dropped:
+    def write_many(bodies: Mapping[str, bytes]) -> None:
+        put(bodies)
+        if any(name.startswith(CLOSED) for name in bodies) and not dropped:
             dropped.append(world.drop("meanwhile", rows=99, under=key))
             world.run()
 
-    monkeypatch.setattr(world.store, "write", write)
+    monkeypatch.setattr(world.store, "write_many", write_many)
     files = never_resting(world, versions=12)
     _, known = main_receipts(world.service, [*files, *dropped])
     assert [entry_of(known, file) is not None for file in (*files, *dropped)] == [True] * 13
@@ -295,14 +296,14 @@ def test_a_receipt_that_cannot_be_shortened_keeps_nothing_else_from_being_folded
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.service = replace(world.service, long=3)
-    files, put = never_resting(world, versions=3), world.store.write
+    files, put = never_resting(world, versions=3), world.store.write_many
 
-    def refused(name: str, body: bytes) -> None:
-        if name.startswith(CLOSED):
-            raise Misconfigured(f"writing {name}: 403")
-        put(name, body)
+    def refused(bodies: Mapping[str, bytes]) -> None:
+        if any(name.startswith(CLOSED) for name in bodies):
+            raise Misconfigured("writing closed/: 403")
+        put(bodies)
 
-    monkeypatch.setattr(world.store, "write", refused)
+    monkeypatch.setattr(world.store, "write_many", refused)
     files += never_resting(world, versions=1)
     for _ in range(20):
         world.clock.advance(DAY)
