@@ -64,6 +64,10 @@ class Config:
                     "-c alarm_topic is an SNS topic's ARN, arn:aws:sns:…",
                 ),
                 (self.reconcile_minutes < 1, "-c reconcile_minutes is 1 or more"),
+                (
+                    self.grace_seconds <= self.batch_window,
+                    "-c grace_seconds is over batch_window: the sweep would take up what still gathers",
+                ),
                 (self.jobs_at_once < 1, "-c jobs_at_once is 1 or more"),
                 (self.attempts < 1, "-c attempts is 1 or more"),
                 (

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Receipt
@@ -260,6 +261,9 @@ class Landing(Protocol):
 
         Raises Refused where the version is gone, or can't be read before somebody has it restored.
         """
+
+    def stage_all(self, files: Mapping[str, FileVersion]) -> dict[str, str | Refused]:
+        """The same for many, several at once: by name, where its copy is, or why there can be none."""
 
     def upload(self, source: Path, key: str) -> FileVersion:
         """Put a local file under a key."""

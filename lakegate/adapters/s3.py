@@ -98,6 +98,16 @@ class S3Landing:
                 raise
         return f"s3://{self.service_bucket}/{target}"
 
+    def stage_all(self, files: Mapping[str, FileVersion]) -> dict[str, str | Refused]:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return dict(zip(files, pool.map(self._staged, files.values(), files), strict=True))
+
+    def _staged(self, file: FileVersion, name: str) -> str | Refused:
+        try:
+            return self.stage(file, name)
+        except Refused as why:
+            return why
+
     def _is_staged(self, target: str, size: int) -> bool:
         try:
             return self._s3.head_object(Bucket=self.service_bucket, Key=target)["ContentLength"] == size

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-MOST_FILES = 1000  # they are staged one by one, and a function has minutes
+MOST_FILES = 1000  # a function that stages them has minutes
 
 
 class Reuploads(StrEnum):

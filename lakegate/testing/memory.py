@@ -264,6 +264,15 @@ class MemoryLanding:
         self.staged[uri] = body
         return uri
 
+    def stage_all(self, files: Mapping[str, FileVersion]) -> dict[str, str | Refused]:
+        return {name: self._staged(file, name) for name, file in files.items()}
+
+    def _staged(self, file: FileVersion, name: str) -> str | Refused:
+        try:
+            return self.stage(file, name)
+        except Refused as why:
+            return why
+
     def upload(self, source: Path, key: str) -> FileVersion:
         return self.put(key, source.read_bytes())
 

@@ -195,25 +195,27 @@ def _files(
 ) -> tuple[list[JobFile], dict[str, str]]:
     """What is claimed, staged; and why the rest is not: the settling will say so."""
     published = Published(service=service, table=attempt.table, ref=f"{MAIN}@{base}")
+    staged = _staged(service, attempt, [claim.file for claim in claims], form)
     files, left_out = [], {}
     for claim in claims:
         try:
-            files.append(_file(service, attempt, claim, form, published))
+            files.append(_file(service, claim, staged[claim.file.id], published))
         except Refused as why:
             log.warning("left_out", branch=attempt.branch, key=claim.file.key, why=str(why))
             left_out[claim.file.id] = str(why)
     return files, left_out
 
 
-def _file(service: Service, attempt: Attempt, claim: Claim, form: FileFormat, published: Published) -> JobFile:
-    """A copy of exactly the claimed version, named so that Spark knows how it is compressed, and what it replaces.
-    Raises Refused where either can't be had.
-    """
-    file, replaces = claim.file, published.replaced(claim.file, claim.replaces)
-    try:
-        uri = service.landing.stage(file, f"{attempt.branch}/{file.id}{form.suffix(file.key)}")
-    except Refused as why:
-        if service.landing.look(file.key, file.version_id) is None:
-            raise Refused(GONE) from why
-        raise
-    return JobFile(id=file.id, key=file.key, uri=uri, size=file.size, replaces=replaces)
+def _staged(service: Service, attempt: Attempt, files: list[FileVersion], form: FileFormat) -> dict[str, str | Refused]:
+    """By id: a copy of exactly the claimed version, named so that Spark knows how it is compressed."""
+    names = {f"{attempt.branch}/{file.id}{form.suffix(file.key)}": file for file in files}
+    return {names[name].id: copy for name, copy in service.landing.stage_all(names).items()}
+
+
+def _file(service: Service, claim: Claim, staged: str | Refused, published: Published) -> JobFile:
+    """What is staged, and what it replaces. Raises Refused where either can't be had."""
+    file = claim.file
+    if isinstance(staged, Refused):
+        raise Refused(GONE) if service.landing.look(file.key, file.version_id) is None else staged
+    replaces = published.replaced(file, claim.replaces)
+    return JobFile(id=file.id, key=file.key, uri=staged, size=file.size, replaces=replaces)

@@ -14,6 +14,7 @@ from lakegate.errors import Conflict
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import archive
+from lakegate.workflow.hold import held_files
 from lakegate.workflow.landed import undecided
 from lakegate.workflow.service import Service
 from lakegate.workflow.shorten import shorten_long_ones
@@ -39,8 +40,9 @@ def fold(service: Service) -> None:
     before, last = service.catalog.watermark(), _last(service)
     if (before and due - before < STEP) or (last and service.clock.now() - last.at < STEP):
         return
+    held = {entry.file.id for entry in held_files(service)}  # known by their notes, and may never be decided
     files, _ = undecided(service)
-    watermark = min([due, *(file.landed_at for file in files)])
+    watermark = min([due, *(file.landed_at for file in files if file.id not in held)])
     turn = _turn(service)
     if turn is None:
         return

@@ -47,5 +47,5 @@ def held_files(service: Service) -> list[Held]:
 
 
 def release(service: Service, file: FileVersion) -> None:
-    """Forget that a file was held: it is on its way, or gone."""
+    """Forget that a file was held: it is decided, or gone."""
     service.store.delete(_name(file))

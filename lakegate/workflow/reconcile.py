@@ -1,6 +1,6 @@
 """The scheduled sweep: it finishes what a lost event or a crash left undone. It never looks at events."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import timedelta
 from functools import partial
 
@@ -9,6 +9,7 @@ import structlog
 from lakegate.errors import LakegateError, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import entry_of
 from lakegate.ports import Branch
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import launch
@@ -100,28 +101,39 @@ def _delete_left_behind(service: Service, rebase: Attempt) -> None:
 
 
 def _release_held(service: Service) -> None:
-    """Receive held files that a contract routes by now; forget those that were deleted from the landing bucket."""
-    shelf, held = Shelf.read(service.store), [entry.file for entry in held_files(service)]
+    """Receive held files that a contract routes by now. Their notes stay until they are decided: the watermark has not
+    waited for them, so that nothing else would find them again.
+    """
+    held = [entry.file for entry in held_files(service)]
+    shelf = Shelf.read(service.store) if held else Shelf(contracts=())
     routed = [file for file in held if shelf.route(file.key)][:AT_ONCE]
-    failures = _receive(service, routed)
-    failed = {(arrival.key, arrival.version_id) for failure in failures for arrival in failure.arrivals}
+    _, receipts = main_receipts(service, routed) if routed else ("", {})
     for file in routed:
-        if (file.key, file.version_id) not in failed:
+        if entry_of(receipts, file):
             release(service, file)
-    for file in held:
-        if file not in routed and service.landing.look(file.key, file.version_id) is None:
-            release(service, file)
-    _raise_first(failures)
+    _raise_first(_receive(service, [file for file in routed if not entry_of(receipts, file)]))
 
 
 def _receive_lost(service: Service) -> None:
     """Receive files whose event seems lost: landed longer than the grace ago, with neither receipt nor claim nor
-    hold. Oldest first, and no more than a sweep has time for: the next one goes on.
+    hold. Oldest first, and no more than a sweep has time for: the next one goes on. Held files that are not among what
+    landed any more are forgotten.
     """
-    files = waiting(service)
+    held, listed = {entry.file.id: entry.file for entry in held_files(service)}, set[str]()
+    files = waiting(service, _noting(service.landing.versions(), held, listed))
     note_waiting(service, files)
+    for file_id in held.keys() - listed:
+        release(service, held[file_id])
     due = service.clock.now() - service.grace
     _raise_first(_receive(service, [file for file in files if file.landed_at <= due][:AT_ONCE]))
+
+
+def _noting(versions: Iterable[FileVersion], wanted: Collection[str], seen: set[str]) -> Iterator[FileVersion]:
+    """The same; `seen` gets the ids of those that are wanted."""
+    for file in versions:
+        if wanted and file.id in wanted:
+            seen.add(file.id)
+        yield file
 
 
 def _receive(service: Service, files: Iterable[FileVersion]) -> list[Failure]:

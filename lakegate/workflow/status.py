@@ -4,13 +4,13 @@ What has landed and nobody works on yet is told as the last sweep saw it, unless
 the minutes that listing a large one takes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision
+from lakegate.landing.receipts import Decision, entry_of
 from lakegate.ports import DecidedFile, JobState, Note
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import claims_on, is_open, job_of, open_attempts
@@ -63,7 +63,7 @@ def status(service: Service, limit: int = 1000) -> Status:
     decided = _decided(service, limit, open_branches)
     return Status(
         in_flight=_newest_first([*flights, *_landed(service, landed)]),
-        held=_newest_first(_held(service)),
+        held=_newest_first(_held(service, claimed)),
         rejected=tuple(line for line in decided if line.state == Decision.REJECTED),
         published=tuple(line for line in decided if line.state == Decision.PUBLISHED),
         discarded=tuple(line for line in decided if line.state == Decision.DISCARDED),
@@ -117,8 +117,11 @@ def _landed(service: Service, files: Iterable[FileVersion]) -> list[Line]:
     return [_waiting(file, contract.table if (contract := shelf.route(file.key)) else "", "landed") for file in files]
 
 
-def _held(service: Service) -> list[Line]:
-    return [_waiting(held.file, "", "held", (held.reason,)) for held in held_files(service)]
+def _held(service: Service, claimed: Container[str]) -> list[Line]:
+    """A held file's note stays until the sweep after its decision."""
+    held = [each for each in held_files(service) if each.file.version_id not in claimed]
+    _, receipts = main_receipts(service, [each.file for each in held]) if held else ("", {})
+    return [_waiting(it.file, "", "held", (it.reason,)) for it in held if not entry_of(receipts, it.file)]
 
 
 def _waiting(file: FileVersion, table: str, state: str, reasons: tuple[str, ...] = ()) -> Line:

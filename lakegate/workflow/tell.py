@@ -5,7 +5,7 @@ A crash between sending and marking may repeat a message, with the same batch; n
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -20,6 +20,8 @@ log = structlog.get_logger()
 OUTBOX = "notes/outbox/"
 TOLD = "notes/told/"
 QUERIED = 3  # files that a command in a message names
+LATE = timedelta(hours=1)
+UNANSWERED = 3  # messages, one of which may take as long as Slack's client waits
 _NONE: Mapping[str, int] = {}
 
 
@@ -63,38 +65,50 @@ def forget(service: Service, name: str) -> None:
 
 def resend(service: Service) -> None:
     """Send what a crash or an unreachable Slack left in the outbox for longer than the grace. A message that is
-    refused keeps no other from being sent.
+    refused keeps no other from being sent; where nobody answers, the rest waits for the next sweep. Raises what kept a
+    message from being sent, if it was refused or waits for an hour by now: Slack can't tell that.
     """
-    errors = []
+    errors, unsent = list[LakegateError](), 0
     for path in service.store.names(OUTBOX):
+        name = path.removeprefix(OUTBOX)
         try:
-            _resend(service, path.removeprefix(OUTBOX))
+            waits = _resend(service, name)
         except LakegateError as error:
             errors.append(error)
+            continue
+        if waits and waits > LATE:
+            errors.append(Retryable(f"message {name} can't be sent since {waits}: can the functions reach Slack?"))
+        unsent += waits is not None
+        if unsent == UNANSWERED:
+            break
     if errors:
         raise errors[0]
 
 
-def _resend(service: Service, name: str) -> None:
+def _resend(service: Service, name: str) -> timedelta | None:
+    """For how long it has waited, if nobody answered now."""
     body = service.store.read(OUTBOX + name)
     if body is None:
-        return
+        return None
     outgoing = from_json(Outgoing, body)
+    waits = service.clock.now() - outgoing.since
     if service.store.read(TOLD + name) is not None:
         forget(service, name)
-    elif service.clock.now() - outgoing.since > service.grace:
-        send(service, name, outgoing.message)
+    elif waits > service.grace and not send(service, name, outgoing.message):
+        return waits
+    return None
 
 
-def send(service: Service, name: str, message: Message) -> None:
-    """Send what is in the outbox under this name."""
+def send(service: Service, name: str, message: Message) -> bool:
+    """Send what is in the outbox under this name; False where it could not be, and is sent later."""
     try:
         service.notifier.tell(message)
     except (Retryable, OutcomeUnknown) as error:
         log.warning("not_told", message=name, batch=message.batch, error=str(error))
-        return
+        return False
     service.store.create(TOLD + name, to_json(Told(at=service.clock.now())).encode())
     forget(service, name)
+    return True
 
 
 def told_at(service: Service, name: str) -> datetime | None:

@@ -301,6 +301,17 @@ def test_a_version_whose_bytes_are_archived_cannot_be_staged_and_the_reason_says
         place.landing.stage(file, "wap-x/0123.parquet")
 
 
+def test_many_are_staged_at_once_and_one_that_is_gone_keeps_no_other(place: Place) -> None:
+    files = [place.landing.look(key, place.put(key, key.encode())) for key in map(str, range(25))]
+    wanted = {f"wap-x/{file.key}": file for file in files if file is not None}
+    place.drop("7", wanted["wap-x/7"].version_id)
+    staged = place.landing.stage_all(wanted)
+    assert isinstance(staged.pop("wap-x/7"), Refused)
+    assert {name: place.staged(str(uri)) for name, uri in staged.items()} == {
+        name: file.key.encode() for name, file in wanted.items() if file.key != "7"
+    }
+
+
 @pytest.mark.usefixtures("aws")
 def test_whoever_stages_a_large_batch_after_one_whose_time_ran_out_goes_on_where_that_one_stopped() -> None:
     place, copied = S3Place(), list[str]()

@@ -16,6 +16,7 @@ from lakegate.landing.receipts import Decision, Receipt, entry_of
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import CLOSED, main_receipts
 from lakegate.workflow.fold import fold
+from lakegate.workflow.hold import held_files
 from lakegate.workflow.landed import NOTED, undecided, waiting
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
@@ -96,14 +97,49 @@ def test_a_rejected_batch_can_still_be_tried_again_or_discarded(world: World) ->
 
 
 def test_the_watermark_waits_for_what_is_not_decided(world: World) -> None:
-    held = world.drop("elsewhere/x", rows=1, absolute=True)
+    lost = world.drop("lost", rows=1, deliver=False)
     world.clock.advance(world.service.keep.total_seconds() * 2)
     fold(world.service)
-    assert world.service.catalog.watermark() == held.landed_at
+    assert world.service.catalog.watermark() == lost.landed_at
     world.clock.advance(DAY * 2)
     fold(world.service)
-    assert world.service.catalog.watermark() == held.landed_at
-    assert [file.id for file in undecided(world.service)[0]] == [held.id]
+    assert world.service.catalog.watermark() == lost.landed_at
+    assert [file.id for file in undecided(world.service)[0]] == [lost.id]
+
+
+def test_a_held_file_keeps_nothing_from_being_folded_and_is_taken_up_however_late(world: World) -> None:
+    """Vendors drop markers that no contract ever routes."""
+    world.drop("elsewhere/_SUCCESS", rows=1, absolute=True)
+    world.remove_contract()
+    held = world.drop("late", rows=5)
+    world.clock.advance(world.service.keep.total_seconds() * 2)
+    fold_all(world)
+    assert (on_main(world), world.service.catalog.watermark()) == (set(), world.clock.now() - world.service.keep)
+    world.push_contract()
+    for _ in range(2):  # its note stays while it is under way: nothing else finds it
+        reconcile(world.service)
+        assert held.id in {each.file.id for each in held_files(world.service)}
+        assert [line.files for line in status(world.service).held] == [("elsewhere/_SUCCESS",)]
+    world.run()
+    assert world.rows_on_main()["late"] == 5
+    reconcile(world.service)
+    assert [each.file.key for each in held_files(world.service)] == ["elsewhere/_SUCCESS"]
+
+
+def test_a_held_file_whose_attempt_came_to_nothing_is_taken_up_again(world: World) -> None:
+    world.remove_contract()
+    held = world.drop("late", rows=5)
+    world.clock.advance(world.service.keep.total_seconds() * 2)
+    fold_all(world)
+    world.push_contract()
+    reconcile(world.service)
+    [attempt] = [it for it in world.attempts() if held in world.claims(it)]
+    world.lake.branches.pop(attempt.branch)
+    for name in [name for name in world.store.objects if attempt.branch in name]:
+        world.store.objects.pop(name)
+    reconcile(world.service)
+    world.run()
+    assert world.rows_on_main()["late"] == 5
 
 
 def test_a_file_that_landed_before_the_watermark_is_still_received_if_it_is_told_of(world: World) -> None:

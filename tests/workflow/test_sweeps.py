@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from lakegate.landing.files import FileVersion
-from lakegate.ports import JobRun, Kind
+from lakegate.ports import JobRun, Kind, Message
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.reconcile import BRANCHES, reconcile
@@ -82,3 +82,48 @@ def test_notes_of_held_files_are_read_at_once(world: World, monkeypatch: pytest.
         world.drop(f"strange/{number}", rows=1, absolute=True)
     monkeypatch.setattr(world.store, "read", None)  # one by one they would take minutes
     assert [held.file.key for held in held_files(world.service)] == ["strange/0", "strange/1", "strange/2"]
+
+
+def test_a_message_that_waits_for_an_hour_is_a_failure_that_is_heard_of_elsewhere(world: World) -> None:
+    world.notifier_down()
+    world.drop("1", rows=1, bad="odd")
+    world.run()
+    world.wait_out_the_grace()
+    assert reconcile(world.service) == []
+    world.clock.advance(3600)
+    [error] = reconcile(world.service)
+    assert "can't be sent since 1:0" in str(error)
+    world.notifier_up()
+    assert reconcile(world.service) == []
+    assert world.told() == {"1": [Kind.REJECTED]}
+
+
+def test_where_slack_does_not_answer_a_sweep_does_not_ask_for_every_message(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.notifier_down()
+    for number in range(5):
+        world.drop(f"strange/{number}", rows=1, absolute=True)
+    world.wait_out_the_grace()
+    tell, asked = world.notifier.tell, []
+
+    def slow(message: Message) -> None:
+        asked.append(message)
+        tell(message)
+
+    monkeypatch.setattr(world.notifier, "tell", slow)
+    assert reconcile(world.service) == []
+    assert len(asked) == 3
+    world.notifier_up()
+    reconcile(world.service)
+    assert len(world.messages()) == 5
+
+
+def test_held_files_that_were_deleted_are_forgotten_without_looking_at_each(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [world.drop(f"strange/{number}", rows=1, absolute=True) for number in range(3)]
+    world.landing.drop(files[1].key, files[1].version_id)
+    monkeypatch.setattr(world.service.landing, "look", None)
+    assert reconcile(world.service) == []
+    assert [held.file.key for held in held_files(world.service)] == ["strange/0", "strange/2"]
