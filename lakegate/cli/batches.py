@@ -4,6 +4,7 @@ It decides nothing itself.
 """
 
 import getpass
+import os
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -127,7 +128,7 @@ def retry(installation: Installation, batch: str, *, as_json: bool) -> Exit:
 
 def discard(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
     with busy(f"discarding {batch}"):
-        files = workflow.discard(installation.service, batch, why, getpass.getuser())
+        files = workflow.discard(installation.service, batch, why, _person())
     if as_json:
         say_json({"batch": batch, "files": files, "why": why})
         return Exit.DONE
@@ -137,7 +138,7 @@ def discard(installation: Installation, batch: str, why: str, *, as_json: bool) 
 
 def approve(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
     with busy(f"publishing {batch}"):
-        files = publish_approved(installation.service, batch, why, getpass.getuser())
+        files = publish_approved(installation.service, batch, why, _person())
     if as_json:
         say_json({"batch": batch, "files": files, "why": why})
         return Exit.DONE
@@ -153,3 +154,11 @@ def reconcile(installation: Installation, *, as_json: bool) -> Exit:
     else:
         say("Reconciled. Next: lakegate status")
     return Exit.DONE
+
+
+def _person() -> str:
+    """Who stands in main's log; in a container a user may have no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"

@@ -10,7 +10,7 @@ from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, clean, count, say, say_json
 from lakegate.contracts import Contract, load, overlaps
-from lakegate.errors import ContractFaults, Fault, Misconfigured, Refused
+from lakegate.errors import ContractFaults, Fault, Refused
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.shelf import Shelf
 from lakegate.workflow.shelf import push as shelve
@@ -44,7 +44,7 @@ def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) ->
     with busy("pushing"):
         try:
             pushed = shelve(installation.service.store, [(str(path), path.read_bytes()) for path in paths])
-        except Misconfigured as error:
+        except Refused as error:
             raise Refused(f"{error}\nNothing was pushed; run: lakegate contract check FILE…") from error
     waiting = _held_for(installation, pushed)
     if waiting:

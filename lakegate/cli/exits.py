@@ -1,6 +1,7 @@
 """How a command ends: the one place where errors become exit codes and a paragraph. It knows no command."""
 
 from enum import IntEnum
+from typing import TypeGuard
 
 from lakegate.errors import Conflict, ContractFaults, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
 
@@ -15,6 +16,7 @@ class Exit(IntEnum):
     FAULT = 70  # a fault of lakegate's own
 
 
+_OF_FILES = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 CODES: dict[type[LakegateError], Exit] = {
     ContractFaults: Exit.REJECTED,
     Refused: Exit.REJECTED,
@@ -26,7 +28,14 @@ CODES: dict[type[LakegateError], Exit] = {
 
 
 def exit_code(error: Exception) -> Exit:
+    if _is_about_a_file(error):
+        return Exit.MISUSE
     return next((code for kind, code in CODES.items() if isinstance(error, kind)), Exit.FAULT)
+
+
+def _is_about_a_file(error: Exception) -> TypeGuard[OSError]:
+    """Of this machine: a path that was named and can't be read or written. Arrow says which in its words alone."""
+    return isinstance(error, _OF_FILES) or (isinstance(error, OSError) and error.filename is not None)
 
 
 def paragraph(error: Exception) -> str:
@@ -35,6 +44,8 @@ def paragraph(error: Exception) -> str:
         return f"{error}\nIt may have been done all the same. Look first: lakegate status"
     if isinstance(error, LakegateError):
         return str(error)
+    if _is_about_a_file(error):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     return (
         f"unexpected {type(error).__name__}: {error}\n"
         "This is a fault of lakegate's own; the same command with LAKEGATE_DEBUG=1 shows where."

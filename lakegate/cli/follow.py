@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from lakegate.cli.installation import Installation
-from lakegate.errors import Retryable
+from lakegate.errors import Conflict, Retryable
 from lakegate.landing.receipts import Decision
 from lakegate.workflow.archive import all_of, main_receipts
 from lakegate.workflow.service import Service
@@ -122,7 +122,7 @@ def follow(
         try:
             followed.look(installation.service)
             silent = 0
-        except Retryable:
+        except (Retryable, Conflict):  # or a branch is gone between two of its questions
             silent += 1
             if silent >= SILENT_LOOKS:
                 raise

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lakegate.contracts import Contract, load, overlaps
-from lakegate.errors import ContractFaults, Misconfigured
+from lakegate.errors import ContractFaults, Misconfigured, Refused
 from lakegate.ports import Store
 
 PREFIX = "contracts/"
@@ -63,7 +63,9 @@ def _load(name: str, body: bytes) -> Contract | ContractFaults:
 
 
 def push(store: Store, bodies: Iterable[tuple[str, bytes]]) -> list[Contract]:
-    """Check these contracts together with those pushed before, then store them: all or, with ContractFaults, none."""
+    """Check these contracts together with those pushed before, then store them: all, or none, with what is wrong of
+    them (Refused).
+    """
     pushed, faults = [], []
     for source, body in bodies:
         try:
@@ -71,7 +73,7 @@ def push(store: Store, bodies: Iterable[tuple[str, bytes]]) -> list[Contract]:
         except ContractFaults as error:
             faults.append(error)
     if faults:
-        raise Misconfigured("\n".join(str(fault) for fault in faults))
+        raise Refused("\n".join(str(fault) for fault in faults))
     _refuse_overlaps(Shelf.read(store), [contract for contract, _ in pushed])
     for contract, body in pushed:
         store.write(contract_name(contract.table), body)
@@ -82,4 +84,4 @@ def _refuse_overlaps(shelf: Shelf, pushed: list[Contract]) -> None:
     tables = {contract.table for contract in pushed}
     wrong = overlaps([*pushed, *(contract for contract in shelf.contracts if contract.table not in tables)])
     if wrong:
-        raise Misconfigured("\n".join(wrong))
+        raise Refused("\n".join(wrong))

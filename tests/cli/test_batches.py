@@ -1,5 +1,7 @@
 """`status`, `show`, `retry`, `discard`, `reconcile`: what a person and what a script read."""
 
+import pytest
+
 from tests.cli.desk import ROWS, Desk
 
 MEMBERS = {"batch", "table", "branch", "files", "state", "rows", "reasons", "since"}
@@ -217,3 +219,16 @@ def test_reconcile_finds_a_file_whose_event_was_lost(desk: Desk) -> None:
     assert desk.run("reconcile").exit_code == 0
     desk.world.run()
     assert len(desk.json("status")["published"]) == 1
+
+
+def test_a_person_without_a_name_is_told_by_number(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose user is in no list of users."""
+
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found")
+
+    batch = desk.rejected()
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert desk.run("discard", batch, "--why", "no use").exit_code == 0
+    [decided] = [it for it in desk.world.service.catalog.decisions(9) if it.note.by]
+    assert decided.note.by.startswith("user ")

@@ -53,3 +53,11 @@ def test_what_the_files_before_measured_is_said_in_numbers(desk: Desk, checked: 
     told = desk.run("generate", checked, tmp_path / "x.parquet", "--past", "a required=1,many")
     assert told.exit_code == 2
     assert "--past 'a required=1,many' is not CHECK=NUMBER,NUMBER" in told.stderr
+
+
+def test_a_folder_that_is_not_there_is_named(desk: Desk, tmp_path: Path) -> None:
+    out = tmp_path / "no such folder" / "good.parquet"
+    told = desk.run("generate", desk.contract(), out)
+    assert told.exit_code == 2
+    said = told.stderr.replace("\n", "")
+    assert ("No such file or directory" in said, str(out) in said, "unexpected" in said) == (True, True, False)

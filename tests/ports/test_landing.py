@@ -331,6 +331,14 @@ def test_whoever_stages_a_large_batch_after_one_whose_time_ran_out_goes_on_where
 
 
 @pytest.mark.usefixtures("aws")
+def test_an_upload_that_is_refused_is_not_to_be_tried_again(tmp_path: Path) -> None:
+    source = tmp_path / "x.parquet"
+    source.write_bytes(b"x")
+    with pytest.raises(Misconfigured, match="NoSuchBucket"):
+        S3Landing("nowhere", "service").upload(source, "k")
+
+
+@pytest.mark.usefixtures("aws")
 def test_uploading_to_a_bucket_without_versions_is_a_mistake(tmp_path: Path) -> None:
     boto3.client("s3").create_bucket(Bucket="plain")
     source = tmp_path / "x.parquet"
