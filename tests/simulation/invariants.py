@@ -280,12 +280,17 @@ def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:
 
 
 def verdicts_are_true_of_the_main_they_are_published_to(step: Step) -> Iterator[str]:
-    """The table itself may not have moved at all; what a row refers to was there when the worker looked last."""
+    """The table itself may not have moved at all, or, where no row of these files is in it, so that no merge can tell,
+    not before the worker looked last; and what a row refers to was there then.
+    """
     report = step.report
     if report is None:
         return
     own = report.table if report.table in report.depends_on else ""
-    if own and table_at(step.before, own) != table_at(step.world.lake.at(report.base), own):
+    brings = any(file.data_files for file in report.files if _is_published(step, file))
+    if own and table_at(step.world.lake.at(report.base), own) not in [
+        table_at(commit, own) for commit in ([step.before] if brings else step.seen)
+    ]:
         yield f"{own} has changed since {report.branch} was audited"
     for table in set(report.depends_on) - {own}:
         needed = {story.needs for story in _passed(step, report)} - {None}

@@ -164,7 +164,6 @@ MUTATIONS = (
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
             Edit(function=attempt._meant_for, old="attempt.number == 1", new="attempt.number"),
         ),
-        seeds_from=1300,
     ),
     Mutation(
         says="the branch is deleted before its files are decided",
@@ -221,7 +220,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",
-        edits=(Edit(function=reconcile._receive_lost, old="files = waiting(service)", new="files = []"),),
+        edits=(Edit(function=reconcile._receive_lost, old="if file.landed_at <= due", new="if False"),),
     ),
 )
 
