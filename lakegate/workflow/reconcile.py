@@ -119,12 +119,12 @@ def _receive_lost(service: Service) -> None:
     hold. Oldest first, and no more than a sweep has time for: the next one goes on. Held files that are not among what
     landed any more are forgotten.
     """
+    due = service.clock.now() - service.grace  # when the listing begins: what lands in its minutes is listed in part
     held, listed = {entry.file.id: entry.file for entry in held_files(service)}, set[str]()
     files = waiting(service, _noting(service.landing.versions(), held, listed))
     note_waiting(service, files)
     for file_id in held.keys() - listed:
         release(service, held[file_id])
-    due = service.clock.now() - service.grace
     _raise_first(_receive(service, [file for file in files if file.landed_at <= due][:AT_ONCE]))
 
 

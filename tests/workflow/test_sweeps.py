@@ -127,3 +127,21 @@ def test_held_files_that_were_deleted_are_forgotten_without_looking_at_each(
     monkeypatch.setattr(world.service.landing, "look", None)
     assert reconcile(world.service) == []
     assert [held.file.key for held in held_files(world.service)] == ["strange/0", "strange/2"]
+
+
+def test_what_landed_while_a_large_bucket_was_being_listed_is_left_for_the_next_sweep(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of its key, and its second, another version may have been listed as the newest, or none."""
+    world.drop("young", rows=1, deliver=False)
+    versions = world.landing.versions
+
+    def slowly() -> Iterator[FileVersion]:
+        yield from list(versions())
+        world.clock.advance(300)
+
+    monkeypatch.setattr(world.service.landing, "versions", slowly)
+    assert reconcile(world.service) == []
+    assert world.attempts() == []
+    reconcile(world.service)
+    assert len(world.attempts()) == 1
