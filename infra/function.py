@@ -55,11 +55,11 @@ class Function(Construct):
         waive(self.function, rule="L1", reason="EMR's image, the zip's wheels and all tests are Python 3.11.")
         self._join_network()
 
-    def call_on(self, rule: aws_events.Rule, *, retries: int = 2) -> DeadLetters:
+    def call_on(self, rule: aws_events.Rule) -> DeadLetters:
         """Call it on a rule's events; those that can't be delivered or handled end in dead letters of its own."""
         dead_letters = DeadLetters(self, "DeadLetters", name=f"{self.name}-dead-letters", config=self._config)
         rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue))
-        self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue), retry_attempts=retries)
+        self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue))
         return dead_letters
 
     def _log_group(self) -> aws_logs.LogGroup:

@@ -38,10 +38,7 @@ class LakegateStack(Stack):
         sweep = aws_events.Schedule.rate(Duration.minutes(config.reconcile_minutes))
         self.inbox.feed(self.ingest)
         self.settle_dead_letters = self.settle.call_on(self.spark.job_ended())
-        self.reconcile_dead_letters = self.reconcile.call_on(
-            aws_events.Rule(self, "Sweep", schedule=sweep),
-            retries=0,  # the next one does the same
-        )
+        self.reconcile_dead_letters = self.reconcile.call_on(aws_events.Rule(self, "Sweep", schedule=sweep))
 
         self._grant(config)
         self._outputs()

@@ -11,7 +11,7 @@ from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, clean, count, say, say_json
 from lakegate.contracts import Contract, load, overlaps
 from lakegate.errors import ContractFaults, Fault, Refused
-from lakegate.workflow.hold import held_files
+from lakegate.workflow.landed import still_held
 from lakegate.workflow.shelf import Shelf
 from lakegate.workflow.shelf import push as shelve
 
@@ -78,7 +78,7 @@ def _held_for(installation: Installation, pushed: Sequence[Contract]) -> list[st
     """The keys of held files that the contracts on the shelf route by now."""
     shelf = Shelf.read(installation.service.store)
     tables = {contract.table for contract in pushed}
-    routed = [(held.file.key, shelf.route(held.file.key)) for held in held_files(installation.service)]
+    routed = [(held.file.key, shelf.route(held.file.key)) for held in still_held(installation.service)]
     return [key for key, contract in routed if contract and contract.table in tables]
 
 

@@ -12,8 +12,8 @@ from lakegate.landing.ingestion import Ingestion
 
 PREFIX = "wap-"
 """What every branch of ours is called by."""
-MOST_ENTRIES = 10_000
-"""Of the receipts of one commit: some four megabytes, of the ten that Nessie takes in a request."""
+MOST_WRITTEN = 4_000_000
+"""Bytes of receipts in one commit, of the ten million that Nessie takes in a request."""
 _BRANCH = re.compile(
     PREFIX + r"(?P<table>.+)-(?P<batch>[0-9]{8}T[0-9]{4}-[0-9a-f]{8})-a(?P<number>[0-9]+)(?:-r(?P<nonce>[0-9a-f]+))?"
 )
@@ -27,18 +27,18 @@ def batch_id(table: str, files: Iterable[FileVersion]) -> str:
 
 
 def batches(
-    files: Iterable[FileVersion], limits: Ingestion, versions: Mapping[str, int]
+    files: Iterable[FileVersion], limits: Ingestion, receipts: Mapping[str, int]
 ) -> Iterator[list[FileVersion]]:
     """The files in their order, in as few batches as that and the limits allow, and what one commit of their receipts
-    may hold. `versions` are how many a landing key's receipt has, if it has any.
+    may hold. `receipts` are the sizes of the landing keys' receipts, in bytes, of those that have one.
     """
     batch: list[FileVersion] = []
-    size = entries = 0
+    size = written = 0
     for file in files:
-        size, entries = size + file.size, entries + versions.get(file.key, 0) + 1
-        if batch and (len(batch) == limits.batch_files or size > limits.batch_bytes or entries > MOST_ENTRIES):
+        size, written = size + file.size, written + receipts.get(file.key, 0)
+        if batch and (len(batch) == limits.batch_files or size > limits.batch_bytes or written > MOST_WRITTEN):
             yield batch
-            batch, size, entries = [], file.size, versions.get(file.key, 0) + 1
+            batch, size, written = [], file.size, receipts.get(file.key, 0)
         batch.append(file)
     if batch:
         yield batch

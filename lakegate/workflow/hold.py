@@ -7,7 +7,9 @@ from datetime import datetime
 
 from lakegate.audit.wire import from_json, to_json
 from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import entry_of
 from lakegate.ports import ToldFile
+from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.service import Service
 from lakegate.workflow.tell import held_message, tell
 
@@ -24,10 +26,12 @@ class Held:
 
 
 def hold(service: Service, files: Iterable[tuple[FileVersion, str]]) -> None:
-    """Tell of those that were not noted before, then note them: a crash between the two may tell again, never not at
-    all.
+    """Tell of those that were not noted before, nor decided, then note them: a crash between the two may tell again,
+    never not at all.
     """
     new = [(file, reason) for file, reason in files if service.store.read(_name(file)) is None]
+    _, receipts = main_receipts(service, [file for file, _ in new]) if new else ("", {})
+    new = [(file, reason) for file, reason in new if entry_of(receipts, file) is None]
     if not new:
         return
     digest = hashlib.sha256("".join(file.id for file, _ in new).encode()).hexdigest()[:20]

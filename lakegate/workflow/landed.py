@@ -1,5 +1,5 @@
 """What has landed and is not decided: found by looking, never from events. Only what landed since the watermark is
-looked at, for everything before it is decided.
+looked at, for everything before it is decided, or held.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import open_claims
-from lakegate.workflow.hold import held_files
+from lakegate.workflow.hold import Held, held_files
 from lakegate.workflow.service import Service
 
 SEEN = "notes/landed.json"
@@ -46,10 +46,21 @@ def waiting(service: Service, versions: Iterable[FileVersion] | None = None) -> 
     """
     files, receipts = undecided(service, versions)
     held = {entry.file.id for entry in held_files(service)}
-    rest = [file for file in files if file.id not in held]
-    claims = open_claims(service, [file.key for file in rest], receipts)
-    free = [file for file in rest if claims.attempt(file) is None]
-    return sorted(free, key=claims.other_version)
+    return _free(service, [file for file in files if file.id not in held], receipts)
+
+
+def still_held(service: Service) -> list[Held]:
+    """Held files that are neither decided nor claimed by now, in the same order."""
+    held = {each.file.id: each for each in held_files(service)}
+    files = [each.file for each in held.values()]
+    _, receipts = main_receipts(service, files) if files else ("", {})
+    free = _free(service, [file for file in files if entry_of(receipts, file) is None], receipts)
+    return [held[file.id] for file in free]
+
+
+def _free(service: Service, files: list[FileVersion], receipts: Mapping[str, Receipt]) -> list[FileVersion]:
+    claims = open_claims(service, [file.key for file in files], receipts)
+    return sorted((file for file in files if claims.attempt(file) is None), key=claims.other_version)
 
 
 def note_waiting(service: Service, files: list[FileVersion]) -> None:

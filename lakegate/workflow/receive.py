@@ -136,8 +136,8 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion]) -
     _reject(service, table, _closed(sorted_out, Decision.REJECTED))
     for attempt in sorted(sorted_out.resumed, key=lambda attempt: attempt.branch):
         launch(service, attempt)
-    versions = {key: len(receipt.entries) for key, receipt in sorted_out.receipts.items()}
-    for batch in batches(sorted_out.fresh, ingestion, versions):
+    sizes = {key: len(receipt.to_json()) for key, receipt in sorted_out.receipts.items()}
+    for batch in batches(sorted_out.fresh, ingestion, sizes):
         open_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
 
 

@@ -17,7 +17,7 @@ from lakegate.workflow.claims import claims_at, is_open
 from lakegate.workflow.expire import expire
 from lakegate.workflow.fold import fold
 from lakegate.workflow.hold import held_files, release
-from lakegate.workflow.landed import note_waiting, waiting
+from lakegate.workflow.landed import note_waiting, still_held, waiting
 from lakegate.workflow.receive import Arrival, Failure, receive
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.service import Service
@@ -104,27 +104,24 @@ def _release_held(service: Service) -> None:
     """Receive held files that a contract routes by now. Their notes stay until they are decided: the watermark has not
     waited for them, so that nothing else would find them again.
     """
-    held = [entry.file for entry in held_files(service)]
+    held = still_held(service)
     shelf = Shelf.read(service.store) if held else Shelf(contracts=())
-    routed = [file for file in held if shelf.route(file.key)][:AT_ONCE]
-    _, receipts = main_receipts(service, routed) if routed else ("", {})
-    for file in routed:
-        if entry_of(receipts, file):
-            release(service, file)
-    _raise_first(_receive(service, [file for file in routed if not entry_of(receipts, file)]))
+    _raise_first(_receive(service, [it.file for it in held if shelf.route(it.file.key)][:AT_ONCE]))
 
 
 def _receive_lost(service: Service) -> None:
     """Receive files whose event seems lost: landed longer than the grace ago, with neither receipt nor claim nor
-    hold. Oldest first, and no more than a sweep has time for: the next one goes on. Held files that are not among what
-    landed any more are forgotten.
+    hold. Oldest first, and no more than a sweep has time for: the next one goes on. Held files that are decided, or not
+    among what landed any more, are forgotten.
     """
     due = service.clock.now() - service.grace  # when the listing begins: what lands in its minutes is listed in part
     held, listed = {entry.file.id: entry.file for entry in held_files(service)}, set[str]()
     files = waiting(service, _noting(service.landing.versions(), held, listed))
     note_waiting(service, files)
-    for file_id in held.keys() - listed:
-        release(service, held[file_id])
+    _, receipts = main_receipts(service, held.values()) if held else ("", {})
+    for file_id, file in held.items():
+        if file_id not in listed or entry_of(receipts, file):
+            release(service, file)
     _raise_first(_receive(service, [file for file in files if file.landed_at <= due][:AT_ONCE]))
 
 

@@ -4,19 +4,19 @@ What has landed and nobody works on yet is told as the last sweep saw it, unless
 the minutes that listing a large one takes.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, entry_of
+from lakegate.landing.receipts import Decision
 from lakegate.ports import DecidedFile, JobState, Note
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import claims_on, is_open, job_of, open_attempts
 from lakegate.workflow.crash import crash
-from lakegate.workflow.hold import held_files
-from lakegate.workflow.landed import seen_waiting
+from lakegate.workflow.hold import Held
+from lakegate.workflow.landed import seen_waiting, still_held
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import Shelf
@@ -60,10 +60,13 @@ def status(service: Service, limit: int = 1000) -> Status:
     flights = [line for attempt in attempts if (line := _in_flight(service, attempt))]
     claimed = {version for line in flights for version in line.versions}
     landed = [file for file in seen_waiting(service) if file.version_id not in claimed]
+    noted = [each for each in still_held(service) if each.file.version_id not in claimed]
+    shelf = Shelf.read(service.store) if landed or noted else Shelf(contracts=())
+    landed += [each.file for each in noted if shelf.route(each.file.key)]  # the next sweep takes them up
     decided = _decided(service, limit, open_branches)
     return Status(
-        in_flight=_newest_first([*flights, *_landed(service, landed)]),
-        held=_newest_first(_held(service, claimed)),
+        in_flight=_newest_first([*flights, *_landed(shelf, landed)]),
+        held=_newest_first(_held(each) for each in noted if not shelf.route(each.file.key)),
         rejected=tuple(line for line in decided if line.state == Decision.REJECTED),
         published=tuple(line for line in decided if line.state == Decision.PUBLISHED),
         discarded=tuple(line for line in decided if line.state == Decision.DISCARDED),
@@ -110,18 +113,13 @@ def _stage(service: Service, attempt: Attempt) -> str:
     return f"job {run.state}, attempt {attempt.number + 1} begins after {crashed.due:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _landed(service: Service, files: Iterable[FileVersion]) -> list[Line]:
+def _landed(shelf: Shelf, files: Iterable[FileVersion]) -> list[Line]:
     """Files that have landed and are not claimed yet, a line each."""
-    files = list(files)
-    shelf = Shelf.read(service.store) if files else Shelf(contracts=())
     return [_waiting(file, contract.table if (contract := shelf.route(file.key)) else "", "landed") for file in files]
 
 
-def _held(service: Service, claimed: Container[str]) -> list[Line]:
-    """A held file's note stays until the sweep after its decision."""
-    held = [each for each in held_files(service) if each.file.version_id not in claimed]
-    _, receipts = main_receipts(service, [each.file for each in held]) if held else ("", {})
-    return [_waiting(it.file, "", "held", (it.reason,)) for it in held if not entry_of(receipts, it.file)]
+def _held(held: Held) -> Line:
+    return _waiting(held.file, "", "held", (held.reason,))
 
 
 def _waiting(file: FileVersion, table: str, state: str, reasons: tuple[str, ...] = ()) -> Line:

@@ -68,8 +68,9 @@ def resend(service: Service) -> None:
     refused keeps no other from being sent; where nobody answers, the rest waits for the next sweep. Raises what kept a
     message from being sent, if it was refused or waits for an hour by now: Slack can't tell that.
     """
-    errors, unsent = list[LakegateError](), 0
-    for path in service.store.names(OUTBOX):
+    errors, unsent, paths = list[LakegateError](), 0, service.store.names(OUTBOX)
+    first = int(service.clock.now().timestamp() // 60) % max(len(paths), 1)  # lest the same ones are always the first
+    for path in paths[first:] + paths[:first]:
         name = path.removeprefix(OUTBOX)
         try:
             waits = _resend(service, name)

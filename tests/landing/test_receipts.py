@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lakegate.landing.attempts import MOST_ENTRIES, Attempt, batch_id, batches
+from lakegate.landing.attempts import MOST_WRITTEN, Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.receipts import Decision, Entry, Receipt
@@ -81,8 +81,8 @@ def test_files_go_together_in_their_order_as_many_as_the_limits_allow() -> None:
 
 def test_files_whose_receipts_are_long_go_in_batches_that_one_commit_can_hold() -> None:
     files = [file(key=str(number)) for number in range(5)]
-    versions = {"1": MOST_ENTRIES, "3": MOST_ENTRIES - 2}
-    assert [[it.key for it in batch] for batch in batches(files, Ingestion(), versions)] == [
+    sizes = {"1": MOST_WRITTEN + 1, "3": MOST_WRITTEN, "4": 1}
+    assert [[it.key for it in batch] for batch in batches(files, Ingestion(), sizes)] == [
         ["0"],
         ["1"],
         ["2", "3"],

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from lakegate.errors import OutcomeUnknown
+from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, Kind, Message
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.reconcile import BRANCHES, reconcile
+from lakegate.workflow.status import status
 from tests.workflow.world import World
 
 
@@ -145,3 +148,57 @@ def test_what_landed_while_a_large_bucket_was_being_listed_is_left_for_the_next_
     assert world.attempts() == []
     reconcile(world.service)
     assert len(world.attempts()) == 1
+
+
+def test_held_versions_of_one_key_keep_no_other_held_file_waiting_and_start_no_job_twice(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeps, "AT_ONCE", 3)
+    start, started = world.runner.start, list[str]()
+
+    def noted(attempt: Attempt, uri: str) -> str:
+        started.append(attempt.branch)
+        return start(attempt, uri)
+
+    monkeypatch.setattr(world.service.runner, "start", noted)
+    world.remove_contract()
+    for number in range(5):
+        world.drop(f"hot {number}", rows=1, under=world.key("hot"))
+    world.drop("other", rows=2)
+    world.push_contract()
+    for _ in range(3):
+        assert reconcile(world.service) == []
+    claimed = [file.key for attempt in world.attempts() for file in world.claims(attempt)]
+    assert sorted(claimed) == [world.key("hot"), world.key("other")]
+    assert len(started) == len(world.attempts())
+    now = status(world.service)
+    assert now.held == ()
+    assert [line.state for line in now.in_flight if line.files == (world.key("hot"),)].count("landed") == 4
+
+
+def test_messages_that_slack_never_takes_keep_no_other_from_being_sent(world: World) -> None:
+    world.notifier_down()
+    for name in ("0", "1", "2", "3", "4", "5"):
+        world.drop(name, rows=1, bad="odd")
+    world.run()
+    world.notifier_up()
+    tell = world.notifier.tell
+
+    def broken(message: Message) -> None:
+        if {file.key for file in message.files} & {world.key(name) for name in ("0", "1", "2")}:
+            raise OutcomeUnknown("Slack: internal_error")
+        tell(message)
+
+    world.notifier.tell = broken  # type: ignore[method-assign]
+    for _ in range(12):
+        world.clock.advance(240)
+        reconcile(world.service)
+    assert world.told() == {name: [Kind.REJECTED] for name in ("3", "4", "5")}
+
+
+def test_an_event_of_a_published_file_that_no_contract_routes_any_more_tells_nobody(world: World) -> None:
+    file = world.drop("1", rows=1)
+    world.run()
+    world.remove_contract()
+    world.deliver(file)
+    assert (world.messages(), held_files(world.service)) == ([], [])
