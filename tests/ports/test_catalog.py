@@ -396,7 +396,7 @@ def test_who_merges_a_claim_on_a_receipt_that_was_shortened_meanwhile_is_told(pl
     first.claim()
     first.merge()
     key = first.files[0].key
-    second = Work(place, table, [landed(key)])
+    second = Work(place, table, [landed(key, "v2")], number=2)
     second.claim()
     receipt = place.catalog.receipts(MAIN, [key])[key]
     place.catalog.fold(main(place), [], None, [replace(receipt, shortened=datetime(1970, 1, 2, tzinfo=UTC))])

@@ -73,7 +73,7 @@ def counted(spark: SparkSession, job: Job, ref: str) -> int:
 
 def test_good_files_pass_and_each_bad_one_is_told_its_own_fault(run: Run, on_nessie: SparkSession, lake: Lake) -> None:
     job = job_for(
-        lake, a_plan(), rows(1, 2, 3), rows(4, None), rows(3, 5), rows(6, x=-1.0), b"", b"text", rows(7, name="c")
+        lake, a_plan(), rows(1, 2, 3), rows(4, None), rows(5, 5), rows(6, x=-1.0), b"", b"text", rows(7, name="c")
     )
     report = run(job)
     Draft202012Validator(of_report()).validate(sound(to_plain(report)))
@@ -251,7 +251,7 @@ def test_text_is_published_as_rows_or_told_by_its_lines(run: Run, on_nessie: Spa
         b"id,day\n3,\nx,\n1,2013\n,\n",
         b"id\n9\n",
         b"id,day\nx,\n",
-        b"id,day\n1,\n",
+        b"id,day\n1,\n1,\n",
     )
     job = job_for(lake, csv, *bodies)
     report = run(job)
@@ -260,19 +260,19 @@ def test_text_is_published_as_rows_or_told_by_its_lines(run: Run, on_nessie: Spa
         IDS[1]: (2, ("unparsed: 2 of 4 rows, expected none", "nulls-id: 1 of 2 rows, expected none")),
         IDS[2]: (0, ('column "day" is missing',)),
         IDS[3]: (0, ("unparsed: 1 of 1 rows, expected none",)),
-        IDS[4]: (1, ("duplicates-id: 1 of 1 rows, expected none",)),
+        IDS[4]: (2, ("duplicates-id: 1 of 2 rows, expected none",)),
     }
     assert report.files[1].checks[0].sample == (
         {"line": 3, "why": 'column "id" is no bigint', "text": "x,"},
         {"line": 4, "why": 'column "day" is no date', "text": "1,2013"},
     )
-    assert counted(on_nessie, job, f"{job.branch}@{report.audited}") == 5
+    assert counted(on_nessie, job, f"{job.branch}@{report.audited}") == 6
     assert said(run(job)) == said(report)
     json = replace(csv, files=FileFormat(kind=FileKind.JSON, compression="gzip"))
     lines = gzip.compress(b'{"id": 4, "day": "2013-01-05"}\n{"id": 5}\n'), gzip.compress(b'{"id": "6"}\n')
     later = job_for(lake, json, *lines, base=report.audited)
     assert said(run(later)) == {IDS[0]: (Verdict.PASS, 2), IDS[1]: (Verdict.FAIL, 0)}
-    assert counted(on_nessie, later, later.branch) == 7
+    assert counted(on_nessie, later, later.branch) == 8
     nothing = run(job_for(lake, json, lines[1], base=report.audited))
     assert {file.id: file.reasons for file in nothing.files} == {IDS[0]: ("unparsed: 1 of 1 rows, expected none",)}
 
