@@ -157,12 +157,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             play = _prepared(cloud, path)
             outcomes = play.all_scenes()
-            wrong = play.wrong()
+            wrong, flights = play.wrong(), sum(map(_rows, play.months))
         finally:
             cloud.down(lambda *_: None)
     waits = {name: getattr(settings, name) for name in WAITS}
     told.write(out, outcomes, waits, time.monotonic() - began)
-    return verdict(outcomes, wrong, sum(map(_rows, play.months)))
+    return verdict(outcomes, wrong, flights)
 
 
 def _rows(path: Path) -> int:
