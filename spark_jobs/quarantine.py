@@ -127,11 +127,10 @@ def _placed(rows: DataFrame) -> DataFrame:
 
 def _repeating(view: View, metric: Metric, order: Sequence[str], files: Sequence[str]) -> DataFrame:
     """Where the rows of these files are that repeat an earlier one, of their file or, with scope table, of any."""
-    alone = metric.scope is Scope.BATCH
-    among = files if alone else order[: max(map(order.index, files)) + 1]
-    landed = FILE_COLUMN if alone else _of_file({file: at for at, file in enumerate(among)})
-    same = Window.partitionBy(*map(quoted, metric.columns), *([FILE_COLUMN] if alone else []))
-    first = same.orderBy(landed, _DATA_FILE, _POSITION)
+    apart = [FILE_COLUMN] if metric.scope is Scope.BATCH else []
+    among = files if apart else order[: max(map(order.index, files)) + 1]
+    landed = _of_file({file: at for at, file in enumerate(among)})
+    first = Window.partitionBy(*map(quoted, metric.columns), *apart).orderBy(landed, _DATA_FILE, _POSITION)
     rows = with_key(_placed(view.batch.read(among)), metric.columns)
     numbered = rows.withColumn(_REASONS, F.row_number().over(first))
     places = numbered.where((F.col(_REASONS) > 1) & F.col(FILE_COLUMN).isin(files)).select(_DATA_FILE, _POSITION)

@@ -161,7 +161,7 @@ class NessieCatalog:
         operations = [_delete((*SPACE, receipt_name(key))) for key in keys]
         wanted: dict[Key, Receipt] = {(*SPACE, receipt.name): receipt for receipt in shorter}
         what = f"fold {len(operations)} receipts away, shorten {len(wanted)}"
-        there = self._contents(expected, [*SPACES, WATERMARK, *wanted])
+        there = self._contents(expected, [*wanted, *((*SPACES, WATERMARK) if watermark else ())])
         operations += [_put(key, _text(receipt.to_json(), there.get(key))) for key, receipt in wanted.items()]
         if watermark:
             text = json.dumps({"decided_before": watermark.isoformat()})

@@ -150,10 +150,8 @@ class Receipt:
         return replace(self, entries=(*others, entry))
 
     def to_json(self) -> str:
-        kept = {name: value for name, value in asdict(self).items() if name != "closed"}
-        if self.shortened is None:  # as before: after a rollback the release before this one reads it
-            del kept["shortened"]
-        form = FORMAT if self.shortened else FORMAT - 1
+        kept = {name: value for name, value in asdict(self).items() if name != "closed" and value is not None}
+        form = FORMAT if self.shortened else FORMAT - 1  # which has no more to it: the release before this one reads it
         return json.dumps({"format": form, **kept}, default=str, sort_keys=True, ensure_ascii=False)
 
     @classmethod

@@ -3,11 +3,11 @@
 It judges by receipts alone; it decides nothing.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lakegate.landing.files import Content, FileVersion
+from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Decision, Entry, Receipt
 
@@ -37,25 +37,24 @@ def standing(receipt: Receipt | None, file: FileVersion, table: str, reuploads: 
     others = [it for it in receipt.on_main if it.table == table and it.version_id != file.version_id]
     if not others:
         return Standing()
-    contents = {entry.content for entry in others} - {None}
-    if file.content in contents:
+    if file.content in {entry.content for entry in others} - {None}:
         return Standing(decision=Decision.DISCARDED, reason=IDENTICAL)
     if reuploads is Reuploads.APPEND:
         return Standing()
-    current = max([*others, *_repeated(receipt, table, contents)], key=lambda entry: entry.order)
+    current = max([*others, *_repeated(receipt, others)], key=lambda entry: entry.order)
     if reuploads is Reuploads.REPLACE and file.order > current.order:
         return Standing(replaces=frozenset(entry.version_id for entry in others))
     decision, reason = _CLOSED[reuploads]
     return Standing(decision=decision, reason=reason.format(current=current.version_id))
 
 
-def _repeated(receipt: Receipt, table: str, contents: Collection[Content | None]) -> list[Entry]:
-    """The table's versions that were discarded because their bytes are on main: somebody uploaded these again, and what
-    is older than that is overtaken by it, though it came, or is retried, later. One that a person discarded says
-    nothing.
+def _repeated(receipt: Receipt, on_main: Iterable[Entry]) -> list[Entry]:
+    """Versions that were discarded because their bytes are on main, in the same table: somebody uploaded these again,
+    and what is older than that is overtaken by it, though it came, or is retried, later. One that a person discarded
+    says nothing.
     """
-    repeated = [entry for entry in receipt.entries if entry.table == table and IDENTICAL in entry.reasons]
-    return [entry for entry in repeated if entry.content in contents]
+    there = {(entry.table, entry.content) for entry in on_main}
+    return [it for it in receipt.entries if IDENTICAL in it.reasons and (it.table, it.content) in there]
 
 
 def shorten(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, ...]]:
@@ -63,8 +62,9 @@ def shorten(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, .
     replaced, and discarded ones, but for the newest that repeats bytes on main. What is rejected may be retried, and
     what was decided last is what people ask for.
     """
-    on_main = receipt.on_main
-    needed = {entry.version_id for entry in (*on_main, *receipt.entries[-1:], *_newest_repeated(receipt, on_main))}
+    repeated = sorted(_repeated(receipt, receipt.on_main), key=lambda entry: entry.order)
+    newest = {(entry.table, entry.content): entry for entry in repeated}.values()
+    needed = {entry.version_id for entry in (*receipt.on_main, *newest, *receipt.entries[-1:])}
     closed = tuple(
         entry
         for entry in receipt.entries
@@ -73,13 +73,6 @@ def shorten(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, .
     gone = {entry.version_id for entry in closed}
     left = tuple(entry for entry in receipt.entries if entry.version_id not in gone)
     return replace(receipt, entries=left, shortened=max(before, receipt.shortened or before)), closed
-
-
-def _newest_repeated(receipt: Receipt, on_main: Iterable[Entry]) -> Iterable[Entry]:
-    """Of each table's versions that repeat the same bytes on main, the newest."""
-    contents = {(entry.table, entry.content) for entry in on_main}
-    repeated = [it for it in receipt.entries if IDENTICAL in it.reasons and (it.table, it.content) in contents]
-    return {(it.table, it.content): it for it in sorted(repeated, key=lambda it: it.order)}.values()
 
 
 _CLOSED = {

@@ -11,7 +11,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.ports import Catalog, Store
-from lakegate.workflow.archive import main_receipts, with_closed
+from lakegate.workflow.archive import known, with_closed
 from lakegate.workflow.service import Service
 
 
@@ -118,7 +118,7 @@ def open_attempts(catalog: Catalog) -> list[Attempt]:
 def open_files(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Those of the files that the attempt may still decide."""
     files = list(files)
-    _, receipts = main_receipts(service, files) if files else ("", {})
+    receipts = known(service, files)
     return [file for file in files if is_open(receipts, file, attempt)]
 
 
@@ -155,10 +155,10 @@ def open_claims(service: Service, keys: Iterable[str], decided: Mapping[str, Rec
         if attempt and not attempt.nonce:
             files = claimed_files(catalog.receipts(f"{branch.name}@{branch.head}", wanted), attempt)
             claims += [(file, attempt) for file in files]
-    known = with_closed(service, decided, [file for file, _ in claims])
+    receipts = with_closed(service, decided, [file for file, _ in claims])
     found: dict[str, dict[str, Attempt]] = {}
     for file, attempt in claims:
         other = found.setdefault(file.key, {}).get(file.version_id)
-        if is_open(known, file, attempt) and not (other and other.number > attempt.number):
+        if is_open(receipts, file, attempt) and not (other and other.number > attempt.number):
             found[file.key][file.version_id] = attempt
     return OpenClaims(by_key=found)

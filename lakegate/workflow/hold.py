@@ -9,7 +9,7 @@ from lakegate.audit.wire import from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import ToldFile
-from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.archive import known
 from lakegate.workflow.service import Service
 from lakegate.workflow.tell import held_message, tell
 
@@ -30,7 +30,7 @@ def hold(service: Service, files: Iterable[tuple[FileVersion, str]]) -> None:
     never not at all.
     """
     new = [(file, reason) for file, reason in files if service.store.read(_name(file)) is None]
-    _, receipts = main_receipts(service, [file for file, _ in new]) if new else ("", {})
+    receipts = known(service, [file for file, _ in new])
     new = [(file, reason) for file, reason in new if entry_of(receipts, file) is None]
     if not new:
         return

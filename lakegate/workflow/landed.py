@@ -2,14 +2,14 @@
 looked at, for everything before it is decided, or held.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from lakegate.audit.wire import from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.archive import known, main_receipts
 from lakegate.workflow.claims import open_claims
 from lakegate.workflow.hold import Held, held_files
 from lakegate.workflow.service import Service
@@ -39,13 +39,16 @@ def undecided(
     return sorted(rest, key=lambda file: file.order), receipts
 
 
-def waiting(service: Service, versions: Iterable[FileVersion] | None = None) -> list[FileVersion]:
+def waiting(
+    service: Service, versions: Iterable[FileVersion] | None = None, held: Container[str] | None = None
+) -> list[FileVersion]:
     """Those of the landed versions (all, if not said) that nobody works on: neither decided, nor claimed on an open
-    branch, nor held. Oldest first, and last of all those that wait for another version of their key: they can't be
-    taken up now, and a sweep takes up only so many.
+    branch, nor `held` (by id; as the notes have it, if not said). Oldest first, and last of all those that wait for
+    another version of their key: they can't be taken up now, and a sweep takes up only so many.
     """
     files, receipts = undecided(service, versions)
-    held = {entry.file.id for entry in held_files(service)}
+    if held is None:
+        held = {entry.file.id for entry in held_files(service)}
     return _free(service, [file for file in files if file.id not in held], receipts)
 
 
@@ -53,7 +56,7 @@ def still_held(service: Service) -> list[Held]:
     """Held files that are neither decided nor claimed by now, in the same order."""
     held = {each.file.id: each for each in held_files(service)}
     files = [each.file for each in held.values()]
-    _, receipts = main_receipts(service, files) if files else ("", {})
+    receipts = known(service, files)
     free = _free(service, [file for file in files if entry_of(receipts, file) is None], receipts)
     return [held[file.id] for file in free]
 

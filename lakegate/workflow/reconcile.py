@@ -11,7 +11,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import Branch
-from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.archive import known, main_receipts
 from lakegate.workflow.attempt import launch
 from lakegate.workflow.claims import claims_at, is_open
 from lakegate.workflow.expire import expire
@@ -20,6 +20,7 @@ from lakegate.workflow.hold import held_files, release
 from lakegate.workflow.landed import note_waiting, still_held, waiting
 from lakegate.workflow.receive import Arrival, Failure, receive
 from lakegate.workflow.reports import report_name
+from lakegate.workflow.rotation import rotated
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle
 from lakegate.workflow.shelf import Shelf
@@ -44,8 +45,7 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
     the time that is left.
     """
     began, branches = service.clock.now(), service.catalog.branches()
-    first = int(began.timestamp() // 60) % max(len(branches), 1)
-    for number, branch in enumerate(branches[first:] + branches[:first]):
+    for number, branch in enumerate(rotated(branches, began)):
         if service.clock.now() - began >= BRANCHES:
             log.warning("branches_left", branches=len(branches) - number)
             break
@@ -104,9 +104,9 @@ def _release_held(service: Service) -> None:
     """Receive held files that a contract routes by now. Their notes stay until they are decided: the watermark has not
     waited for them, so that nothing else would find them again.
     """
-    held = still_held(service)
-    shelf = Shelf.read(service.store) if held else Shelf(contracts=())
-    _raise_first(_receive(service, [it.file for it in held if shelf.route(it.file.key)][:AT_ONCE]))
+    if held := still_held(service):
+        shelf = Shelf.read(service.store)
+        _raise_first(_receive(service, [it.file for it in held if shelf.route(it.file.key)][:AT_ONCE]))
 
 
 def _receive_lost(service: Service) -> None:
@@ -116,9 +116,9 @@ def _receive_lost(service: Service) -> None:
     """
     due = service.clock.now() - service.grace  # when the listing begins: what lands in its minutes is listed in part
     held, listed = {entry.file.id: entry.file for entry in held_files(service)}, set[str]()
-    files = waiting(service, _noting(service.landing.versions(), held, listed))
+    files = waiting(service, _noting(service.landing.versions(), held, listed), held)
     note_waiting(service, files)
-    _, receipts = main_receipts(service, held.values()) if held else ("", {})
+    receipts = known(service, held.values())
     for file_id, file in held.items():
         if file_id not in listed or entry_of(receipts, file):
             release(service, file)

@@ -60,7 +60,7 @@ def status(service: Service, limit: int = 1000) -> Status:
     flights = [line for attempt in attempts if (line := _in_flight(service, attempt))]
     claimed = {version for line in flights for version in line.versions}
     landed = [file for file in seen_waiting(service) if file.version_id not in claimed]
-    noted = [each for each in still_held(service) if each.file.version_id not in claimed]
+    noted = still_held(service)
     shelf = Shelf.read(service.store) if landed or noted else Shelf(contracts=())
     landed += [each.file for each in noted if shelf.route(each.file.key)]  # the next sweep takes them up
     decided = _decided(service, limit, open_branches)

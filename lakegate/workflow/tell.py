@@ -14,6 +14,7 @@ from lakegate.audit.wire import from_json, to_json
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Kind, Message, Note, ToldFile
+from lakegate.workflow.rotation import rotated
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -68,9 +69,8 @@ def resend(service: Service) -> None:
     refused keeps no other from being sent; where nobody answers, the rest waits for the next sweep. Raises what kept a
     message from being sent, if it was refused or waits for an hour by now: Slack can't tell that.
     """
-    errors, unsent, paths = list[LakegateError](), 0, service.store.names(OUTBOX)
-    first = int(service.clock.now().timestamp() // 60) % max(len(paths), 1)  # lest the same ones are always the first
-    for path in paths[first:] + paths[:first]:
+    errors, unsent = list[LakegateError](), 0
+    for path in rotated(service.store.names(OUTBOX), service.clock.now()):
         name = path.removeprefix(OUTBOX)
         try:
             waits = _resend(service, name)
