@@ -19,6 +19,7 @@ from tests.simulation.volume import Tally, run_all
 
 MILLION = 1_000_000
 THOUSANDS = 2_000
+TOLD_EVERY = 50_000  # schedules
 
 
 def main() -> int:
@@ -30,7 +31,7 @@ def main() -> int:
     wanted = parser.parse_args()
     if wanted.seed is not None:
         return _replay_over_http(wanted.seed) if wanted.nessie else _replay(wanted.seed)
-    many, run_many = (THOUSANDS, run_over_http) if wanted.nessie else (MILLION, partial(run_all, tell=_tell))
+    many, run_many = (THOUSANDS, run_over_http) if wanted.nessie else (MILLION, partial(run_all, tell=Progress()))
     return _many(wanted.first, wanted.schedules or many, run_many)
 
 
@@ -50,10 +51,18 @@ def _replay(seed: int, kind: type[Schedule] = Schedule) -> int:
     return 0
 
 
-def _tell(part: Tally) -> None:
-    """Each seed that fails at once: all of them take an hour or two."""
-    for violation in part.failed.values():
-        sys.stdout.write(f"{violation}\n")
+class Progress:
+    """Tells each seed that fails at once, and how far it is: all of them take an hour or two."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    def __call__(self, part: Tally) -> None:
+        for violation in part.failed.values():
+            sys.stdout.write(f"{violation}\n")
+        before, self.done = self.done, self.done + part.schedules
+        if self.done // TOLD_EVERY > before // TOLD_EVERY:
+            sys.stdout.write(f"{self.done:,} schedules\n")
         sys.stdout.flush()
 
 
