@@ -93,9 +93,7 @@ class Catalog(Protocol):
         """All open branches whose name starts with `wap-`."""
 
     def create_branch(self, name: str, at: str) -> None:
-        """Create it at any commit (a hash: main's, or an attempt's audited one). Raises Conflict where it exists
-        already.
-        """
+        """Create it at any commit (a hash). Raises Conflict where it exists already."""
 
     def delete_branch(self, name: str, expected: str | None = None) -> None:
         """Delete it, whatever its head, or only if its head still is `expected`; one that is gone already is fine."""
@@ -126,6 +124,11 @@ class Catalog(Protocol):
     def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
         """Put these keys' receipts on a branch back to what they are at `base` (deleting those that base lacks), in
         one commit.
+        """
+
+    def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
+        """Do on a branch that stands at `base` what was done from there to `commit`, in one commit of its own, but for
+        the receipts of the keys `without`; return the new head. To a merge it has nothing in common with `commit`.
         """
 
     def changes(self, base: str, head: str) -> Changes:

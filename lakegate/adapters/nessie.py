@@ -196,6 +196,16 @@ class NessieCatalog:
         operations = [_put(key, before[key]) if key in before else _delete(key) for key in different]
         return self._commit(branch, expected, operations, f"give back {len(operations)} files")
 
+    def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
+        left = {(*SPACE, receipt_name(key)) for key in without}
+        wanted = {key: content for key, content in self._touched(base, commit).items() if key not in left}
+        before = self._contents(base, sorted(wanted))
+        different = [(key, content) for key, content in wanted.items() if content != before.get(key)]
+        operations = [
+            _put(key, _again(content, before.get(key))) if content else _delete(key) for key, content in different
+        ]
+        return self._commit(branch, base, operations, f"replay {len(operations)} changes of {commit[:12]}")
+
     def changes(self, base: str, head: str) -> Changes:
         """What lies between two commits never changes: it is looked for once in a publish, which asks several times."""
         found: Changes = self._between(base, head)
@@ -357,6 +367,11 @@ def _put(key: Key, content: Json) -> Json:
 
 def _delete(key: Key) -> Json:
     return {"type": "DELETE", "key": {"elements": list(key)}}
+
+
+def _again(content: Json, before: Json | None) -> Json:
+    """A content as it was put elsewhere. Nessie gives one that is new to a branch an id of its own."""
+    return content if before else {name: value for name, value in content.items() if name != "id"}
 
 
 def _namespace(key: Key) -> Json:

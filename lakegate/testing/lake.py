@@ -161,12 +161,11 @@ class MemoryLake:
         return frozenset(key for commit in self.line(head) if commit.hash not in before for key in commit.touched)
 
     def changed(self, base: str, head: str) -> frozenset[Key]:
-        """Every key that a conflict is about. A receipt counts by what it says, as it does for Nessie: one that came
-        and went in between has not changed. A table never becomes what it was.
+        """Every key that a conflict is about. It counts by what it holds, as it does for Nessie: what came and went in
+        between has not changed.
         """
         old, new = self.at(base).contents, self.at(head).contents
-        touched = self.touched(base, head)
-        return frozenset(key for key in touched if key.kind is not KeyKind.RECEIPT or old.get(key) != new.get(key))
+        return frozenset(key for key in self.touched(base, head) if not _same(old.get(key), new.get(key)))
 
     def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> str:
         """What a job's append does: the table is created if absent, data files (path → rows) are added. Returns the
@@ -183,6 +182,11 @@ class MemoryLake:
     def table(self, ref: str, table: str) -> TableState | None:
         content = self.at(ref).contents.get(Key(kind=KeyKind.TABLE, name=table))
         return content if isinstance(content, TableState) else None
+
+
+def _same(old: Content | None, new: Content | None) -> bool:
+    """A table is the same where its metadata file is: whoever writes to it makes another, which may say the same."""
+    return old is new if isinstance(old, TableState) else old == new
 
 
 def _hash(number: int) -> str:

@@ -87,6 +87,11 @@ class MemoryCatalog:
         }
         return self.lake.commit(branch, changes, expected=expected).hash if changes else expected
 
+    def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
+        left, contents = {_receipt_key(key) for key in without}, self.lake.at(commit).contents
+        changed = self.lake.changed(base, commit) - left
+        return self.lake.commit(branch, {key: contents.get(key) for key in changed}, expected=base).hash
+
     def changes(self, base: str, head: str) -> Changes:
         if base not in {commit.hash for commit in self.lake.line(head)}:
             raise Refused(f"commit {head} was not made from {base}")

@@ -277,8 +277,7 @@ def _merge(
 def _is_as_claimed(audited: Audited, claims: Mapping[str, Receipt | None], main: Main) -> bool:
     """Whether main's receipts are those that the claims were put on, so that the audited commit may be merged.
 
-    The catalog alone would not see it: one that was put on main and folded away has come and gone, and where files of
-    the same commit were published before, it is that commit which the next merge compares with.
+    The catalog alone would not see it: one that was put on main and folded away has come and gone.
     """
     return all(_is_claimed_on(main.receipts, file, audited.attempt, claims[file.key]) for file in audited.claims)
 
@@ -305,22 +304,32 @@ def _merge_own(
 
 
 def _trim(service: Service, audited: Audited, files: list[FileVersion], own: Attempt) -> str:
-    """A branch from the audited commit, without what it holds of all other files. Returns its base."""
-    service.catalog.create_branch(own.branch, audited.report.audited)
-    take_off(service, audited, audited.left(files), own.branch)
-    return audited.report.base
+    """A branch of what was audited, without what that holds of all other files. Returns its base.
+
+    It is not made from the audited commit. Once a worker has merged that, or a part of it, it is what Nessie compares
+    main with: another part would be merged without a conflict, and take off main what it leaves out.
+    """
+    base, left = audited.report.base, audited.left(files)
+    service.catalog.create_branch(own.branch, base)
+    service.catalog.replay(own.branch, base, audited.report.audited, [file.key for file in left])
+    _take_rows_off(service, audited, left, own.branch)
+    return base
 
 
 def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
-    """Take these files' data files, and their claims, off a branch that was made from the audited commit.
+    """Take these files' data files, and their claims, off the attempt's branch.
 
     Done again it changes nothing. Raises Conflict or Refused where another worker is at it.
     """
     catalog, files = service.catalog, list(files)
+    _take_rows_off(service, audited, files, branch)
+    catalog.restore_receipts(branch, catalog.head(branch) or "", [file.key for file in files], audited.report.base)
+
+
+def _take_rows_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
     for table, paths in audited.paths(files).items():
         if paths and (there := paths & service.tables.compare(table, audited.report.base, branch).added):
             service.tables.remove(table, branch, there)
-    catalog.restore_receipts(branch, catalog.head(branch) or "", [file.key for file in files], audited.report.base)
 
 
 def _rebase(service: Service, audited: Audited, files: list[FileVersion], main: Main, own: Attempt) -> str:

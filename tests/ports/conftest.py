@@ -239,7 +239,11 @@ class Work:
 
 
 def main(place: Place) -> str:
-    head = place.catalog.head(MAIN)
+    return head_of(place, MAIN)
+
+
+def head_of(place: Place, branch: str) -> str:
+    head = place.catalog.head(branch)
     assert head
     return head
 

@@ -12,7 +12,7 @@ from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN, Branch, Changes
-from tests.ports.conftest import Place, Work, landed, main, note, receipt
+from tests.ports.conftest import Place, Work, head_of, landed, main, note, receipt
 
 
 def test_a_branch_that_was_never_made_has_no_head(place: Place) -> None:
@@ -441,6 +441,72 @@ def test_a_second_merge_of_what_was_made_from_one_commit_takes_off_what_it_leave
         head = place.catalog.restore_receipts(own, audited, [left.key], work.base)
         place.catalog.merge(own, head, note(work.attempt, [file for file in files if file is not left]))
     assert place.catalog.receipts(MAIN, [file.key for file in files]) == {}
+
+
+def test_a_branch_made_from_what_is_merged_already_takes_off_the_rows_that_it_leaves_out(
+    place: Place, table: str
+) -> None:
+    """As with receipts: no table conflicts by itself."""
+    files = [landed(), landed()]
+    work = Work(place, table, files)
+    work.claim()
+    place.write(work.branch, table, 2)
+    more = place.write(work.branch, table, 3)
+    own = f"{work.branch}-r01"
+    place.catalog.create_branch(own, head_of(place, work.branch))
+    place.tables.remove(table, own, frozenset({more}))
+    head = place.catalog.restore_receipts(own, head_of(place, own), [files[1].key], work.base)
+    work.merge()
+    place.catalog.merge(own, head, note(work.attempt, files[:1]))
+    assert place.rows(MAIN, table) == 2
+    assert set(place.catalog.receipts(MAIN, [file.key for file in files])) == {files[0].key}
+
+
+@pytest.mark.parametrize("new", [True, False])
+def test_what_is_replayed_is_what_was_done_but_for_what_is_left_out(place: Place, table: str, *, new: bool) -> None:
+    if not new:
+        place.write(MAIN, table, 1)
+    files = [landed(), landed()]
+    work = Work(place, table, files)
+    work.claim()
+    place.write(work.branch, table, 2)
+    audited, own = head_of(place, work.branch), f"{work.branch}-r01"
+    place.catalog.create_branch(own, work.base)
+    head = place.catalog.replay(own, work.base, audited, [files[1].key])
+    left, done = place.catalog.changes(work.base, head), place.catalog.changes(work.base, audited)
+    assert left == replace(done, receipts={files[0].key: done.receipts[files[0].key]})
+    assert place.tables.identity(own, table) == place.tables.identity(work.branch, table)
+    assert place.tables.paths(own, table) == place.tables.paths(work.branch, table)
+    place.catalog.merge(own, head, note(work.attempt, files[:1]))
+    place.write(MAIN, table, 4)
+    assert place.rows(MAIN, table) == (6 if new else 7)
+
+
+@pytest.mark.parametrize("part", [True, False])
+def test_what_is_replayed_conflicts_with_what_is_merged_of_the_same(place: Place, table: str, *, part: bool) -> None:
+    files = [landed(), landed()]
+    work = Work(place, table, files)
+    audited = work.claim()
+    heads = {}
+    for own in (f"{work.branch}-r01", f"{work.branch}-r02"):
+        place.catalog.create_branch(own, work.base)
+        heads[own] = place.catalog.replay(own, work.base, audited, [files[1].key])
+    first, second = heads.items()
+    place.catalog.merge(*(first if part else (work.branch, audited)), note(work.attempt, files))
+    with pytest.raises(Conflict):
+        place.catalog.merge(*second, note(work.attempt, files[:1]))
+
+
+def test_a_receipt_that_was_put_back_is_replayed_as_gone(place: Place, table: str) -> None:
+    known = landed()
+    first = Work(place, table, [known])
+    first.claim()
+    first.merge()
+    second = Work(place, table, [landed()], number=2)
+    head = place.catalog.restore_receipts(second.branch, second.base, [known.key], first.base)
+    place.catalog.create_branch(f"{second.branch}-r01", second.base)
+    replayed = place.catalog.replay(f"{second.branch}-r01", second.base, head, [])
+    assert place.catalog.receipts(replayed, [known.key]) == {}
 
 
 def test_a_claim_on_a_key_that_was_folded_away_meanwhile_conflicts(place: Place, table: str) -> None:

@@ -16,6 +16,7 @@ from lakegate.audit.wire import from_json
 from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Reuploads
 from lakegate.ports import MAIN, Catalog, Tables
 from lakegate.testing import (
     MemoryCatalog,
@@ -61,7 +62,7 @@ schema:
       - {{name: b, logicalType: integer{required}}}
 """
 CALL = {fate: f"call: {fate}" for fate in Fate}
-TABLE_SCOPE = "customProperties: [{property: scope, vendor: lakegate, value: table}]"
+SETTING = "{{property: {name}, vendor: lakegate, value: {value}}}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +72,19 @@ class Terms:
     strict: bool = False  # b is required
     unique: bool = False  # a is unique in the whole table
     refers: bool = False  # a refers to planes
+    reuploads: Reuploads = Reuploads.REPLACE
+    afterwards: Reuploads = Reuploads.REPLACE  # what it says of them when it is pushed anew
+
+    def changed(self) -> "Terms":
+        return replace(self, strict=not self.strict, reuploads=self.afterwards, afterwards=self.reuploads)
 
     def text(self) -> bytes:
+        said = {"reuploads": self.reuploads} | ({"scope": "table"} if self.unique else {})
+        settings = ", ".join(SETTING.format(name=name, value=value) for name, value in said.items())
         return CONTRACT.format(
             table=FLIGHTS,
             prefix="flights",
-            settings=TABLE_SCOPE if self.unique else "",
+            settings=f"customProperties: [{settings}]",
             key=", primaryKey: true, primaryKeyPosition: 1" if self.unique else "",
             refers=f", relationships: [{{to: {PLANES}.a}}]" if self.refers else "",
             required=", required: true" if self.strict else "",
@@ -150,6 +158,7 @@ class Installation:
         self.discarded: set[str] = set()  # batches that a person gave up
         self.approved: set[str] = set()  # batches that a person let through
         self.unique = False  # whether the contract has always asked for unique keys
+        self.reuploads: set[Reuploads] = set()  # what it ever said of them
         self.counted: Counter[str] = Counter()
         self.stranger_rows = 0
         self.uuids = 0
@@ -268,6 +277,8 @@ class Installation:
     def push(self, terms: Terms) -> None:
         """As `shelf.push` stores contracts once it has checked them, which would take most of a schedule's time."""
         self.say("contract: pushed", str(terms))
+        self.counted[f"contract: re-uploads {terms.reuploads}"] += 1
+        self.reuploads.add(terms.reuploads)
         self.store.write(contract_name(PLANES), PLANES_TEXT)
         self.store.write(contract_name(FLIGHTS), terms.text())
 
@@ -371,6 +382,10 @@ class Installation:
         """The report as the job left it."""
         body = self.store.objects.get(f"reports/{branch}.json")
         return _report(body) if body else None
+
+    def reuploads_of(self, key: str) -> set[Reuploads]:
+        """All that a key's contract ever said of them."""
+        return self.reuploads if key.startswith("flights/") else {Reuploads.REPLACE}
 
     def version_of(self, file_id: str) -> str:
         return self.files[file_id].version_id

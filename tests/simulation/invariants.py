@@ -14,6 +14,7 @@ from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import DataFile, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import MAIN, JobState, Kind
 from lakegate.testing import TableState
@@ -174,12 +175,22 @@ def no_row_leaves_main_but_for_the_newer_version_of_its_file(step: Step) -> Iter
                 yield f"{path} is gone from {name}"
 
 
-def the_newest_published_version_of_a_key_is_the_one_on_main(step: Step) -> Iterator[str]:
+def of_a_key_there_is_what_its_contract_says(step: Step) -> Iterator[str]:
+    """The newest of the published versions always; the others, unless one ever replaced them; and several, or the same
+    bytes twice, only if they were ever appended.
+    """
     for receipt in step.receipts.values():
         published = [entry for entry in receipt.entries if entry.decision is Decision.PUBLISHED]
+        there, said = receipt.on_main, step.world.reuploads_of(receipt.key)
         newest = _last_landed(step.world, receipt, published)
-        if newest and receipt.on_main != (newest,) and not _nobody_can_know(step.world, receipt, newest):
-            yield f"{receipt.key}: {[entry.version_id for entry in receipt.on_main]} are on main"
+        if newest and newest not in there and not _nobody_can_know(step.world, receipt, newest):
+            yield f"{receipt.key}: {newest.version_id} is the newest, and not on main"
+        if len(there) < len(published) and Reuploads.REPLACE not in said:
+            yield f"{receipt.key}: {len(published)} versions were published, and {len(there)} are on main"
+        if len(there) > 1 and Reuploads.APPEND not in said:
+            yield f"{receipt.key}: {[entry.version_id for entry in there]} are on main"
+        if len({entry.content for entry in there}) < len(there):
+            yield f"{receipt.key}: the same bytes are on main twice"
 
 
 def _last_landed(world: Installation, receipt: Receipt, entries: Iterable[Entry]) -> Entry | None:
@@ -345,7 +356,7 @@ ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     a_person_publishes_what_was_rejected_and_nothing_else,
     a_publish_brings_its_tables_and_its_receipts_alone,
     no_row_leaves_main_but_for_the_newer_version_of_its_file,
-    the_newest_published_version_of_a_key_is_the_one_on_main,
+    of_a_key_there_is_what_its_contract_says,
     each_file_version_is_there_once_and_whole,
     decisions_change_only_as_they_may,
     the_log_says_what_was_decided,
@@ -459,11 +470,14 @@ def people_were_told(end: End) -> Iterator[str]:
             yield f"nobody was told that {held.file.key} is held"
 
 
-def files_are_discarded_by_a_person_as_repeated_bytes_or_as_overtaken(end: End) -> Iterator[str]:
+def files_are_discarded_by_a_person_or_as_their_contract_says(end: End) -> Iterator[str]:
     for file, entry in end.entries.values():
         if entry.decision is Decision.DISCARDED and entry.batch not in end.world.discarded:
-            others = end.told_bytes(end.receipts[file.key])
-            if not any(it.content == file.content or it.order > entry.order for it in others):
+            others, said = end.told_bytes(end.receipts[file.key]), end.world.reuploads_of(file.key)
+            same = any(it.content == file.content for it in others)
+            overtaken = any(it.order > entry.order for it in others) and Reuploads.REPLACE in said
+            ignored = any(it.version_id != file.version_id for it in others) and Reuploads.IGNORE in said
+            if not (same or overtaken or ignored):
                 yield f"{file.key} {file.version_id} is discarded, and nobody wanted that"
 
 
@@ -472,6 +486,8 @@ def the_bytes_that_were_uploaded_last_are_on_main(end: End) -> Iterator[str]:
     for receipt in end.receipts.values():
         last = _last_landed(end.world, receipt, end.told_bytes(receipt))
         there = [it.content for it in receipt.on_main]
+        if end.world.reuploads_of(receipt.key) & {Reuploads.IGNORE, Reuploads.REJECT}:
+            continue  # bytes that were replaced do not come back
         if last and last.content not in there and not _nobody_can_know(end.world, receipt, last):
             yield f"{receipt.key}: the bytes of {last.version_id} were uploaded last, and are not on main"
 
@@ -481,6 +497,6 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     nothing_is_under_way,
     every_branch_keeps_what_was_rejected_there_and_nothing_else,
     people_were_told,
-    files_are_discarded_by_a_person_as_repeated_bytes_or_as_overtaken,
+    files_are_discarded_by_a_person_or_as_their_contract_says,
     the_bytes_that_were_uploaded_last_are_on_main,
 )

@@ -148,7 +148,7 @@ MUTATIONS = (
     Mutation(
         says="workers that rebase an attempt share a branch",
         edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
-        seeds_from=1150,
+        seeds_from=2700,
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
@@ -157,6 +157,17 @@ MUTATIONS = (
     Mutation(
         says="the good part of a batch is published with the bad one's receipts and rows",
         edits=(Edit(function=publish._trim, old="audited.left(files)", new="[]"),),
+    ),
+    Mutation(
+        says="a part of a batch is published from its audited commit, which another worker may have merged",
+        edits=(
+            Edit(function=publish._trim, old="own.branch, base)", new="own.branch, audited.report.audited)"),
+            Edit(
+                function=publish._trim,
+                old="replay(own.branch, base, audited.report.audited, [file.key for file in left])",
+                new="restore_receipts(own.branch, audited.report.audited, [file.key for file in left], base)",
+            ),
+        ),
     ),
     Mutation(
         says="an attempt's number is used again",
@@ -218,6 +229,24 @@ MUTATIONS = (
     Mutation(
         says="bytes that were uploaded again are not newer than those before them",
         edits=(Edit(function=standing.standing, old="[*others, *_repeated(receipt, others)]", new="others"),),
+    ),
+    Mutation(
+        says="bytes that are on main are published once more",
+        edits=(
+            Edit(
+                function=standing.standing,
+                old="file.content in {entry.content for entry in others} - {None}",
+                new="False",
+            ),
+        ),
+    ),
+    Mutation(
+        says="publish asks not whether another version makes this one a re-upload that is not wanted",
+        edits=(
+            Edit(function=publish._guard_versions, old="if its.decision:", new="if False:"),
+            Edit(function=settle._publishable, old="        if its.decision:\n", new="        if False:\n"),
+            Edit(function=settle._publishable, old="if not stand[file.id].decision", new=""),
+        ),
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

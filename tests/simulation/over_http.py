@@ -22,7 +22,7 @@ from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.ports import Catalog, Tables
 from tests.simulation.files import MemoryFiles, in_memory
-from tests.simulation.installation import Installation, Terms
+from tests.simulation.installation import Installation
 from tests.simulation.nessie_lake import NessieLake
 from tests.simulation.schedule import Mixture, Schedule
 from tests.simulation.simulation import LONGEST_WAIT
@@ -128,7 +128,7 @@ class HttpSchedule(Schedule):
         drawn = Mixture.draw(chance)
         return replace(
             drawn,
-            terms=Terms(strict=chance.random() < 0.5, unique=chance.random() < 0.2),
+            terms=replace(drawn.terms, strict=chance.random() < 0.5, unique=chance.random() < 0.2, refers=False),
             keys=files + 1,
             files=files,
             actions=chance.randint(3, 6) if files == 1 else chance.randint(1, 4),

@@ -10,6 +10,7 @@ from datetime import timedelta
 from random import Random
 
 from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Reuploads
 from lakegate.ports import MAIN
 from tests.simulation.installation import Terms, Violation
 from tests.simulation.simulation import Simulation
@@ -26,6 +27,8 @@ OFTEN = 3  # enough of what happens by itself, whatever else does
 ROWS = (0, *range(2, 10))
 BYTES = (b"one", b"two", b"three")
 AT_ONCE = 4  # workers
+RUSH = ("flights/rush", "flights/beside")
+REUPLOADS = (*[Reuploads.REPLACE] * 4, Reuploads.APPEND, Reuploads.IGNORE, Reuploads.REJECT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +51,11 @@ class Mixture:
     def draw(cls, chance: Random) -> "Mixture":
         weights = {name: chance.choice((0.0, 0.3, 1.0)) * weight for name, weight in WEIGHTS.items()}
         files = chance.randint(1, 4)
+        terms = Terms(strict=chance.random() < 0.5, unique=chance.random() < 0.3, refers=chance.random() < 0.3)
+        reuploads = chance.choice(REUPLOADS)
+        afterwards = reuploads if chance.random() < 0.7 else chance.choice(REUPLOADS)
         return cls(
-            terms=Terms(strict=chance.random() < 0.5, unique=chance.random() < 0.3, refers=chance.random() < 0.3),
+            terms=replace(terms, reuploads=reuploads, afterwards=afterwards),
             keys=chance.randint(1, files + 2),
             files=files,
             actions=chance.randint(15, 40),
@@ -220,16 +226,21 @@ class Schedule(Simulation):
             self.world.discard(batch)
 
     def _rush(self) -> None:
-        """Several workers publish a file at once. Since its audit its table has got another's rows, and the one that it
-        refers to may have got rows, or lost those that it needs.
+        """Several workers publish a file at once, perhaps without another of its batch. Since its audit its table may
+        have got another's rows, and the one that it refers to may have got rows, or lost those that it needs.
         """
         world, planes = self.world, self.chance.choice(("gain", "replaced", "deleted"))
-        world.upload("flights/before", b"before", Story(rows=2))
+        if self.chance.random() < 0.5:
+            world.upload("flights/before", b"before", Story(rows=2))
         if self.terms.refers and planes != "deleted":
             world.upload("planes/first" if planes == "replaced" else "planes/more", b"now", Story(rows=1, key=1))
-        world.upload("flights/rush", b"rush", Story(rows=3, needs=0 if self.terms.refers else None))
-        for arrival in list(world.queue):
+        world.upload(RUSH[0], b"rush", Story(rows=3, needs=0 if self.terms.refers else None))
+        if self.chance.random() < 0.5:
+            world.upload(RUSH[1], b"beside", Story(rows=2, **{self._what_is_odd(): True}))
+        batch = [arrival for arrival in world.queue if arrival.key in RUSH]
+        for arrival in [arrival for arrival in world.queue if arrival.key not in RUSH]:
             world.deliver([arrival], again=False)
+        world.deliver(batch, again=False)
         self.finish()
         *before, rush = world.job_events
         for branch in before:

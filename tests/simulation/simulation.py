@@ -67,7 +67,7 @@ class Simulation:
 
     def push_contract(self) -> None:
         if self.watch.contracts:
-            self.terms = Terms(strict=not self.terms.strict, unique=self.terms.unique, refers=self.terms.refers)
+            self.terms = self.terms.changed()
         self.world.push(self.terms)
         self.broken = False
         self.watch.note_contract()

@@ -26,6 +26,7 @@ OUTCOME_MATTERS = {
     "merge",
     "register",
     "remove",
+    "replay",
     "restore_receipts",
     "tell",
 }

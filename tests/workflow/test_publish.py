@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -27,10 +28,10 @@ def world() -> World:
     return world
 
 
-def audited(world: World, *names: str, bad: str = "", aside: int = 0) -> Audited:
+def audited(world: World, *names: str, bad: str = "", aside: int = 0, rows: int = 2) -> Audited:
     """An attempt at these files that is audited but not settled."""
     for name in names:
-        world.drop(name, rows=2, deliver=False, bad=bad, aside=aside)
+        world.drop(name, rows=rows, deliver=False, bad=bad, aside=aside)
     return audited_as_it_is(world, world.open_attempt(*(world.file(name) for name in names)))
 
 
@@ -295,6 +296,25 @@ def test_a_publish_looks_at_main_once_and_just_before_it_merges(world: World, mo
         monkeypatch.setattr(world.service.catalog, name, noted(name))
     publish(world.service, one, one.claims)
     assert asked == ["head", "changes", "head", "receipts", "merge"]
+
+
+@pytest.mark.parametrize("others", [["1.parquet"], ["2.parquet"], ["1.parquet", "2.parquet"]], ids=" and ".join)
+@pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
+def test_a_worker_that_publishes_a_part_just_before_takes_nothing_from_another(
+    world: World, monkeypatch: pytest.MonkeyPatch, others: list[str], *, empty: bool
+) -> None:
+    both, merge = audited(world, "1.parquet", "2.parquet", rows=0 if empty else 2), world.service.catalog.merge
+
+    def overtaken(*given: Any) -> None:
+        monkeypatch.undo()
+        publish(world.service, both, [file for file in both.claims if file.key.endswith(tuple(others))])
+        merge(*given)
+
+    monkeypatch.setattr(world.service.catalog, "merge", overtaken)
+    publish(world.service, both, [file for file in both.claims if file.key.endswith("1.parquet")])
+    wanted = {"1.parquet", *others}
+    assert world.publications_by_name() == dict.fromkeys({"0.parquet", *wanted}, 1)
+    assert world.rows_on_main() == {"0.parquet": 1} | ({} if empty else dict.fromkeys(wanted, 2))
 
 
 def test_publish_refuses_a_branch_that_moved_after_the_audit(world: World) -> None:
