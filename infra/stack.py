@@ -86,7 +86,7 @@ class LakegateStack(Stack):
             description="Where Nessie is, without /api (or synthesise with -c nessie_uri=https://…)",
             allowed_pattern="https?://.+",
         )
-        return parameter.value_as_string
+        return str(parameter.value_as_string)
 
     def _outputs(self) -> None:
         """The settings under their CamelCase names and what people and tests want besides; empty ones are left out."""

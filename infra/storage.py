@@ -44,7 +44,7 @@ class Storage(Construct):
             minimum_tls_version=1.2,
             object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             removal_policy=keep,
-            **properties,  # type: ignore[arg-type]
+            **properties,
         )
 
     def _logged(self, what: str) -> dict[str, object]:
