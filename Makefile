@@ -26,12 +26,12 @@ up: setup ## start the local cloud and deploy the stack to it
 down: ## stop the local cloud
 	@test ! -x $(BIN)/lakegate || $(BIN)/lakegate local down
 
-# The layers know nothing of each other, and the longest, which mostly waits, is the first: two at a time fill two cores.
+# The layers know nothing of each other, and the longest are the first: two at a time fill two cores to the end.
 # Each one's output comes in one piece when it has ended (make 4), and all run, whichever fails.
 test: ## the whole gate, linters and every layer of tests, two at a time (JOBS=1: one)
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) gate
 
-gate: test-local lint test-nessie test-spark test-unit test-synth ## the same one after the other, or as `make -j` says
+gate: test-nessie test-local test-spark test-unit test-synth lint ## the same one after the other, or as `make -j` says
 
 lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
@@ -39,7 +39,7 @@ lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
 
-test-unit: setup ## tests without Spark and servers, in a minute and a half
+test-unit: setup ## tests without Spark and servers (five minutes)
 	$(PYTEST) -m "not nessie and not spark and not synth and not local"
 
 test-nessie: setup ## tests against a real Nessie
