@@ -159,17 +159,6 @@ MUTATIONS = (
         edits=(Edit(function=publish._trim, old="audited.left(files)", new="[]"),),
     ),
     Mutation(
-        says="a part of a batch is published from its audited commit, which another worker may have merged",
-        edits=(
-            Edit(function=publish._trim, old="own.branch, base)", new="own.branch, audited.report.audited)"),
-            Edit(
-                function=publish._trim,
-                old="replay(own.branch, base, audited.report.audited, [file.key for file in left])",
-                new="restore_receipts(own.branch, audited.report.audited, [file.key for file in left], base)",
-            ),
-        ),
-    ),
-    Mutation(
         says="an attempt's number is used again",
         edits=(
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
