@@ -96,13 +96,22 @@ def _landed_before(receipt: Receipt, watermark: datetime) -> bool:
 
 
 def _fold(service: Service, head: str, old: list[Receipt], watermark: datetime) -> None:
-    """The archive first, then main. The watermark goes with the first commit: all of these are decided anyway."""
-    for start in range(0, max(len(old), 1), AT_ONCE):
+    """The watermark first: who looks for undecided files asks the archive for none that landed since. Then each receipt
+    is put in the archive, and taken off main.
+    """
+    if not _try(service, head, [], watermark):
+        return
+    for start in range(0, len(old), AT_ONCE):
         receipts = old[start : start + AT_ONCE]
         archive(service, receipts)
-        try:
-            service.catalog.fold(head, [it.key for it in receipts], None if start else watermark)
-        except Conflict as why:
-            log.info("not_folded", receipts=len(receipts), why=str(why))
-        else:
-            log.info("folded", receipts=len(receipts), watermark=watermark.isoformat())
+        _try(service, head, receipts, None)
+
+
+def _try(service: Service, head: str, receipts: list[Receipt], watermark: datetime | None) -> bool:
+    try:
+        service.catalog.fold(head, [it.key for it in receipts], watermark)
+    except Conflict as why:
+        log.info("not_folded", receipts=len(receipts), why=str(why))
+        return False
+    log.info("folded", receipts=len(receipts), watermark=watermark and watermark.isoformat())
+    return True

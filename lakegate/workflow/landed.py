@@ -9,7 +9,8 @@ from itertools import islice
 from lakegate.audit.wire import from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.workflow.archive import known, main_receipts
+from lakegate.ports import MAIN
+from lakegate.workflow.archive import known, with_closed
 from lakegate.workflow.claims import open_claims
 from lakegate.workflow.hold import Held, held_files
 from lakegate.workflow.service import Service
@@ -29,12 +30,14 @@ def undecided(
     service: Service, versions: Iterable[FileVersion] | None = None
 ) -> tuple[list[FileVersion], Mapping[str, Receipt]]:
     """Those of the landed versions (all, if not said) without a decision, held and claimed ones too, oldest first; and
-    main's receipts by key.
+    main's receipts by key. The archive has none of a version that landed since the watermark, and is not asked: most of
+    a backlog's keys are in no receipt at all.
     """
-    mark = service.catalog.watermark()
+    head, mark = service.catalog.head(MAIN) or "", service.catalog.watermark()  # in this order: the head is no newer
     versions = service.landing.versions() if versions is None else versions
     landed = [file for file in versions if mark is None or file.landed_at >= mark]
-    _, receipts = main_receipts(service, landed)
+    unfolded = service.catalog.receipts(f"{MAIN}@{head}", {file.key for file in landed})
+    receipts = with_closed(service, unfolded, landed)
     rest = [file for file in landed if entry_of(receipts, file) is None]
     return sorted(rest, key=lambda file: file.order), receipts
 

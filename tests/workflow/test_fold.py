@@ -1,6 +1,6 @@
 """Old receipts leave main for the archive, the watermark goes up behind them, and nothing decided is ever forgotten."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -14,7 +14,7 @@ from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Receipt, entry_of
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import CLOSED, main_receipts
+from lakegate.workflow.archive import CLOSED, PREFIX, main_receipts
 from lakegate.workflow.fold import fold
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.landed import NOTED, undecided, waiting
@@ -68,6 +68,44 @@ def test_what_was_folded_away_is_neither_lost_nor_received_again(world: World) -
     world.run()
     assert (world.rows_on_main(), world.rejected()) == before
     assert world.job_runs() == 2
+
+
+def test_the_archive_is_not_asked_for_the_keys_of_a_backlog(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be a million of them, and none of them has a receipt."""
+    fold_all(world)
+    for number in range(3):
+        world.drop(f"old {number}", rows=1, deliver=False)
+    asked, read_many = list[str](), world.service.store.read_many
+
+    def noting(names: Iterable[str]) -> Mapping[str, bytes]:
+        asked.extend(names := list(names))
+        return read_many(names)
+
+    monkeypatch.setattr(world.service.store, "read_many", noting)
+    assert len(waiting(world.service)) == 3
+    assert [name for name in asked if name.startswith(PREFIX)] == []
+
+
+@pytest.mark.parametrize("look", ["head", "watermark"])
+def test_what_is_folded_away_while_a_sweep_looks_is_not_taken_for_lost(
+    world: World, monkeypatch: pytest.MonkeyPatch, look: str
+) -> None:
+    world.drop("next", rows=1)
+    world.run()
+    world.clock.advance(world.service.keep.total_seconds() - DAY / 2)
+    fold(world.service)
+    world.clock.advance(DAY)
+    call = getattr(world.service.catalog, look)
+
+    def folding(*given: str) -> object:
+        found = call(*given)
+        monkeypatch.undo()
+        fold(world.service)
+        return found
+
+    monkeypatch.setattr(world.service.catalog, look, folding)
+    assert undecided(world.service)[0] == []
+    assert on_main(world) == set()
 
 
 def test_the_same_bytes_under_a_key_that_was_folded_away_are_published_once(world: World) -> None:
