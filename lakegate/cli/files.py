@@ -11,7 +11,7 @@ from rich.text import Text
 
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
-from lakegate.cli.follow import ALREADY, HELD, Followed, Sight, Version, follow
+from lakegate.cli.follow import ALREADY, HELD, PASSED_OVER, Followed, Sight, Version, follow
 from lakegate.cli.installation import Installation
 from lakegate.cli.progress import MARKS, progress
 from lakegate.cli.terminal import busy, clean, count, indented, say, say_json
@@ -185,7 +185,7 @@ def outcome(sights: list[Sight]) -> list[RenderableType]:
 
 
 def _rank(sight: Sight) -> tuple[int, str, str]:
-    order = ["published", ALREADY, "discarded", HELD, "gone", "rejected"]
+    order = ["published", ALREADY, "discarded", PASSED_OVER, HELD, "gone", "rejected"]
     return (order.index(sight.state), sight.table, sight.batch)
 
 

@@ -14,8 +14,9 @@ from lakegate.workflow.status import Line, Status, status
 Version = tuple[str, str]  # landing key, version id
 FIRST_PAUSE, LONGEST_PAUSE = 0.4, 3.0  # seconds
 SILENT_LOOKS = 6  # failed looks in a row before following gives up
-HELD, ALREADY, GONE = "held", "already published", "gone"
-ENDS = {*Decision, ALREADY, GONE, HELD}
+HELD, ALREADY, GONE, PASSED_OVER = "held", "already published", "gone", "passed over"
+ENDS = {*Decision, ALREADY, GONE, HELD, PASSED_OVER}
+MARKER = "it has no bytes and the name of a marker, and is no file to lakegate"
 FAILURES = {Decision.REJECTED, GONE}
 
 
@@ -101,8 +102,12 @@ def _of_line(line: Line) -> Iterator[Sight]:
 
 
 def elsewhere(service: Service, before: Sight) -> Sight:
-    """Where a version is that no list shows: decided long ago, gone from the bucket, or on its way between two."""
+    """Where a version is that no list shows: a marker, decided long ago, gone from the bucket, or on its way between
+    two.
+    """
     file = service.landing.look(before.file, before.version)
+    if file and file.is_marker:
+        return replace(before, state=PASSED_OVER, reasons=(MARKER,))
     receipt = (main_receipts(service, [file])[1] if file else all_of(service, before.file)).get(before.file)
     entry = receipt.entry(before.version) if receipt else None
     if entry is not None:

@@ -14,7 +14,15 @@ from rich.text import Text
 from lakegate.cli import terminal
 from lakegate.cli.follow import Followed, Sight
 
-MARKS = {"published": "✓", "already published": "✓", "rejected": "✗", "gone": "✗", "held": "‖", "discarded": "-"}
+MARKS = {
+    "published": "✓",
+    "already published": "✓",
+    "rejected": "✗",
+    "gone": "✗",
+    "held": "‖",
+    "discarded": "-",
+    "passed over": "-",
+}
 
 
 @contextmanager

@@ -73,7 +73,8 @@ SERVER: Place = (
     _enforced(
         server="`landing` is the route",
         type="`s3`",
-        location="`s3://landing/` and a key pattern: `*` is anything but `/`, `**` is anything",
+        location="`s3://landing/` and a key pattern: `*` is anything but `/`, `**` is anything. Objects "
+        "without bytes whose names are a folder's, or begin with `_` or `.` (`_SUCCESS`), are passed over",
         format="`parquet`, `orc`, `avro`, `csv`, or `json`: an object a line",
         encoding="of text: `UTF-8` (if not said), `US-ASCII`, `ISO-8859-1`, `ISO-8859-15`, `windows-1252`",
         delimiter="of `csv`: one sign, `,` if not said. Of `json`: `new_line`",

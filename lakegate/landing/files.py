@@ -38,6 +38,14 @@ class FileVersion:
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @property
+    def is_marker(self) -> bool:
+        """Whether it has no bytes, and a name by which nobody takes it for data: a folder's, or one that begins with
+        `_` or `.`, as Spark's `_SUCCESS` does.
+        """
+        name = self.key.rpartition("/")[2]
+        return not self.size and (not name or name.startswith(("_", ".")))
+
+    @property
     def content(self) -> Content | None:
         return Content(checksum=self.checksum, size=self.size) if self.checksum else None
 

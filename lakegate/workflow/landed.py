@@ -35,7 +35,7 @@ def undecided(
     """
     head, mark = service.catalog.head(MAIN) or "", service.catalog.watermark()  # in this order: the head is no newer
     versions = service.landing.versions() if versions is None else versions
-    landed = [file for file in versions if mark is None or file.landed_at >= mark]
+    landed = [file for file in versions if (mark is None or file.landed_at >= mark) and not file.is_marker]
     unfolded = service.catalog.receipts(f"{MAIN}@{head}", {file.key for file in landed})
     receipts = with_closed(service, unfolded, landed)
     rest = [file for file in landed if entry_of(receipts, file) is None]

@@ -63,8 +63,8 @@ def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
 
 
 def _look(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVersion], list[Failure]]:
-    """The arrivals' files, oldest first and each once; one that is gone from the landing bucket needs nothing any
-    more. One that can't be looked at (a key that S3 may not use any more) fails alone.
+    """The arrivals' files, oldest first and each once; one that is gone from the landing bucket, or a marker, needs
+    nothing. One that can't be looked at (a key that S3 may not use any more) fails alone.
     """
     found, failures = {}, []
     for arrival in arrivals:
@@ -75,6 +75,8 @@ def _look(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVersi
             continue
         if file is None:
             log.info("file_gone", key=arrival.key, version=arrival.version_id)
+        elif file.is_marker:
+            log.info("marker_passed_over", key=arrival.key, version=arrival.version_id)
         else:
             found[file.id] = replace(file, sequencer=arrival.sequencer)
     return sorted(found.values(), key=lambda file: file.order), failures

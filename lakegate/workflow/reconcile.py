@@ -111,8 +111,8 @@ def _release_held(service: Service) -> None:
 
 def _receive_lost(service: Service) -> None:
     """Receive files whose event seems lost: landed longer than the grace ago, with neither receipt nor claim nor
-    hold. Oldest first, and no more than a sweep has time for: the next one goes on. Held files that are decided, or not
-    among what landed any more, are forgotten.
+    hold. Oldest first, and no more than a sweep has time for: the next one goes on. Held files that are decided, not
+    among what landed any more, or markers to this release, are forgotten.
     """
     due = service.clock.now() - service.grace  # when the listing begins: what lands in its minutes is listed in part
     held, listed = {entry.file.id: entry.file for entry in held_files(service)}, set[str]()
@@ -120,7 +120,7 @@ def _receive_lost(service: Service) -> None:
     note_waiting(service, files)
     receipts = known(service, held.values())
     for file_id, file in held.items():
-        if file_id not in listed or entry_of(receipts, file):
+        if file_id not in listed or entry_of(receipts, file) or file.is_marker:
             release(service, file)
     _raise_first(_receive(service, [file for file in files if file.landed_at <= due][:AT_ONCE]))
 

@@ -146,8 +146,8 @@ def test_the_watermark_waits_for_what_is_not_decided(world: World) -> None:
 
 
 def test_a_held_file_keeps_nothing_from_being_folded_and_is_taken_up_however_late(world: World) -> None:
-    """Vendors drop markers that no contract ever routes."""
-    world.drop("elsewhere/_SUCCESS", rows=1, absolute=True)
+    """Vendors drop what no contract ever routes."""
+    world.drop("elsewhere/README", rows=1, absolute=True)
     world.remove_contract()
     held = world.drop("late", rows=5)
     world.clock.advance(world.service.keep.total_seconds() * 2)
@@ -157,11 +157,11 @@ def test_a_held_file_keeps_nothing_from_being_folded_and_is_taken_up_however_lat
     for _ in range(2):  # its note stays while it is under way: nothing else finds it
         reconcile(world.service)
         assert held.id in {each.file.id for each in held_files(world.service)}
-        assert [line.files for line in status(world.service).held] == [("elsewhere/_SUCCESS",)]
+        assert [line.files for line in status(world.service).held] == [("elsewhere/README",)]
     world.run()
     assert world.rows_on_main()["late"] == 5
     reconcile(world.service)
-    assert [each.file.key for each in held_files(world.service)] == ["elsewhere/_SUCCESS"]
+    assert [each.file.key for each in held_files(world.service)] == ["elsewhere/README"]
 
 
 def test_a_held_file_whose_attempt_came_to_nothing_is_taken_up_again(world: World) -> None:

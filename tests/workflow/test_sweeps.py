@@ -9,7 +9,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, Kind, Message
 from lakegate.workflow import reconcile as sweeps
-from lakegate.workflow.hold import held_files
+from lakegate.workflow.hold import held_files, hold
+from lakegate.workflow.landed import waiting
 from lakegate.workflow.reconcile import BRANCHES, reconcile
 from lakegate.workflow.status import status
 from tests.workflow.world import World
@@ -202,3 +203,21 @@ def test_an_event_of_a_published_file_that_no_contract_routes_any_more_tells_nob
     world.remove_contract()
     world.deliver(file)
     assert (world.messages(), held_files(world.service)) == ([], [])
+
+
+@pytest.mark.parametrize("key", ["nyc/flights/_SUCCESS", "elsewhere/"])
+def test_a_marker_is_passed_over_by_its_event_and_by_sweeps(world: World, key: str) -> None:
+    """Whether a contract routes its name or not."""
+    marker = world.landing.put(key, b"")
+    world.deliver(marker)
+    world.wait_out_the_grace()
+    assert reconcile(world.service) == []
+    assert (world.branches(), world.notifier.messages, held_files(world.service)) == ([], [], [])
+    assert (world.entries(), waiting(world.service), status(world.service).held) == ({}, [], ())
+
+
+def test_a_marker_that_an_earlier_release_held_is_forgotten(world: World) -> None:
+    marker = world.landing.put("elsewhere/_SUCCESS", b"")
+    hold(world.service, [(marker, "no contract routes it")])
+    reconcile(world.service)
+    assert held_files(world.service) == []
