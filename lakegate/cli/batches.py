@@ -5,7 +5,7 @@ It decides nothing itself.
 
 import getpass
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from rich.console import RenderableType
@@ -117,11 +117,13 @@ def _next(now: Status) -> list[str]:
 
 def retry(installation: Installation, batch: str, *, as_json: bool) -> Exit:
     with busy(f"starting a new attempt at {batch}"):
-        attempt = workflow.retry(installation.service, batch)
+        retried = workflow.retry(installation.service, batch)
+    attempt, left = retried.attempt, dict(retried.left)
     if as_json:
-        say_json({"batch": batch, "table": attempt.table, "attempt": attempt.number, "branch": attempt.branch})
+        its = {"table": attempt.table, "attempt": attempt.number, "branch": attempt.branch, "left": left}
+        say_json({"batch": batch, **its})
         return Exit.DONE
-    say(f"Attempt a{attempt.number} at {batch} of {attempt.table} is under way on {attempt.branch}")
+    say(f"Attempt a{attempt.number} at {batch} of {attempt.table} is under way on {attempt.branch}", *_left(left))
     say(f"Next: lakegate wait {batch}")
     return Exit.DONE
 
@@ -138,12 +140,18 @@ def discard(installation: Installation, batch: str, why: str, *, as_json: bool) 
 
 def approve(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
     with busy(f"publishing {batch}"):
-        files = publish_approved(installation.service, batch, why, _person())
+        approved = publish_approved(installation.service, batch, why, _person())
     if as_json:
-        say_json({"batch": batch, "files": files, "why": why})
+        say_json({"batch": batch, "files": approved.files, "why": why, "left": dict(approved.left)})
         return Exit.DONE
-    say(f"{count(files, 'file')} of {batch} published as audited: {why}")
+    say(f"{count(approved.files, 'file')} of {batch} published as audited: {why}", *_left(approved.left))
     return Exit.DONE
+
+
+def _left(left: Mapping[str, str]) -> list[RenderableType]:
+    """What stays rejected, and why."""
+    head = [f"Left as rejected ({count(len(left), 'file')}):"] if left else []
+    return [*head, *(indented(f"{key}: {why}", 4, "yellow") for key, why in left.items())]
 
 
 def reconcile(installation: Installation, *, as_json: bool) -> Exit:

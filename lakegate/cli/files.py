@@ -196,7 +196,7 @@ def _group(state: str, sights: list[Sight]) -> list[RenderableType]:
     head = (
         Text(f"{MARKS[state]} ") + terminal.state(state) + Text("  " + clean("  ".join(word for word in words if word)))
     )
-    if state in {Decision.PUBLISHED, ALREADY, Decision.DISCARDED}:
+    if state in {Decision.PUBLISHED, ALREADY}:
         return [head, *_names(sights)]
     return [head, *(line for sight in sights for line in _with_reasons(sight)), *_next(state, first)]
 

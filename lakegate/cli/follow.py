@@ -7,6 +7,7 @@ from datetime import timedelta
 from lakegate.cli.installation import Installation
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.receipts import Decision
+from lakegate.landing.standing import IDENTICAL
 from lakegate.workflow.archive import all_of, main_receipts
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import Line, Status, status
@@ -75,7 +76,8 @@ class Followed:
             for file in decided.note.files:
                 pair = (file.key, file.version_id)
                 if pair in self.sights and pair not in done and self.sights[pair].at_end:
-                    self.sights[pair] = replace(self.sights[pair], rows=file.rows, reasons=file.reasons)
+                    state = _said(decided.note.decision, file.reasons)
+                    self.sights[pair] = replace(self.sights[pair], state=state, rows=file.rows, reasons=file.reasons)
                     done.add(pair)
 
 
@@ -86,19 +88,23 @@ def sights(now: Status) -> dict[Version, Sight]:
 
 
 def _of_line(line: Line) -> Iterator[Sight]:
-    # Identical bytes are discarded without an attempt; what a person discards was tried.
-    state = ALREADY if line.state == Decision.DISCARDED and line.attempt == 0 else str(line.state)
     for key, version in zip(line.files, line.versions, strict=True):
         yield Sight(
             file=key,
             version=version,
-            state=state,
+            state=_said(line.state, line.reasons),
             batch=line.batch,
             table=line.table,
             branch=line.branch,
             rows=line.rows if len(line.files) == 1 else 0,
             reasons=line.reasons,
         )
+
+
+def _said(state: str, reasons: tuple[str, ...]) -> str:
+    """Bytes that are on main anyway are as good as published; what was ignored or overtaken is not."""
+    same = state == Decision.DISCARDED and any(reason.endswith(IDENTICAL) for reason in reasons)
+    return ALREADY if same else str(state)
 
 
 def elsewhere(service: Service, before: Sight) -> Sight:
@@ -111,7 +117,13 @@ def elsewhere(service: Service, before: Sight) -> Sight:
     receipt = (main_receipts(service, [file])[1] if file else all_of(service, before.file)).get(before.file)
     entry = receipt.entry(before.version) if receipt else None
     if entry is not None:
-        return replace(before, state=str(entry.decision), batch=entry.batch, table=entry.table, reasons=entry.reasons)
+        return replace(
+            before,
+            state=_said(entry.decision, entry.reasons),
+            batch=entry.batch,
+            table=entry.table,
+            reasons=entry.reasons,
+        )
     if file is None:
         return replace(before, state=GONE, reasons=("it was deleted from the landing bucket before it was decided",))
     return before

@@ -19,10 +19,14 @@ _BRANCH = re.compile(
 )
 
 
-def batch_id(table: str, files: Iterable[FileVersion]) -> str:
-    """Derived from the files, so that a redelivery of the same ones is the same batch: `20130131T0405-1a2b3c4d`."""
+def batch_id(table: str, files: Iterable[FileVersion], *, tried: bool = True) -> str:
+    """Derived from the files, so that a redelivery of the same ones is the same batch: `20130131T0405-1a2b3c4d`. What
+    is decided without being tried is another batch: a worker that looked before may be about to try it.
+    """
     members = sorted(files, key=lambda file: file.order)
-    digest = hashlib.sha256("\0".join([table, *sorted(file.id for file in members)]).encode()).hexdigest()
+    digest = hashlib.sha256(
+        "\0".join([table, *([] if tried else ["untried"]), *sorted(file.id for file in members)]).encode()
+    ).hexdigest()
     return f"{members[0].landed_at:%Y%m%dT%H%M}-{digest[:8]}"
 
 

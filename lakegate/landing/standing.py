@@ -14,7 +14,10 @@ from lakegate.landing.receipts import Decision, Entry, Receipt
 IDENTICAL = "the same bytes are already published under this key"
 OVERTAKEN = "overtaken: a newer version of this key, {current}, is published, or has the bytes that are"
 IGNORED = "ignored: this key's version {current} is on main, and the contract ignores re-uploads"
-REFUSED = "already published: this key's version {current} is on main, and the contract rejects re-uploads"
+REFUSED = (
+    "already published: this key's version {current} is on main, and the contract rejects re-uploads; where it is "
+    "wanted, push the contract with reuploads: replace or append, then run lakegate retry"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,15 +40,22 @@ def standing(receipt: Receipt | None, file: FileVersion, table: str, reuploads: 
     others = [it for it in receipt.on_main if it.table == table and it.version_id != file.version_id]
     if not others:
         return Standing()
-    if file.content in {entry.content for entry in others} - {None}:
+    is_there = file.content in {entry.content for entry in others} - {None}
+    if is_there and (reuploads is not Reuploads.REPLACE or len(others) == 1):  # of several, one is to be left
         return Standing(decision=Decision.DISCARDED, reason=IDENTICAL)
     if reuploads is Reuploads.APPEND:
         return Standing()
-    current = max([*others, *_repeated(receipt, others)], key=lambda entry: entry.order)
-    if reuploads is Reuploads.REPLACE and file.order > current.order:
-        return Standing(replaces=frozenset(entry.version_id for entry in others))
+    if reuploads is Reuploads.REPLACE:
+        return _in_order(receipt, file, others)
     decision, reason = _CLOSED[reuploads]
-    return Standing(decision=decision, reason=reason.format(current=current.version_id))
+    return Standing(decision=decision, reason=reason.format(current=others[-1].version_id))
+
+
+def _in_order(receipt: Receipt, file: FileVersion, others: list[Entry]) -> Standing:
+    current = max([*others, *_repeated(receipt, others)], key=lambda entry: entry.order)
+    if file.order > current.order:
+        return Standing(replaces=frozenset(entry.version_id for entry in others))
+    return Standing(decision=Decision.DISCARDED, reason=OVERTAKEN.format(current=current.version_id))
 
 
 def _repeated(receipt: Receipt, on_main: Iterable[Entry]) -> list[Entry]:
@@ -76,7 +86,6 @@ def shorten(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, .
 
 
 _CLOSED = {
-    Reuploads.REPLACE: (Decision.DISCARDED, OVERTAKEN),
     Reuploads.IGNORE: (Decision.DISCARDED, IGNORED),
     Reuploads.REJECT: (Decision.REJECTED, REFUSED),
 }

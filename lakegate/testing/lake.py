@@ -119,7 +119,7 @@ class MemoryLake:
         changed = self.changed(base, source)
         if base == source:
             return
-        both = changed & self.changed(base, main)
+        both = {key for key in changed & self.changed(base, main) if key.kind is not KeyKind.NAMESPACE}
         if both:
             raise Conflict(f"main changed {', '.join(sorted(key.name for key in both))} too")
         contents = self.at(source).contents

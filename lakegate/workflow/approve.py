@@ -3,6 +3,9 @@
 What was audited is what is published, by its commit: nothing is appended or measured anew.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from lakegate.audit.report import Report
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
@@ -10,18 +13,29 @@ from lakegate.landing.files import FileVersion
 from lakegate.workflow.claims import base_of, claimed_files
 from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish_rejected
 from lakegate.workflow.reports import read_report
-from lakegate.workflow.retry import Rejected, rejected
+from lakegate.workflow.retry import Rejected, rejected, without_closed
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle, tell_approved
 
+ROWLESS = "has no rows to publish"
 
-def approve(service: Service, batch: str, why: str, by: str) -> int:
-    """Publish a batch's rejected files, in one merge for each attempt that rejected some. Returns how many files.
+
+@dataclass(frozen=True, kw_only=True)
+class Approved:
+    """How many files were published, and why the others of the batch stay rejected, by key."""
+
+    files: int
+    left: Mapping[str, str]
+
+
+def approve(service: Service, batch: str, why: str, by: str) -> Approved:
+    """Publish a batch's rejected files, in one merge for each attempt that rejected some. Those that have no rows, and
+    those of whose key another version is on main, are left as they are.
 
     Raises Refused, with the next command, where what was audited is not what main would get.
     """
-    found = rejected(service, batch)
-    chosen = [(_audited(service, found, attempt, files), files) for attempt, files in _by_attempt(found).items()]
+    found, left = without_closed(service, rejected(service, batch))
+    chosen = _chosen(service, found)
     for audited, files in chosen:
         try:
             publish_rejected(service, audited, files, why=why, by=by)
@@ -29,7 +43,22 @@ def approve(service: Service, batch: str, why: str, by: str) -> int:
             raise _refused(found, f"{moved}. Run: lakegate retry {batch}, and approve what that rejects") from moved
         tell_approved(service, audited.attempt)
         settle(service, audited.attempt)
-    return len(found.files)
+    published = {file.id for _, files in chosen for file in files}
+    without_rows = {file.key: ROWLESS for file, _ in found.files if file.id not in published}
+    return Approved(files=len(published), left=left | without_rows)
+
+
+def _chosen(service: Service, found: Rejected) -> list[tuple[Audited, list[FileVersion]]]:
+    """The attempts that rejected them, each with its files that have rows. Raises Refused where none has any."""
+    chosen = []
+    for attempt, files in _by_attempt(found).items():
+        report = _report(service, found, attempt)
+        with_rows = {entry.id for entry in report.files if entry.data_files}
+        if its := [file for file in files if file.id in with_rows]:
+            chosen.append((_audited(service, found, attempt, report), its))
+    if not chosen:
+        raise _refused(found, f'{found.files[0][0].key} {ROWLESS}. Run: lakegate discard {found.batch} --why "…"')
+    return chosen
 
 
 def _by_attempt(found: Rejected) -> dict[Attempt, list[FileVersion]]:
@@ -40,23 +69,19 @@ def _by_attempt(found: Rejected) -> dict[Attempt, list[FileVersion]]:
     return grouped
 
 
-def _audited(service: Service, found: Rejected, attempt: Attempt, files: list[FileVersion]) -> Audited:
-    """The attempt as it was audited, which these files have rows in. Raises Refused where that is not so any more."""
+def _report(service: Service, found: Rejected, attempt: Attempt) -> Report:
     report = read_report(service.store, attempt)
     if report is None or report.error:
         raise _refused(found, f"it was not audited. Run: lakegate retry {found.batch}")
-    _refuse_without_rows(found, report, files)
+    return report
+
+
+def _audited(service: Service, found: Rejected, attempt: Attempt, report: Report) -> Audited:
+    """The attempt as it was audited. Raises Refused where its branch is not that any more."""
     _refuse_unless_kept(service, found, attempt, report)
     changes = service.catalog.changes(report.base, report.audited)
     claims = tuple(claimed_files(changes.receipts, attempt))
     return Audited(attempt=attempt, base=report.base, report=report, claims=claims)
-
-
-def _refuse_without_rows(found: Rejected, report: Report, files: list[FileVersion]) -> None:
-    with_rows = {entry.id for entry in report.files if entry.data_files}
-    for file in files:
-        if file.id not in with_rows:
-            raise _refused(found, f'{file.key} has no rows to publish. Run: lakegate discard {found.batch} --why "…"')
 
 
 def _refuse_unless_kept(service: Service, found: Rejected, attempt: Attempt, report: Report) -> None:

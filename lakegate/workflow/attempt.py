@@ -109,12 +109,14 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
     """
     receipts = receipts_of(service, f"{MAIN}@{base}", files)
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
-    claims = [
-        claimed(receipts, file, attempt, its.replaces)
-        for file in files
+    wanted = [
+        (file, its)
+        for file in sorted(files, key=lambda file: file.order, reverse=True)
         if is_open(receipts, file, attempt)
         and not (its := standing(receipts.get(file.key), file, attempt.table, reuploads)).decision
     ]
+    oldest = {file.key: (file, its) for file, its in wanted}  # versions of one key go one after the other
+    claims = [claimed(receipts, file, attempt, its.replaces) for file, its in oldest.values()]
     if not claims:
         service.catalog.delete_branch(attempt.branch, base)
         return True

@@ -1,6 +1,7 @@
 """Decisions that bring no rows: rejected and discarded. Commits of receipts on main, with the reason in its log."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import structlog
@@ -18,7 +19,10 @@ from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
 TRIES = 10
-AT_ONCE = 100  # files of a commit: their names all fit its note, by which a person's retry finds them
+# A commit's files all fit its note, by which a person's retry finds them.
+AT_ONCE = 100
+NAMED = 150_000  # bytes of what is said of them as JSON, which spells some letters with six
+REST = 400  # bytes that are said of each beside its name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +49,20 @@ def decide(
     """Write the decision of these files on main and return those it was written for; what is decided already stays as
     it is, and what its key's other versions do not decide any more stays open.
     """
-    wanted = list(findings)
-    portions = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
+    portions = list(_portions(findings))
     return [it for portion in portions for it in _decide(service, attempt, decision, portion, why, by)]
+
+
+def _portions(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
+    portion, size = list[Finding](), 0
+    for finding in findings:
+        its = len(json.dumps(finding.file.key)) + REST
+        if portion and (len(portion) == AT_ONCE or size + its > NAMED):
+            yield portion
+            portion, size = [], 0
+        portion, size = [*portion, finding], size + its
+    if portion:
+        yield portion
 
 
 def _decide(

@@ -150,20 +150,23 @@ def _closed(sorted_out: Triage, decision: Decision) -> list[Finding]:
 
 def _discard(service: Service, table: str, findings: list[Finding]) -> None:
     if findings:
-        attempt = Attempt(table=table, batch=batch_id(table, [finding.file for finding in findings]), number=0)
-        decide(service, attempt, Decision.DISCARDED, findings)
+        decide(service, _untried(table, findings), Decision.DISCARDED, findings)
 
 
 def _reject(service: Service, table: str, findings: list[Finding]) -> None:
     if not findings:
         return
-    attempt = Attempt(table=table, batch=batch_id(table, [finding.file for finding in findings]), number=0)
+    attempt = _untried(table, findings)
     name = rejection(attempt)
     # Noted before the decision: there is no branch by which a message that a crash left out would be missed.
     prepared = prepare(service, name, _message(attempt, findings))
     decide(service, attempt, Decision.REJECTED, findings)
-    if prepared:
+    if prepared or prepare(service, name, _message(attempt, findings)):  # an old note may be forgotten by now
         _tell(service, attempt, name, findings)
+
+
+def _untried(table: str, findings: list[Finding]) -> Attempt:
+    return Attempt(table=table, batch=batch_id(table, [finding.file for finding in findings], tried=False), number=0)
 
 
 def _tell(service: Service, attempt: Attempt, name: str, findings: list[Finding]) -> None:

@@ -19,7 +19,8 @@ from lakegate.workflow.service import Service
 
 IRREPLACEABLE = (
     "it cannot replace version {version} of its key: {why}. Delete that version's rows from {table} yourself (WHERE "
-    "_lakegate_file = '{id}'), push the contract with reuploads: append, then run lakegate retry"
+    "_lakegate_file = '{id}'), push the contract with reuploads: append, run lakegate retry, and push it as it was. A "
+    "later version of this key meets the same"
 )
 
 

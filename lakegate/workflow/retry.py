@@ -1,7 +1,7 @@
 """What a person may do with a rejected batch: try it again, or discard it. Only rejected files can be changed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
@@ -72,16 +72,36 @@ def _refuse_if_claimed(service: Service, found: Rejected) -> None:
             )
 
 
-def retry(service: Service, batch: str) -> Attempt:
-    """Start a new attempt at a batch's rejected files, with the contract of now, and return it."""
-    found = rejected(service, batch)
+def without_closed(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
+    """What may be published of them still, by the contract of now, and why the rest may not, by key: another version of
+    its key is on main. Raises Refused where nothing is left.
+    """
     reuploads = contract_of(service.store, found.table).ingestion.reuploads
-    for file, _ in found.files:
-        if (its := standing(found.receipts[file.key], file, found.table, reuploads)).decision:
-            raise Refused(
-                f'batch {batch} of {found.table}: {file.key}: {its.reason}. Run: lakegate discard {batch} --why "…"'
-            )
-    return open_attempt(service, found.last.next(), [file for file, _ in found.files])
+    stand = {file.id: standing(found.receipts[file.key], file, found.table, reuploads) for file, _ in found.files}
+    left = {file.key: its.reason for file, _ in found.files if (its := stand[file.id]).decision}
+    files = tuple(pair for pair in found.files if not stand[pair[0].id].decision)
+    if not files:
+        key, why = next(iter(left.items()))
+        raise Refused(
+            f'batch {found.batch} of {found.table}: {key}: {why}. Run: lakegate discard {found.batch} --why "…"'
+        )
+    return replace(found, files=files), left
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retried:
+    """The attempt that is under way, and why the files that it leaves out stay rejected, by key."""
+
+    attempt: Attempt
+    left: Mapping[str, str]
+
+
+def retry(service: Service, batch: str) -> Retried:
+    """Start a new attempt at a batch's rejected files, with the contract of now."""
+    found = rejected(service, batch)
+    _, left = without_closed(service, found)
+    attempt = open_attempt(service, found.last.next(), [file for file, _ in found.files])  # which leaves them out, too
+    return Retried(attempt=attempt, left=left)
 
 
 def discard(service: Service, batch: str, why: str, by: str) -> int:

@@ -4,7 +4,7 @@ A crash between sending and marking may repeat a message, with the same batch; n
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -13,6 +13,7 @@ from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.wire import from_json, to_json
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Decision
 from lakegate.ports import Kind, Message, Note, ToldFile
 from lakegate.workflow.rotation import rotated
 from lakegate.workflow.service import Service
@@ -22,6 +23,8 @@ OUTBOX = "notes/outbox/"
 TOLD = "notes/told/"
 QUERIED = 3  # files that a command in a message names
 LATE = timedelta(hours=1)
+NEVER = timedelta(hours=1)  # by then nobody is about to decide what was noted
+FEW = 1000  # decisions of a batch
 UNANSWERED = 3  # messages, one of which may take as long as Slack's client waits
 _NONE: Mapping[str, int] = {}
 
@@ -95,9 +98,26 @@ def _resend(service: Service, name: str) -> timedelta | None:
     waits = service.clock.now() - outgoing.since
     if service.store.read(TOLD + name) is not None:
         forget(service, name)
-    elif waits > service.grace and not send(service, name, outgoing.message):
-        return waits
+    elif waits > service.grace:
+        message = outgoing.message if outgoing.message.branch else _as_decided(service, outgoing.message)
+        if message and not send(service, name, message):
+            return waits
+        if not message and waits > NEVER:
+            forget(service, name)
     return None
+
+
+def _as_decided(service: Service, message: Message) -> Message | None:
+    """A rejection as main's log has it: where no branch is kept it was noted before it was decided, by a worker that
+    may have died, and another may have decided otherwise. None where nothing of it was decided so.
+    """
+    if message.kind is not Kind.REJECTED:
+        return message
+    decisions = service.catalog.decisions(FEW, batch=message.batch)
+    notes = [decided.note for decided in decisions if decided.note.decision is Decision.REJECTED]
+    named, more = {file.key for note in notes for file in note.files}, any(note.more for note in notes)
+    files = tuple(file for file in message.files if more or file.key in named)
+    return replace(message, files=files) if notes and files else None
 
 
 def send(service: Service, name: str, message: Message) -> bool:

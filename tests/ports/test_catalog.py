@@ -266,6 +266,16 @@ def test_a_merge_may_be_repeated(place: Place, table: str) -> None:
     assert place.catalog.head(MAIN) == merged
 
 
+def test_two_first_tables_of_a_namespace_are_both_merged(place: Place, table: str) -> None:
+    one, other = Work(place, table, [landed()]), Work(place, f"{table}2", [landed()])
+    for work in (one, other):
+        work.claim()
+        place.write(work.branch, work.table, 2)
+    one.merge()
+    other.merge()
+    assert (place.rows(MAIN, table), place.rows(MAIN, f"{table}2")) == (2, 2)
+
+
 def test_a_merge_onto_a_main_that_moved_elsewhere_is_fine(place: Place, table: str) -> None:
     work, other = Work(place, table, [landed()]), Work(place, f"{table}2", [landed()])
     work.claim()

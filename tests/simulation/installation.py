@@ -157,6 +157,7 @@ class Installation:
         self.meddled: set[str] = set()  # branches that a stranger wrote to
         self.discarded: set[str] = set()  # batches that a person gave up
         self.approved: set[str] = set()  # batches that a person let through
+        self.retried: set[str] = set()  # batches that a person had tried again
         self.unique = False  # whether the contract has always asked for unique keys
         self.reuploads: set[Reuploads] = set()  # what it ever said of them
         self.counted: Counter[str] = Counter()
@@ -260,6 +261,7 @@ class Installation:
         return self.start("sweep", "", reconcile)
 
     def retry(self, batch: str) -> Worker:
+        self.retried.add(batch)
         return self.start("retry", batch, lambda service: retry(service, batch), patient=True)
 
     def discard(self, batch: str) -> Worker:

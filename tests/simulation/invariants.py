@@ -228,6 +228,13 @@ def decisions_change_only_as_they_may(step: Step) -> Iterator[str]:
             yield f"{file} was {old.decision} by {old.batch} a{old.attempt}, and again by {new.batch} a{new.attempt}"
 
 
+def what_was_rejected_is_decided_anew_by_people_alone(step: Step) -> Iterator[str]:
+    by_people = step.world.retried | step.world.approved | step.world.discarded
+    for file, (old, new) in step.changed.items():
+        if old and old.decision is Decision.REJECTED and old.batch not in by_people:
+            yield f"{file} was rejected with {old.batch}, and is {new and new.decision}; nobody asked for that"
+
+
 def the_log_says_what_was_decided(step: Step) -> Iterator[str]:
     note = step.after.note
     told = {(file.key, file.version_id): file for file in note.files} if note else {}
@@ -247,6 +254,14 @@ def a_reason_comes_with_every_rejection(step: Step) -> Iterator[str]:
     for file, (_, new) in step.changed.items():
         if new and new.decision is Decision.REJECTED and not new.reasons:
             yield f"{file} is rejected, and nobody says why"
+
+
+def a_reason_names_a_version_that_is_on_main(step: Step) -> Iterator[str]:
+    for (key, version), (_, new) in step.changed.items():
+        for reason in (reason for reason in (new.reasons if new else ()) if " is on main" in reason):
+            there = {entry.version_id for entry in step.receipts[key].on_main}
+            if not any(it in reason for it in there):
+                yield f"{key} {version}: {reason}; but {sorted(there)} are"
 
 
 def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
@@ -359,8 +374,10 @@ ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     of_a_key_there_is_what_its_contract_says,
     each_file_version_is_there_once_and_whole,
     decisions_change_only_as_they_may,
+    what_was_rejected_is_decided_anew_by_people_alone,
     the_log_says_what_was_decided,
     a_reason_comes_with_every_rejection,
+    a_reason_names_a_version_that_is_on_main,
     files_are_rejected_for_what_is_true,
     main_has_the_very_table_that_was_audited,
     verdicts_are_true_of_the_main_they_are_published_to,
@@ -470,6 +487,14 @@ def people_were_told(end: End) -> Iterator[str]:
             yield f"nobody was told that {held.file.key} is held"
 
 
+def people_were_told_what_is_true(end: End) -> Iterator[str]:
+    notes = [commit.note for commit in end.world.lake.line(end.main.hash) if commit.note]
+    rejected = {(note.batch, file.key) for note in notes if note.decision is Decision.REJECTED for file in note.files}
+    told = [it for it in end.world.notifier.messages if it.kind is Kind.REJECTED]
+    for batch, key in sorted({(message.batch, file.key) for message in told for file in message.files} - rejected):
+        yield f"somebody was told that {key} of {batch} was rejected, and it never was"
+
+
 def files_are_discarded_by_a_person_or_as_their_contract_says(end: End) -> Iterator[str]:
     for file, entry in end.entries.values():
         if entry.decision is Decision.DISCARDED and entry.batch not in end.world.discarded:
@@ -497,6 +522,7 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     nothing_is_under_way,
     every_branch_keeps_what_was_rejected_there_and_nothing_else,
     people_were_told,
+    people_were_told_what_is_true,
     files_are_discarded_by_a_person_or_as_their_contract_says,
     the_bytes_that_were_uploaded_last_are_on_main,
 )

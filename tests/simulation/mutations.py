@@ -215,7 +215,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="bytes that were uploaded again are not newer than those before them",
-        edits=(Edit(function=standing.standing, old="[*others, *_repeated(receipt, others)]", new="others"),),
+        edits=(Edit(function=standing._in_order, old="[*others, *_repeated(receipt, others)]", new="others"),),
     ),
     Mutation(
         says="bytes that are on main are published once more",
@@ -234,6 +234,17 @@ MUTATIONS = (
             Edit(function=settle._publishable, old="        if its.decision:\n", new="        if False:\n"),
             Edit(function=settle._publishable, old="if not stand[file.id].decision", new=""),
         ),
+    ),
+    Mutation(
+        says="a rejection that was noted is told, whatever was decided",
+        edits=(
+            Edit(
+                function=tell._resend,
+                old="outgoing.message if outgoing.message.branch else _as_decided(service, outgoing.message)",
+                new="outgoing.message",
+            ),
+        ),
+        seeds_from=900,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

@@ -8,7 +8,7 @@ from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Kind
 from lakegate.testing.lake import Key, KeyKind
-from lakegate.workflow.approve import approve
+from lakegate.workflow.approve import Approved, approve
 from lakegate.workflow.retry import retry
 from lakegate.workflow.status import status
 from tests.workflow.world import TABLE, World
@@ -34,7 +34,7 @@ def rejected(world: World, *names: str, bad: str = "broken") -> str:
     return line.batch
 
 
-def approved(world: World, batch: str) -> int:
+def approved(world: World, batch: str) -> Approved:
     return approve(world.service, batch, why="known at the vendor's", by="ann")
 
 
@@ -48,10 +48,22 @@ def refused(world: World, batch: str, match: str) -> None:
 def test_rejected_files_are_published_as_they_were_audited(world: World) -> None:
     batch = rejected(world, "1", "2")
     jobs = world.job_runs()
-    assert approved(world, batch) == 2
+    assert approved(world, batch).files == 2
     assert world.rows_on_main() == {"0": 1, "good": 7, "1": 3, "2": 3}
     assert world.quarantined_on() == {"1": 1, "2": 1}
     assert (world.job_runs(), world.branches()) == (jobs, [])
+
+
+def test_a_file_without_rows_is_left_and_named_where_others_of_its_batch_are_approved(world: World) -> None:
+    world.drop("1", rows=3, bad="broken", deliver=False)
+    world.drop("2", rows=0, unreadable="it is not a parquet file", deliver=False)
+    world.drop_together("1", "2")
+    world.run()
+    [line] = status(world.service).rejected
+    done = approved(world, line.batch)
+    assert (done.files, done.left) == (1, {world.key("2"): "has no rows to publish"})
+    assert "1" in world.rows_on_main()
+    assert set(world.rejected()) == {"2"}
 
 
 def test_the_log_and_slack_say_who_approved_what_and_why(world: World) -> None:

@@ -102,7 +102,7 @@ def test_a_retry_by_a_person_starts_the_count_anew(world: World) -> None:
     dropped(world)
     crash_until_rejected(world)
     [line] = status(world.service).rejected
-    assert retry(world.service, line.batch).number == 4
+    assert retry(world.service, line.batch).attempt.number == 4
     crash(world)
     wait(world, world.service.grace.total_seconds())
     [attempt] = [attempt for attempt in world.attempts() if attempt.number > 4]

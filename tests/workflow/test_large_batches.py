@@ -18,12 +18,7 @@ LONG = "year=2013/month=01/day=31/vendor=" + 40 * "v"
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     """All files of a batch were rejected."""
     world = World()
-    commit = world.service.catalog.commit_receipts
-
-    def commit_as_text(branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
-        return commit(branch, expected, receipts, as_it_comes_back(note) if note else None)
-
-    monkeypatch.setattr(world.service.catalog, "commit_receipts", commit_as_text)
+    keep_as_text(world, monkeypatch)
     names = [f"{LONG}/{number:04d}" for number in range(MOST_FILES)]
     for name in names:
         world.drop(name, rows=1, bad="broken", deliver=False)
@@ -31,6 +26,15 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     world.run()
     assert len(world.attempts()) == 1
     return world
+
+
+def keep_as_text(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit = world.service.catalog.commit_receipts
+
+    def commit_as_text(branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
+        return commit(branch, expected, receipts, as_it_comes_back(note) if note else None)
+
+    monkeypatch.setattr(world.service.catalog, "commit_receipts", commit_as_text)
 
 
 def as_it_comes_back(note: Note) -> Note:
@@ -42,7 +46,7 @@ def as_it_comes_back(note: Note) -> Note:
 
 def test_all_files_of_a_large_rejected_batch_are_tried_again(world: World) -> None:
     [attempt] = world.attempts()
-    assert len(world.claims(retry(world.service, attempt.batch))) == MOST_FILES
+    assert len(world.claims(retry(world.service, attempt.batch).attempt)) == MOST_FILES
 
 
 def test_all_files_of_a_large_rejected_batch_are_discarded(world: World) -> None:
@@ -51,3 +55,15 @@ def test_all_files_of_a_large_rejected_batch_are_discarded(world: World) -> None
     entries = world.entries().values()
     assert {entry.decision for entry in entries if entry} == {Decision.DISCARDED}
     assert world.branches() == []
+
+
+def test_files_whose_names_json_spells_with_many_letters_are_all_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    keep_as_text(world, monkeypatch)
+    names = ["\x01" * 900 + f"{number:04d}" for number in range(100)]
+    for name in names:
+        world.drop(name, rows=1, bad="broken", deliver=False)
+    world.drop_together(*names)
+    world.run()
+    [attempt] = world.attempts()
+    assert discard(world.service, attempt.batch, "not wanted", "me") == len(names)

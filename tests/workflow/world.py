@@ -156,6 +156,11 @@ class World:
         file = self.files[name]
         self.stories[file.id] = Story(rows=self.stories[file.id].rows, aside=self.stories[file.id].aside)
 
+    def spoil(self, name: str) -> None:
+        """From now on the job finds something wrong with it."""
+        file = self.files[name]
+        self.stories[file.id] = replace(self.stories[file.id], bad="drifts")
+
     def deliver(self, *files: FileVersion) -> None:
         failures = receive(self.service, [Arrival(key=file.key, version_id=file.version_id) for file in files])
         assert failures == []

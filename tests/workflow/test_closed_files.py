@@ -1,0 +1,211 @@
+"""Files whose fate their key's other versions decide: what people are told of them, and what a retry does with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lakegate.cli.follow import ALREADY, sights
+from lakegate.errors import Refused, Retryable
+from lakegate.landing.receipts import Decision
+from lakegate.workflow.approve import approve
+from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.retry import retry
+from lakegate.workflow.settle import settle
+from lakegate.workflow.status import status
+from tests.workflow.world import World
+
+
+@pytest.fixture
+def world() -> World:
+    """A world with two published keys, `0` and `1`."""
+    world = World()
+    world.drop("0", rows=1)
+    world.drop("1", rows=2)
+    world.run()
+    return world
+
+
+def again(world: World, name: str, *, rows: int = 5, of: str = "1", deliver: bool = True, bad: str = "") -> None:
+    """Other bytes under a key."""
+    world.drop(name, rows=rows, under=world.key(of), deliver=deliver, body=name.encode(), bad=bad)
+
+
+def same(world: World, name: str) -> None:
+    """The bytes of `1` under its key once more."""
+    world.drop(name, rows=2, under=world.key("1"), body=world.body_of("1"))
+    world.run()
+
+
+def sweep(world: World) -> None:
+    world.wait_out_the_grace()
+    assert reconcile(world.service) == []
+    world.run()
+
+
+def receive_in_vain(world: World, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nessie does not answer when the decision is to be committed."""
+
+    def fails(*_: Any) -> str:
+        raise Retryable("Nessie does not answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.service.catalog, "commit_receipts", fails)
+        file = world.files[name]
+        assert receive(world.service, [Arrival(key=file.key, version_id=file.version_id)])
+
+
+def rejected_with_one_that_is_overtaken(world: World) -> str:
+    """Two files of a batch are rejected; the vendor mends one of them by another upload."""
+    world.drop("2", rows=7, bad="broken", deliver=False)
+    again(world, "1b", bad="broken", deliver=False)
+    world.drop_together("1b", "2")
+    world.run()
+    again(world, "1c", rows=6)
+    world.run()
+    entry = world.entries()["2"]
+    assert entry
+    return entry.batch
+
+
+def test_a_batch_is_retried_without_what_was_overtaken(world: World) -> None:
+    batch = rejected_with_one_that_is_overtaken(world)
+    world.mend("2")
+    left = retry(world.service, batch).left
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1c": 6, "2": 7}
+    assert list(left) == [world.key("1")]
+    assert "overtaken" in left[world.key("1")]
+
+
+def test_a_batch_is_approved_without_what_was_overtaken(world: World) -> None:
+    done = approve(world.service, rejected_with_one_that_is_overtaken(world), "fine", "ann")
+    assert world.rows_on_main() == {"0": 1, "1c": 6, "2": 7}
+    assert (done.files, list(done.left)) == (1, [world.key("1")])
+
+
+def test_where_all_of_a_batch_is_overtaken_it_is_neither_retried_nor_approved(world: World) -> None:
+    again(world, "1b", bad="broken")
+    world.run()
+    [line] = status(world.service).rejected
+    again(world, "1c", rows=6)
+    world.run()
+    with pytest.raises(Refused, match="overtaken"):
+        retry(world.service, line.batch)
+    with pytest.raises(Refused, match="overtaken"):
+        approve(world.service, line.batch, "fine", "ann")
+
+
+def test_an_approval_leaves_out_what_was_overtaken_of_each_attempt(world: World) -> None:
+    world.drop("2", rows=7, bad="broken", deliver=False)
+    again(world, "1a", rows=3, deliver=False)
+    again(world, "1b", deliver=False)
+    both, one = world.open_attempt(world.files["2"], world.files["1b"]), world.open_attempt(world.files["1a"])
+    world.run(settle_after=False)
+    settle(world.service, one)
+    world.spoil("1b")
+    settle(world.service, both)  # "2" is rejected by the first attempt, "1b" by the second
+    world.run()
+    again(world, "1c", rows=6)
+    world.run()
+    assert approve(world.service, both.batch, "fine", "ann").files == 1
+    assert world.rows_on_main() == {"0": 1, "1c": 6, "2": 7}
+
+
+def test_of_versions_that_were_appended_the_newest_bytes_are_alone_on_main_once_they_are_replaced(world: World) -> None:
+    """Also if they are the bytes of one of them."""
+    world.push_contract(reuploads="append")
+    again(world, "1b")
+    world.run()
+    world.push_contract()
+    same(world, "1c")
+    assert world.rows_on_main() == {"0": 1, "1c": 2}
+
+
+def test_what_was_rejected_without_an_attempt_is_published_by_a_retry_alone(world: World) -> None:
+    world.push_contract(reuploads="reject")
+    again(world, "1b")
+    world.push_contract()
+    world.open_attempt(world.files["1b"])  # its event came twice: a worker that looked before
+    world.run()
+    assert (world.rows_on_main(), world.branches()) == ({"0": 1, "1": 2}, [])
+    [line] = status(world.service).rejected
+    retry(world.service, line.batch)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1b": 5}
+
+
+def test_of_two_versions_of_a_key_that_were_rejected_together_a_retry_tries_the_older_first(world: World) -> None:
+    world.push_contract(reuploads="reject")
+    again(world, "1b", deliver=False)
+    again(world, "1c", bad="broken", deliver=False)
+    world.drop_together("1b", "1c")
+    [line] = status(world.service).rejected
+    world.push_contract(reuploads="append")
+    retry(world.service, line.batch)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2, "1b": 5}
+    retry(world.service, line.batch)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2, "1b": 5}
+    assert world.rejected()["1"][0].startswith("broken")
+
+
+def test_no_message_names_a_batch_that_was_never_decided(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.push_contract(reuploads="reject")
+    again(world, "1b", deliver=False)
+    receive_in_vain(world, "1b", monkeypatch)
+    again(world, "0b", of="0", deliver=False)
+    world.drop_together("1b", "0b")
+    sweep(world)
+    entry = world.entries()["1b"]
+    assert entry
+    assert {it.batch for it in world.messages()} == {entry.batch}
+
+
+def test_nor_says_that_something_was_rejected_that_is_published(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.push_contract(reuploads="reject")
+    again(world, "1b", deliver=False)
+    receive_in_vain(world, "1b", monkeypatch)
+    world.push_contract()
+    world.deliver(world.files["1b"])
+    world.run()
+    for _ in range(2):
+        sweep(world)
+        world.clock.advance(3600)
+    assert world.rows_on_main() == {"0": 1, "1b": 5}
+    assert (world.messages(), world.service.store.names("notes/outbox/")) == ([], [])
+
+
+def test_what_was_rejected_though_its_worker_died_before_it_could_tell_is_told(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.push_contract(reuploads="reject")
+    again(world, "1b", deliver=False)
+    monkeypatch.setattr("lakegate.workflow.receive._tell", lambda *_: None)
+    world.deliver(world.files["1b"])
+    sweep(world)
+    [message] = world.messages()
+    assert [file.key for file in message.files] == [world.key("1")]
+
+
+@pytest.mark.parametrize("word", ["reject", "ignore"])
+def test_the_reason_names_a_version_that_is_on_main(world: World, word: str) -> None:
+    """And not one that was discarded because its bytes are there."""
+    world.push_contract(reuploads=word)
+    same(world, "same")
+    again(world, "1b")
+    entry = world.entries()["1b"]
+    assert entry
+    assert world.files["1"].version_id in entry.reasons[0]
+
+
+def test_what_was_ignored_is_not_said_to_be_published(world: World) -> None:
+    world.push_contract(reuploads="ignore")
+    same(world, "same")
+    again(world, "1b")
+    seen = sights(status(world.service))
+    states = [seen[world.files[name].key, world.files[name].version_id].state for name in ("same", "1b")]
+    assert states == [ALREADY, Decision.DISCARDED]
