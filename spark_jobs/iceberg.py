@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.statistics import DataFileStatistics, Field
 from lakegate.audit.types import Array, Atom, Map, Struct, Type, canonical
+from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, empty_array, jvm, names, state
 
 # Opening another file costs as much as a whole split may hold.
@@ -153,22 +154,37 @@ def staged(
 
 
 def _manifests(table: Any | None) -> dict[str, Any]:
+    """The table's manifests by path. JobError where one is listed twice, for so often its rows are read: Iceberg does
+    it by itself, where it is told of a conflict about a commit that was made all the same, and makes it again.
+    """
     snapshot = table.currentSnapshot() if table is not None else None
+    found: dict[str, Any] = {}
     if table is None or snapshot is None:
-        return {}
-    return {manifest.path(): manifest for manifest in snapshot.allManifests(table.io())}
+        return found
+    for manifest in snapshot.allManifests(table.io()):
+        _once(found, manifest.path(), table, "lists the manifest")
+        found[manifest.path()] = manifest
+    return found
 
 
 def _holds_data(manifest: Any) -> bool:
     return str(manifest.content().toString()) == "DATA"
 
 
+def _once(found: Collection[str], path: str, table: Any, what: str) -> None:
+    if path in found:
+        raise JobError(f"table {table.name()} {what} {path} twice: whoever reads it finds its rows twice")
+
+
 def _data_files(spark: SparkSession, table: Any | None, manifests: list[Any]) -> DataFiles:
-    statistics, entries = {}, {}
+    """The live data files in these manifests. JobError where one is there twice, in one of them or in two."""
+    statistics: dict[str, DataFileStatistics] = {}
+    entries: dict[str, Any] = {}
     for manifest in manifests:
         for entry in _live(spark, table, manifest):
             spec = table.specs()[entry.specId()]  # type: ignore[union-attr]
             told = json.loads(jvm(spark).org.apache.iceberg.ContentFileParser.toJson(entry, spec))
+            _once(entries, told["file-path"], table, "has the data file")
             statistics[told["file-path"]] = DataFileStatistics.from_entry(told)
             entries[told["file-path"]] = entry
     return DataFiles(statistics=statistics, entries=entries)

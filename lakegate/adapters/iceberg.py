@@ -239,9 +239,17 @@ def _identity(table: Table) -> TableIdentity:
 
 
 def _manifests(table: Table | None) -> dict[str, ManifestFile]:
-    """The table's manifests by path; a manifest is never changed once written."""
+    """The table's manifests by path; a manifest is never changed once written. Raises Refused where one is listed
+    twice, for so often its rows are read.
+    """
     snapshot = table.current_snapshot() if table else None
-    return {manifest.manifest_path: manifest for manifest in snapshot.manifests(table.io)} if table and snapshot else {}
+    found: dict[str, ManifestFile] = {}
+    if table is None or snapshot is None:
+        return found
+    for manifest in snapshot.manifests(table.io):
+        _refuse({manifest.manifest_path} & found.keys(), f"{'.'.join(table.name())} lists twice the manifest")
+        found[manifest.manifest_path] = manifest
+    return found
 
 
 def _apart(one: Table | None, other: Table | None) -> tuple[dict[str, ManifestFile], dict[str, ManifestFile]]:

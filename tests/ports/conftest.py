@@ -15,7 +15,7 @@ import requests
 from pyiceberg.catalog import Catalog as Vendor
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestWriter, ManifestWriterV2
+from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestFile, ManifestWriter, ManifestWriterV2
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update.snapshot import _FastAppendFiles
@@ -180,6 +180,13 @@ class DeleteFiles(_FastAppendFiles):
         return _DeleteManifest(
             spec, self._transaction.table_metadata.schema(), self.new_manifest_output(), self._snapshot_id, "deflate"
         )
+
+
+class ListedTwice(_FastAppendFiles):
+    """A snapshot that adds nothing, and whose manifest list names every manifest twice."""
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        return super()._existing_manifests() * 2
 
 
 class _DeleteManifest(ManifestWriterV2):

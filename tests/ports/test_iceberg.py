@@ -15,11 +15,12 @@ import pyiceberg.exceptions
 import pytest
 import requests
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
 
 from lakegate.adapters.http import Patient
 from lakegate.adapters.iceberg import Catalog, IcebergTables, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
-from tests.ports.conftest import NessiePlace, Work
+from tests.ports.conftest import ListedTwice, NessiePlace, Work, head_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LOAD = Catalog.load_table
@@ -88,6 +89,23 @@ def test_a_data_file_that_is_there_twice_is_found(nessie_place: NessiePlace, tab
     target.add_files([path], check_duplicate_files=False)
     with pytest.raises(Refused, match="twice"):
         place.tables.paths(work.branch, table)
+
+
+@pytest.mark.nessie
+def test_a_manifest_that_is_listed_twice_is_found(nessie_place: NessiePlace, table: str) -> None:
+    place = nessie_place
+    work = Work(place, table, [])
+    path = place.write(work.branch, table, 3)
+    before, target = head_of(place, work.branch), place.vendor(work.branch).load_table(table)
+    with target.transaction() as transaction:
+        ListedTwice(Operation.APPEND, transaction, target.io).commit()
+    assert place.rows(work.branch, table) == 6
+    with pytest.raises(Refused, match=f"{table}.* twice"):
+        place.tables.paths(work.branch, table)
+    with pytest.raises(Refused, match=f"{table}.* twice"):
+        place.tables.compare(table, before, work.branch)
+    with pytest.raises(Refused, match=f"{table}.* twice"):
+        place.tables.remove(table, work.branch, frozenset({path}))
 
 
 @pytest.mark.nessie
