@@ -17,6 +17,7 @@ from fsspec import AbstractFileSystem
 from pydantic import ValidationError as MalformedAnswer
 from pyiceberg import exceptions as iceberg
 from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.io import InputFile, OutputFile
 from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
 from pyiceberg.schema import index_by_id, index_name_by_id
@@ -186,6 +187,11 @@ class MetadataIO(FsspecFileIO):
 
     def new_input(self, location: str) -> FsspecInputFile:
         return _Whole(location, self._fs(location), self)
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        """Deletes nothing. PyIceberg cleans up after a commit that it takes for failed; where that was made all the
+        same and only its answer was another, the table would name what is gone. What is left over is named by nobody.
+        """
 
     def _fs(self, location: str) -> AbstractFileSystem:
         return self.get_fs(urlparse(location).scheme)

@@ -14,7 +14,7 @@ from lakegate.errors import Conflict, LakegateError, Refused
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN, FileChanges
 from tests.ports.conftest import NessiePlace, Work, landed, main, note, receipt
-from tests.support.proxy import Fault, Proxy, Request, proxy
+from tests.support.proxy import Answer, Fault, Proxy, Request, proxy
 
 pytestmark = pytest.mark.nessie
 
@@ -141,3 +141,44 @@ def test_data_files_are_not_appended_beside_those_of_another_worker_who_was_firs
         tables_over(network, nessie_place).append(*append)
     assert nessie_place.tables.compare(table, own.base, own.branch) == FileChanges(added=paths)
     assert nessie_place.rows(own.branch, table) == 5
+
+
+@pytest.fixture
+def answered_with_a_conflict(nessie_place: NessiePlace, network: Proxy, table: str) -> tuple[IcebergTables, Work, Work]:
+    """The first commit to a table is made; then another makes one, and the answer is that of a second delivery. With
+    the branch for it, and one that has more.
+    """
+    place = nessie_place
+    delivered: list[Answer] = []
+    place.write(MAIN, table, 1)
+    own, more = (Work(place, table, [], number=number) for number in (2, 3))
+
+    def again_after_another(request: Request) -> tuple[Fault, int]:
+        if request.commits_a_table and not delivered:
+            delivered.append(network.deliver(request))
+            place.write(own.branch, table, 16)
+        return Fault.NONE, 0
+
+    network.decide = again_after_another
+    return tables_over(network, place), own, more
+
+
+def test_an_append_that_was_made_and_is_answered_with_a_conflict_leaves_a_table_that_can_be_read(
+    nessie_place: NessiePlace, table: str, answered_with_a_conflict: tuple[IcebergTables, Work, Work]
+) -> None:
+    tables, own, more = answered_with_a_conflict
+    new = nessie_place.write(more.branch, table, 2)
+    with suppress(LakegateError):  # which answer it is is not the point here
+        tables.append(table, own.branch, more.branch, frozenset([new]))
+    assert nessie_place.rows(own.branch, table) == 1 + 2 + 16
+
+
+def test_a_removal_that_was_made_and_is_answered_with_a_conflict_leaves_a_table_that_can_be_read(
+    nessie_place: NessiePlace, table: str, answered_with_a_conflict: tuple[IcebergTables, Work, Work]
+) -> None:
+    tables, own, more = answered_with_a_conflict
+    new = [nessie_place.write(more.branch, table, rows) for rows in (2, 4)]
+    nessie_place.tables.append(table, own.branch, more.branch, frozenset(new))  # in one manifest, to be written anew
+    with suppress(LakegateError):  # which answer it is is not the point here
+        tables.remove(table, own.branch, frozenset(new[:1]))
+    assert nessie_place.rows(own.branch, table) == 1 + 4 + 16
