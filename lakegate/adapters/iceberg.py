@@ -133,7 +133,11 @@ class IcebergTables:
         with iceberg_errors(f"registering {table} on {branch}", changes=True):
             catalog: Catalog = self._catalog(branch)
             catalog.create_namespace_if_not_exists(table.rpartition(".")[0])
-            catalog.register_table(table, origin.metadata_location)
+            try:
+                catalog.register_table(table, origin.metadata_location)
+            except iceberg.TableAlreadyExistsError:  # which a request that is delivered twice is told of its own
+                if self._load(branch, table).metadata_location != origin.metadata_location:
+                    raise
         if left := there - paths:
             self.remove(table, branch, frozenset(left))
 

@@ -182,3 +182,33 @@ def test_a_removal_that_was_made_and_is_answered_with_a_conflict_leaves_a_table_
     with suppress(LakegateError):  # which answer it is is not the point here
         tables.remove(table, own.branch, frozenset(new[:1]))
     assert nessie_place.rows(own.branch, table) == 1 + 4 + 16
+
+
+def test_a_table_whose_registering_is_delivered_twice_is_there_with_the_data_files_that_are_wanted(
+    nessie_place: NessiePlace, table: str, twice: Proxy
+) -> None:
+    source, own = Work(nessie_place, table, []), Work(nessie_place, table, [], number=2)
+    wanted, _ = (nessie_place.write(source.branch, table, rows) for rows in (2, 3))
+    tables_over(twice, nessie_place).register(table, own.branch, source.branch, frozenset([wanted]))
+    twice.deliver_late()
+    assert any(request.path.endswith("/register") for _, request in twice.met)
+    assert nessie_place.tables.paths(own.branch, table) == {wanted}
+    assert nessie_place.rows(own.branch, table) == 2
+    own.merge()
+    assert nessie_place.rows(MAIN, table) == 2
+
+
+def test_a_table_is_not_registered_over_another(nessie_place: NessiePlace, table: str, network: Proxy) -> None:
+    source, own = Work(nessie_place, table, []), Work(nessie_place, table, [], number=2)
+    path = nessie_place.write(source.branch, table, 2)
+    theirs: list[str] = []
+
+    def another_is_first(request: Request) -> tuple[Fault, int]:
+        if request.path.endswith("/register") and not theirs:
+            theirs.append(nessie_place.write(own.branch, table, 3))
+        return Fault.NONE, 0
+
+    network.decide = another_is_first
+    with pytest.raises((Conflict, Refused)):
+        tables_over(network, nessie_place).register(table, own.branch, source.branch, frozenset([path]))
+    assert nessie_place.tables.paths(own.branch, table) == set(theirs)
