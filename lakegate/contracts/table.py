@@ -170,8 +170,25 @@ def _partitions(columns: Sequence[Read]) -> tuple[str, ...]:
     for read in columns:
         if setting(read.item, _PARTITION) and read.item.plain("partitioned") is not True:
             read.item.fault(f"{_PARTITION} without partitioned: true")
-    found = [_partition(read, names) for read in _ordered(columns, "partitioned", "partitionKeyPosition")]
+    partitioned = _ordered(columns, "partitioned", "partitionKeyPosition")
+    _refuse_same_decimals(partitioned)
+    found = [_partition(read, names) for read in partitioned]
     return tuple(sql for sql in found if sql)
+
+
+def _refuse_same_decimals(partitioned: Sequence[Read]) -> None:
+    """Iceberg's manifests define a decimal type where a partition first has it and then call it by name, which
+    PyIceberg cannot read: nothing but the first files of such a table could ever be published.
+    """
+    first: dict[str, Read] = {}
+    for read in partitioned:
+        said, name = setting(read.item, _PARTITION), read.field.type.name
+        if read.field.type.kind != "decimal" or (said and str(said.plain("value")).startswith("bucket")):
+            continue
+        if (other := first.setdefault(name, read)) is not read:
+            why = "the table's manifests could not be read: take bucket[16] for one of the two, or other digits"
+            text = f"{read.field.name!r} can't partition the table by {name} beside {other.field.name!r}: {why}"
+            (said or read.item).fault(text)
 
 
 def _partition(read: Read, names: set[str]) -> str | None:

@@ -24,6 +24,8 @@ OPERATOR = "            mustBeLessThan: 5\n"
 CHECK = GOOD[GOOD.index(QUALITY) : GOOD.index(OPERATOR) + len(OPERATOR)]
 CUSTOM = "          - type: custom\n            engine: lakegate\n"
 TRANSFORM = "{property: partitionTransform, vendor: lakegate, value: days}"
+DECIMAL = "      - {{name: {}, physicalType: '{}', partitioned: true, customProperties: [{}]}}\n"
+IDENTITY, CUT, BUCKET = (TRANSFORM.replace("days", f"'{how}'") for how in ("identity", "truncate[5]", "bucket[16]"))
 PLACED = "        logicalType: timestamp\n"
 OURS = "    customProperties:\n      - {{property: {}, vendor: lakegate, value: {}}}"
 BUDGET = "    customProperties: [{property: quarantineBudget, vendor: lakegate, value: {rows: 5}}]\n"
@@ -701,6 +703,15 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         TRANSFORM,
         TRANSFORM.replace("days", '"truncate[4]"'),
         [("truncate", "'placed' is timestamp, which truncate cannot partition")],
+    ),
+    "two partitions of one decimal type": (
+        AMOUNT,
+        DECIMAL.format("a", "decimal(9,2)", IDENTITY)
+        + DECIMAL.format("b", "numeric(9, 2)", CUT)
+        + DECIMAL.format("c", "decimal(9,2)", BUCKET)
+        + DECIMAL.format("d", "decimal(9,3)", CUT)
+        + AMOUNT,
+        [("name: b", "'b' can't partition the table by decimal(9,2) beside 'a': ")],
     ),
     "masked values in the names of data files": (
         PLACED,
