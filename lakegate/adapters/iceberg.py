@@ -19,7 +19,7 @@ from pyiceberg import exceptions as iceberg
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.io import InputFile, OutputFile
 from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
-from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.schema import index_by_id, index_name_by_id
 from pyiceberg.table import Table
 
@@ -292,8 +292,17 @@ def _live(table: Table, manifests: Mapping[str, ManifestFile], content: Manifest
     """A manifest holds either data files or delete files; those of the other kind are not opened."""
     for manifest in manifests.values():
         if manifest.content is content:
-            for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
+            for entry in _entries(table, manifest):
                 yield entry.data_file
+
+
+def _entries(table: Table, manifest: ManifestFile) -> list[ManifestEntry]:
+    """Raises Refused where PyIceberg does not know how the manifest is written: its reader has no error for that."""
+    try:
+        return manifest.fetch_manifest_entry(table.io, discard_deleted=True)
+    except (TypeError, ValueError) as exc:
+        name = ".".join(table.name())
+        raise Refused(f"the manifest of {name} at {manifest.manifest_path} cannot be read: {exc}") from exc
 
 
 def _refuse(paths: Iterable[str], what: str) -> None:

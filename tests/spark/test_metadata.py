@@ -9,6 +9,7 @@ from pyspark.sql import Row, SparkSession
 
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
+from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import Note
@@ -120,3 +121,15 @@ def test_a_moved_data_file_is_as_young_as_its_move(branches: Branches) -> None:
     by_path = {row.path: row.sequence_number for row in entries}
     others = [number for path, number in by_path.items() if path not in moved]
     assert {by_path[path] for path in moved} == {max(others) + 1}
+
+
+@pytest.mark.spark
+@pytest.mark.nessie
+def test_a_manifest_that_only_spark_can_read_is_told_with_its_table(branches: Branches) -> None:
+    """It defines a type of two partitions once, and calls it by name afterwards."""
+    spark, table = branches.spark, branches.table.replace("flights", "fares")
+    name = branches.at(branches.here).replace(branches.table, table)
+    spark.sql(f"CREATE TABLE {name} (a DECIMAL(9,2), b DECIMAL(9,2)) USING iceberg PARTITIONED BY (a, truncate(5, b))")
+    spark.sql(f"INSERT INTO {name} VALUES (1.25, 2.25)")
+    with pytest.raises(Refused, match=rf"{table} at .*\.avro cannot be read"):
+        branches.tables.paths(branches.here, table)
