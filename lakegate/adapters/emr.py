@@ -36,7 +36,6 @@ STATES = {
     "FAILED": JobState.FAILED,
     "CANCELLED": JobState.CANCELLED,
 }
-LONGEST_NAME = 256
 MARGIN = timedelta(days=1)  # a clock may be wrong, a run is never that much older than its batch
 
 
@@ -69,7 +68,7 @@ class EmrJobRunner:
             applicationId=settings.application_id,
             clientToken=attempt.token,
             executionRoleArn=settings.job_role_arn,
-            name=attempt.branch[:LONGEST_NAME],
+            name=attempt.branch,
             jobDriver={
                 "sparkSubmit": {
                     "entryPoint": settings.job_entry_point,
@@ -106,7 +105,7 @@ class EmrJobRunner:
             wanted["createdAtAfter"] = since
         with aws_errors(f"looking for the job of {branch}"):
             pages = self._emr.get_paginator("list_job_runs").paginate(**wanted)
-            found = [run for page in pages for run in page["jobRuns"] if run.get("name") == branch[:LONGEST_NAME]]
+            found = [run for page in pages for run in page["jobRuns"] if run.get("name") == branch]
         if not found:
             return None
         last = max(found, key=lambda run: run["createdAt"])

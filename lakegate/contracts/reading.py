@@ -19,6 +19,7 @@ from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.routes import Route
 
 _TABLE_NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
+LONGEST_TABLE = 200  # characters: an attempt's branch has some thirty more, and its job's run, called alike, up to 256
 _LANDING = "s3://landing/"
 _VERSION = "v3."
 
@@ -120,6 +121,11 @@ def _table_name(table: Item) -> str | None:
     if not _TABLE_NAME.fullmatch(said.value):
         said.fault(
             f"{said.value!r} is no table: write physicalName: namespace.table, in lower case, such as nyc.flights"
+        )
+        return None
+    if (length := len(said.value)) > LONGEST_TABLE:
+        said.fault(
+            f"the table's name has {length} characters, and it may have {LONGEST_TABLE}: job runs are called by it"
         )
         return None
     return str(said.value)

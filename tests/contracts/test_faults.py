@@ -736,6 +736,11 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         ],
     ),
     "table without a namespace": ("shop.orders", "orders", [("physicalName", "write physicalName: namespace.table")]),
+    "table with a long name": (
+        "shop.orders",
+        f"shop.{'o' * 196}",
+        [("physicalName", "the table's name has 201 characters, and it may have 200")],
+    ),
     "table in upper case": ("shop.orders", "shop.Orders", [("physicalName", "'shop.Orders' is no table")]),
     "table of the service itself": ("shop.orders", "_lakegate.orders", [("physicalName", "is no table")]),
     "two tables": (

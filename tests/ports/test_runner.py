@@ -14,6 +14,7 @@ from botocore.stub import ANY, Stubber
 from moto import mock_aws
 
 from lakegate.adapters.emr import STATES, EmrJobRunner
+from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobRun, JobRunner, JobState
@@ -72,6 +73,17 @@ def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
 def test_a_branch_whose_job_never_started_has_no_run(runner: JobRunner) -> None:
     runner.start(ATTEMPT.next(), JOB)
     assert runner.find(ATTEMPT.branch) is None
+
+
+def test_runs_of_attempts_whose_names_begin_alike_are_told_apart(runner: JobRunner) -> None:
+    attempt = Attempt(table=f"{'n' * 120}.{'t' * 120}", batch=BATCH, number=1)
+    runner.start(attempt, JOB)
+    assert runner.find(attempt.next().branch) is None
+
+
+def test_the_longest_name_that_a_contract_may_give_a_table_leaves_room_for_its_runs() -> None:
+    """EMR Serverless takes names of 256 characters."""
+    assert len(Attempt(table="t" * LONGEST_TABLE, batch=BATCH, number=10**6).branch) <= 256
 
 
 def test_a_run_that_nobody_started_is_a_mistake(runner: JobRunner) -> None:
