@@ -172,7 +172,8 @@ def _untried(table: str, findings: list[Finding]) -> Attempt:
 def _tell(service: Service, attempt: Attempt, name: str, findings: list[Finding]) -> None:
     """Tell of what was rejected as this batch, by this worker or by another; not of what is told elsewhere."""
     _, receipts = main_receipts(service, [finding.file for finding in findings])
-    its = [it for it in findings if (entry := entry_of(receipts, it.file)) and entry.batch == attempt.batch]
+    decided = Decision.REJECTED, attempt.batch  # another worker may have discarded them, by a contract pushed since
+    its = [it for it in findings if (e := entry_of(receipts, it.file)) and (e.decision, e.batch) == decided]
     if its:
         send(service, name, _message(attempt, its))
     else:

@@ -228,10 +228,11 @@ def decisions_change_only_as_they_may(step: Step) -> Iterator[str]:
             yield f"{file} was {old.decision} by {old.batch} a{old.attempt}, and again by {new.batch} a{new.attempt}"
 
 
-def what_was_rejected_is_decided_anew_by_people_alone(step: Step) -> Iterator[str]:
+def what_was_rejected_untried_is_decided_anew_by_people_alone(step: Step) -> Iterator[str]:
+    """Of what was tried, another worker may have begun the next attempt just before."""
     by_people = step.world.retried | step.world.approved | step.world.discarded
     for file, (old, new) in step.changed.items():
-        if old and old.decision is Decision.REJECTED and old.batch not in by_people:
+        if old and old.decision is Decision.REJECTED and not old.attempt and old.batch not in by_people:
             yield f"{file} was rejected with {old.batch}, and is {new and new.decision}; nobody asked for that"
 
 
@@ -374,7 +375,7 @@ ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     of_a_key_there_is_what_its_contract_says,
     each_file_version_is_there_once_and_whole,
     decisions_change_only_as_they_may,
-    what_was_rejected_is_decided_anew_by_people_alone,
+    what_was_rejected_untried_is_decided_anew_by_people_alone,
     the_log_says_what_was_decided,
     a_reason_comes_with_every_rejection,
     a_reason_names_a_version_that_is_on_main,

@@ -15,6 +15,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
+from lakegate.workflow.tell import prepare
 from tests.workflow.world import World
 
 
@@ -177,6 +178,25 @@ def test_nor_says_that_something_was_rejected_that_is_published(world: World, mo
         world.clock.advance(3600)
     assert world.rows_on_main() == {"0": 1, "1b": 5}
     assert (world.messages(), world.service.store.names("notes/outbox/")) == ([], [])
+
+
+def test_nor_what_another_worker_has_discarded_by_a_contract_that_was_pushed_since(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.push_contract(reuploads="reject")
+    again(world, "1b", deliver=False)
+
+    def overtaken(*given: Any) -> bool:
+        monkeypatch.undo()
+        world.push_contract(reuploads="ignore")
+        world.deliver(world.files["1b"])
+        return prepare(*given)
+
+    monkeypatch.setattr("lakegate.workflow.receive.prepare", overtaken)
+    world.deliver(world.files["1b"])
+    entry = world.entries()["1b"]
+    assert entry
+    assert (entry.decision, world.messages()) == (Decision.DISCARDED, [])
 
 
 def test_what_was_rejected_though_its_worker_died_before_it_could_tell_is_told(
