@@ -31,7 +31,7 @@ def test_a_rejected_file_is_approved_by_metadata_onto_a_main_that_has_moved(inst
     attempt = Attempt.parse(branch)
     assert attempt is not None
 
-    assert approve(installation.service, attempt.batch, why="known at the vendor's", by="ann") == 1
+    assert approve(installation.service, attempt.batch, why="known at the vendor's", by="ann").files == 1
     assert ids(installation) == [1, 2, 3, 4, 5]
     report = read_report(installation.service.store, attempt)
     assert report is not None
