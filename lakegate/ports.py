@@ -193,7 +193,7 @@ class Tables(Protocol):
         """Make the table on `branch`, which has none, the one at `source` (`name@hash`) with just these of its data
         files, by metadata alone.
 
-        Raises Refused where there is a table already, or a path is not among the source's data files.
+        Raises Refused where there is another table already, or a path is not among the source's data files.
         """
 
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:

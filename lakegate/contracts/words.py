@@ -87,7 +87,7 @@ SERVER: Place = (
 TABLE: Place = (
     _enforced(
         name="the table, unless `physicalName` says it",
-        physicalName="`namespace.table` in lower case, such as `nyc.flights`",
+        physicalName="`namespace.table` in lower case, such as `nyc.flights`, of 200 characters at most",
         logicalType="`object`",
         properties="the columns, in the table's order",
         quality="checks of the whole table, see below",
@@ -228,7 +228,8 @@ SLA: Place = (
 
 _SCOPE = "`table`: the whole table counts; `batch` (if not said): each file on its own"
 COLUMN_SETTINGS: Place = _enforced(
-    partitionTransform="if `partitioned`: `identity`, `years`, `months`, `days`, `hours`, `bucket[16]`, `truncate[4]`",
+    partitionTransform="if `partitioned`: `identity`, `years`, `months`, `days`, `hours`, `bucket[16]`, `truncate[4]`; "
+    "two columns of one decimal type only if one of them is by buckets",
     scope=f"if `unique`. {_SCOPE}",
     severity="of the column's own words (`required`, `enum`, its options, …), not of its `quality`: `error` (if not "
     "said), `warning` or `quarantine`; a key of several columns is as severe as the severest of them",

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -71,7 +71,7 @@ def _decide(
     for _ in range(TRIES):
         head, receipts = main_receipts(service, [finding.file for finding in wanted])
         open_ones = [finding for finding in wanted if is_open(receipts, finding.file, attempt)]
-        open_ones = [finding for finding in open_ones if _is_still_so(finding, receipts, attempt, decision)]
+        open_ones = [now for it in open_ones if (now := _as_it_is_now(it, receipts, attempt, decision))]
         if not open_ones:
             return []
         note = _note(attempt, decision, open_ones, why, by)
@@ -84,10 +84,17 @@ def _decide(
     raise Retryable(f"batch {attempt.batch} of {attempt.table}: its receipts on main kept changing; it is tried again")
 
 
-def _is_still_so(finding: Finding, receipts: dict[str, Receipt], attempt: Attempt, decision: Decision) -> bool:
-    """Another version may have been published since somebody looked."""
+def _as_it_is_now(
+    finding: Finding, receipts: dict[str, Receipt], attempt: Attempt, decision: Decision
+) -> Finding | None:
+    """Another version may have been published since somebody looked: then this one is not to be decided so any more,
+    or for that one's sake.
+    """
     file, by = finding.file, finding.reuploads
-    return by is None or standing(receipts.get(file.key), file, attempt.table, by).decision is decision
+    if by is None:
+        return finding
+    its = standing(receipts.get(file.key), file, attempt.table, by)
+    return replace(finding, reasons=(its.reason,)) if its.decision is decision else None
 
 
 def _note(attempt: Attempt, decision: Decision, findings: list[Finding], why: str, by: str) -> Note:

@@ -258,6 +258,9 @@ def a_reason_comes_with_every_rejection(step: Step) -> Iterator[str]:
 
 
 def a_reason_names_a_version_that_is_on_main(step: Step) -> Iterator[str]:
+    """What a person discards keeps the reason for which it was rejected."""
+    if step.after.note is None or step.after.note.by:
+        return
     for (key, version), (_, new) in step.changed.items():
         for reason in (reason for reason in (new.reasons if new else ()) if " is on main" in reason):
             there = {entry.version_id for entry in step.receipts[key].on_main}
