@@ -1,4 +1,4 @@
-"""A table whose rows came to be there twice: the proof must see what its readers would."""
+"""What the network delivers twice, with real jobs: rows that are in a table twice are seen by the proof."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
+from lakegate.adapters.iceberg import IcebergTables
 from spark_jobs.append import append
 from spark_jobs.errors import JobError
 from tests.flow.conftest import Installation
@@ -89,3 +90,25 @@ def test_rows_that_are_there_twice_end_the_job(
     assert ids(installation, attempt.branch).count(2) == 2
     installation.settle(attempt)
     assert ids(installation) == [1]
+
+
+def test_quarantine_whose_registering_is_delivered_twice_keeps_no_good_file_back(installation: Installation) -> None:
+    """The first rows that were ever put aside, of a batch that is rebased."""
+    installation.push(
+        f"{ID}, customProperties: [{{property: severity, vendor: lakegate, value: quarantine}}]",
+        settings="{property: quarantineBudget, vendor: lakegate, value: {rows: 10}}",
+    )
+    installation.publish(installation.drop({"id": [1]}))
+    first, second = (installation.attempt(installation.drop({"id": given})) for given in ([2], [3, None]))
+    installation.runner.submit_all()
+    installation.settle(first)
+
+    def registers_twice(request: Request) -> tuple[Fault, int]:
+        return Fault.TWICE if request.path.endswith("/register") else Fault.NONE, 0
+
+    with proxy(installation.lake.nessie_uri, registers_twice) as network:
+        tables = IcebergTables(network.uri, installation.lake.warehouse)
+        installation.service = replace(installation.service, tables=tables)
+        installation.settle(second)
+    assert len(network.met) == 1
+    assert ids(installation) == [1, 2, 3]
