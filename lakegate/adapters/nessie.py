@@ -190,20 +190,15 @@ class NessieCatalog:
     def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
         wanted: list[Key] = [(*SPACE, receipt_name(key)) for key in sorted(set(keys))]
         before, now = self._contents(base, wanted), self._contents(expected, wanted)
-        different = [key for key in wanted if before.get(key) != now.get(key)]
-        if not different:
-            return expected
-        operations = [_put(key, before[key]) if key in before else _delete(key) for key in different]
-        return self._commit(branch, expected, operations, f"give back {len(operations)} files")
+        operations = _changing({key: before.get(key) for key in wanted}, now)
+        return (
+            self._commit(branch, expected, operations, f"give back {len(operations)} files") if operations else expected
+        )
 
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
         left = {(*SPACE, receipt_name(key)) for key in without}
         wanted = {key: content for key, content in self._touched(base, commit).items() if key not in left}
-        before = self._contents(base, sorted(wanted))
-        different = [(key, content) for key, content in wanted.items() if content != before.get(key)]
-        operations = [
-            _put(key, _again(content, before.get(key))) if content else _delete(key) for key, content in different
-        ]
+        operations = _changing(wanted, self._contents(base, sorted(wanted)))
         return self._commit(branch, base, operations, f"replay {len(operations)} changes of {commit[:12]}")
 
     def changes(self, base: str, head: str) -> Changes:
@@ -367,6 +362,12 @@ def _put(key: Key, content: Json) -> Json:
 
 def _delete(key: Key) -> Json:
     return {"type": "DELETE", "key": {"elements": list(key)}}
+
+
+def _changing(wanted: Mapping[Key, Json | None], there: Mapping[Key, Json]) -> list[Json]:
+    """What makes a branch hold what is wanted (None: nothing), where it holds what is there."""
+    different = [(key, content) for key, content in wanted.items() if content != there.get(key)]
+    return [_put(key, _again(content, there.get(key))) if content else _delete(key) for key, content in different]
 
 
 def _again(content: Json, before: Json | None) -> Json:

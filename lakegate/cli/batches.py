@@ -118,12 +118,13 @@ def _next(now: Status) -> list[str]:
 def retry(installation: Installation, batch: str, *, as_json: bool) -> Exit:
     with busy(f"starting a new attempt at {batch}"):
         retried = workflow.retry(installation.service, batch)
-    attempt, left = retried.attempt, dict(retried.left)
+    attempt = retried.attempt
     if as_json:
-        its = {"table": attempt.table, "attempt": attempt.number, "branch": attempt.branch, "left": left}
-        say_json({"batch": batch, **its})
+        now = {"batch": batch, "table": attempt.table, "attempt": attempt.number, "branch": attempt.branch}
+        say_json(now | {"left": dict(retried.left)})
         return Exit.DONE
-    say(f"Attempt a{attempt.number} at {batch} of {attempt.table} is under way on {attempt.branch}", *_left(left))
+    say(f"Attempt a{attempt.number} at {batch} of {attempt.table} is under way on {attempt.branch}")
+    say(*_left(retried.left))
     say(f"Next: lakegate wait {batch}")
     return Exit.DONE
 

@@ -9,6 +9,7 @@ from typing import Self
 
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Ingestion
+from lakegate.landing.portions import portions
 
 PREFIX = "wap-"
 """What every branch of ours is called by."""
@@ -36,16 +37,9 @@ def batches(
     """The files in their order, in as few batches as that and the limits allow, and what one commit of their receipts
     may hold. `receipts` are the sizes of the landing keys' receipts, in bytes, of those that have one.
     """
-    batch: list[FileVersion] = []
-    size = written = 0
-    for file in files:
-        size, written = size + file.size, written + receipts.get(file.key, 0)
-        if batch and (len(batch) == limits.batch_files or size > limits.batch_bytes or written > MOST_WRITTEN):
-            yield batch
-            batch, size, written = [], file.size, receipts.get(file.key, 0)
-        batch.append(file)
-    if batch:
-        yield batch
+    size = (lambda file: file.size), limits.batch_bytes
+    written = (lambda file: receipts.get(file.key, 0)), MOST_WRITTEN
+    return portions(files, limits.batch_files, size, written)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,7 @@ def approve(service: Service, batch: str, why: str, by: str) -> Approved:
         try:
             publish_rejected(service, audited, files, why=why, by=by)
         except NeedsNewAttempt as moved:
-            raise _refused(found, f"{moved}. Run: lakegate retry {batch}, and approve what that rejects") from moved
+            raise found.refused(f"{moved}. Run: lakegate retry {batch}, and approve what that rejects") from moved
         tell_approved(service, audited.attempt)
         settle(service, audited.attempt)
     published = {file.id for _, files in chosen for file in files}
@@ -57,7 +57,7 @@ def _chosen(service: Service, found: Rejected) -> list[tuple[Audited, list[FileV
         if its := [file for file in files if file.id in with_rows]:
             chosen.append((_audited(service, found, attempt, report), its))
     if not chosen:
-        raise _refused(found, f'{found.files[0][0].key} {ROWLESS}. Run: lakegate discard {found.batch} --why "…"')
+        raise found.refused(f'{found.files[0][0].key} {ROWLESS}. Run: lakegate discard {found.batch} --why "…"')
     return chosen
 
 
@@ -72,7 +72,7 @@ def _by_attempt(found: Rejected) -> dict[Attempt, list[FileVersion]]:
 def _report(service: Service, found: Rejected, attempt: Attempt) -> Report:
     report = read_report(service.store, attempt)
     if report is None or report.error:
-        raise _refused(found, f"it was not audited. Run: lakegate retry {found.batch}")
+        raise found.refused(f"it was not audited. Run: lakegate retry {found.batch}")
     return report
 
 
@@ -89,14 +89,10 @@ def _refuse_unless_kept(service: Service, found: Rejected, attempt: Attempt, rep
     head = service.catalog.head(attempt.branch)
     again = f"Run: lakegate retry {found.batch}, and approve what that rejects"
     if head is None:
-        raise _refused(found, f"the branch {attempt.branch} is gone. {again}")
+        raise found.refused(f"the branch {attempt.branch} is gone. {again}")
     if base_of(service, attempt) != report.base:
-        raise _refused(found, f"the branch {attempt.branch} was not made from the audited base. {again}")
+        raise found.refused(f"the branch {attempt.branch} was not made from the audited base. {again}")
     try:
         service.catalog.changes(report.audited, head)
     except Refused as why:
-        raise _refused(found, f"the branch {attempt.branch} does not hold what was audited. {again}") from why
-
-
-def _refused(found: Rejected, why: str) -> Refused:
-    return Refused(f"batch {found.batch} of {found.table}: {why}")
+        raise found.refused(f"the branch {attempt.branch} does not hold what was audited. {again}") from why

@@ -1,7 +1,7 @@
 """Decisions that bring no rows: rejected and discarded. Commits of receipts on main, with the reason in its log."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import structlog
@@ -10,6 +10,7 @@ from lakegate.errors import Conflict, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
+from lakegate.landing.portions import portions
 from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, DecidedFile, Note
@@ -49,20 +50,12 @@ def decide(
     """Write the decision of these files on main and return those it was written for; what is decided already stays as
     it is, and what its key's other versions do not decide any more stays open.
     """
-    portions = list(_portions(findings))
-    return [it for portion in portions for it in _decide(service, attempt, decision, portion, why, by)]
+    wanted = list(portions(findings, AT_ONCE, (_named, NAMED)))
+    return [it for portion in wanted for it in _decide(service, attempt, decision, portion, why, by)]
 
 
-def _portions(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
-    portion, size = list[Finding](), 0
-    for finding in findings:
-        its = len(json.dumps(finding.file.key)) + REST
-        if portion and (len(portion) == AT_ONCE or size + its > NAMED):
-            yield portion
-            portion, size = [], 0
-        portion, size = [*portion, finding], size + its
-    if portion:
-        yield portion
+def _named(finding: Finding) -> int:
+    return len(json.dumps(finding.file.key)) + REST
 
 
 def _decide(

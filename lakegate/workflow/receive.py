@@ -157,11 +157,11 @@ def _reject(service: Service, table: str, findings: list[Finding]) -> None:
     if not findings:
         return
     attempt = _untried(table, findings)
-    name = rejection(attempt)
+    name, message = rejection(attempt), _message(attempt, findings)
     # Noted before the decision: there is no branch by which a message that a crash left out would be missed.
-    prepared = prepare(service, name, _message(attempt, findings))
+    prepared = prepare(service, name, message)
     decide(service, attempt, Decision.REJECTED, findings)
-    if prepared or prepare(service, name, _message(attempt, findings)):  # an old note may be forgotten by now
+    if prepared or prepare(service, name, message):  # an old note may be forgotten by now
         _tell(service, attempt, name, findings)
 
 

@@ -33,6 +33,9 @@ class Rejected:
         number = max(entry.attempt for _, entry in self.files)
         return Attempt(table=self.table, batch=self.batch, number=number)
 
+    def refused(self, why: str) -> Refused:
+        return Refused(f"batch {self.batch} of {self.table}: {why}")
+
 
 def decisions_of(service: Service, batch: str) -> list[Decided]:
     """The decisions of a batch, newest first. Raises Misconfigured where main's log has none."""
@@ -82,9 +85,7 @@ def without_closed(service: Service, found: Rejected) -> tuple[Rejected, dict[st
     files = tuple(pair for pair in found.files if not stand[pair[0].id].decision)
     if not files:
         key, why = next(iter(left.items()))
-        raise Refused(
-            f'batch {found.batch} of {found.table}: {key}: {why}. Run: lakegate discard {found.batch} --why "…"'
-        )
+        raise found.refused(f'{key}: {why}. Run: lakegate discard {found.batch} --why "…"')
     return replace(found, files=files), left
 
 

@@ -15,6 +15,7 @@ from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import Kind, Message, Note, ToldFile
+from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.rotation import rotated
 from lakegate.workflow.service import Service
 
@@ -24,7 +25,6 @@ TOLD = "notes/told/"
 QUERIED = 3  # files that a command in a message names
 LATE = timedelta(hours=1)
 NEVER = timedelta(hours=1)  # by then nobody is about to decide what was noted
-FEW = 1000  # decisions of a batch
 UNANSWERED = 3  # messages, one of which may take as long as Slack's client waits
 _NONE: Mapping[str, int] = {}
 
@@ -99,7 +99,7 @@ def _resend(service: Service, name: str) -> timedelta | None:
     if service.store.read(TOLD + name) is not None:
         forget(service, name)
     elif waits > service.grace:
-        message = outgoing.message if outgoing.message.branch else _as_decided(service, outgoing.message)
+        message = _as_decided(service, outgoing.message)
         if message and not send(service, name, message):
             return waits
         if not message and waits > NEVER:
@@ -108,12 +108,12 @@ def _resend(service: Service, name: str) -> timedelta | None:
 
 
 def _as_decided(service: Service, message: Message) -> Message | None:
-    """A rejection as main's log has it: where no branch is kept it was noted before it was decided, by a worker that
-    may have died, and another may have decided otherwise. None where nothing of it was decided so.
+    """What is true of a message. A rejection without a branch was noted before it was decided, by a worker that may
+    have died, and another may have decided otherwise: it is as main's log has it, or None where nothing was decided so.
     """
-    if message.kind is not Kind.REJECTED:
+    if message.kind is not Kind.REJECTED or message.branch:
         return message
-    decisions = service.catalog.decisions(FEW, batch=message.batch)
+    decisions = service.catalog.decisions(DECISIONS, batch=message.batch)
     notes = [decided.note for decided in decisions if decided.note.decision is Decision.REJECTED]
     named, more = {file.key for note in notes for file in note.files}, any(note.more for note in notes)
     files = tuple(file for file in message.files if more or file.key in named)

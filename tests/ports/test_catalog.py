@@ -10,6 +10,7 @@ import pytest
 
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN, Branch, Changes
 from tests.ports.conftest import Place, Work, head_of, landed, main, note, receipt
@@ -181,13 +182,18 @@ def test_changes_name_a_strangers_content(place: Place, table: str) -> None:
     assert place.catalog.changes(work.base, place.catalog.head(work.branch) or "") == Changes(others=frozenset({name}))
 
 
-def test_changes_name_a_receipt_that_is_gone(place: Place, table: str) -> None:
+def without_a_receipt_of_main(place: Place, table: str) -> tuple[Work, FileVersion, str]:
+    """A branch that lacks a receipt that main has, the file, and the branch's head."""
     known = landed()
     first = Work(place, table, [known])
     first.claim()
     first.merge()
     second = Work(place, table, [landed()], number=2)
-    restored = place.catalog.restore_receipts(second.branch, second.base, [known.key], first.base)
+    return second, known, place.catalog.restore_receipts(second.branch, second.base, [known.key], first.base)
+
+
+def test_changes_name_a_receipt_that_is_gone(place: Place, table: str) -> None:
+    second, known, restored = without_a_receipt_of_main(place, table)
     assert place.catalog.changes(second.base, restored).receipts == {known.key: None}
 
 
@@ -508,12 +514,7 @@ def test_what_is_replayed_conflicts_with_what_is_merged_of_the_same(place: Place
 
 
 def test_a_receipt_that_was_put_back_is_replayed_as_gone(place: Place, table: str) -> None:
-    known = landed()
-    first = Work(place, table, [known])
-    first.claim()
-    first.merge()
-    second = Work(place, table, [landed()], number=2)
-    head = place.catalog.restore_receipts(second.branch, second.base, [known.key], first.base)
+    second, known, head = without_a_receipt_of_main(place, table)
     place.catalog.create_branch(f"{second.branch}-r01", second.base)
     replayed = place.catalog.replay(f"{second.branch}-r01", second.base, head, [])
     assert place.catalog.receipts(replayed, [known.key]) == {}

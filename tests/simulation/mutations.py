@@ -240,7 +240,7 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=tell._resend,
-                old="outgoing.message if outgoing.message.branch else _as_decided(service, outgoing.message)",
+                old="_as_decided(service, outgoing.message)",
                 new="outgoing.message",
             ),
         ),

@@ -1,0 +1,24 @@
+"""Portions: many things, a few at a time. It does not know what they are."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def portions(things: Iterable[T], most: int, *limits: tuple[Callable[[T], int], int]) -> Iterator[list[T]]:
+    """The things in their order, at most so many in a portion, and no more of each measure than its limit; one that
+    has more of it alone is a portion by itself.
+    """
+    portion: list[T] = []
+    sums = [0] * len(limits)
+    for thing in things:
+        its = [measure(thing) for measure, _ in limits]
+        sums = [total + more for total, more in zip(sums, its, strict=True)]
+        is_over = any(total > limit for total, (_, limit) in zip(sums, limits, strict=True))
+        if portion and (len(portion) == most or is_over):
+            yield portion
+            portion, sums = [], its
+        portion.append(thing)
+    if portion:
+        yield portion
