@@ -51,12 +51,17 @@ class Job:
     crashed: tuple[int, ...] = ()
     carries: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
-    format: int = 3
+    format: int = 4
 
     @property
     def replaced(self) -> tuple[DataFile, ...]:
         """What was taken off the branch's table before the job."""
         return tuple(data for file in self.files for data in file.replaces.data_files)
+
+    @property
+    def rewritten(self) -> frozenset[str]:
+        """The file versions, by id, whose rows the job takes out of other data files of the branch's table."""
+        return frozenset(file for each in self.files for file in each.replaces.rewritten)
 
     @property
     def replaced_aside(self) -> tuple[DataFile, ...]:

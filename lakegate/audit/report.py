@@ -81,15 +81,30 @@ class DataFile:
 class Replaced:
     """What a file version takes the place of: other `versions` of its key, their data files in the table and in its
     quarantine. They are off the branch before the file is appended.
+
+    Of those whose rows somebody has written into other data files since, `rewritten` are the ids; the job takes their
+    `rewritten_rows` out of what the branch holds (`Report.rewritten`).
     """
 
     versions: tuple[str, ...] = ()
     data_files: tuple[DataFile, ...] = ()
     quarantined: tuple[DataFile, ...] = ()
+    rewritten: tuple[str, ...] = ()
+    rewritten_rows: int = 0
 
     @property
     def rows(self) -> int:
-        return sum(data.rows for data in self.data_files)
+        return sum(data.rows for data in self.data_files) + self.rewritten_rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewritten:
+    """Data files of the base that held replaced rows among others, and those that hold what is `left` of them on the
+    branch: all that they held but the replaced rows.
+    """
+
+    data_files: tuple[DataFile, ...] = ()
+    left: tuple[DataFile, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +184,8 @@ class Report:
 
     `carried_from` is the branch of an earlier attempt, where this one has its data files and their verdicts of batch
     scope from it: only checks of table scope were run, at `base`.
+
+    `rewritten` is what was done for all files together that replace rows which somebody has rewritten.
     """
 
     branch: str
@@ -191,7 +208,8 @@ class Report:
     key: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
     carried_from: str = ""
-    format: int = 2
+    rewritten: Rewritten = field(default_factory=Rewritten)
+    format: int = 3
 
     @property
     def rows(self) -> int:

@@ -66,7 +66,7 @@ def test_a_receipt_of_format_3_is_read() -> None:
     assert json.loads(receipt.to_json()) == json.loads(kept("receipt-3"))
 
 
-@pytest.mark.parametrize(("kind", "name", "own"), [(Report, "report-1", 2), (Job, "job-1", 3)])
+@pytest.mark.parametrize(("kind", "name", "own"), [(Report, "report-1", 3), (Job, "job-1", 4)])
 def test_a_newer_format_is_refused_with_both_versions(kind: type, name: str, own: int) -> None:
     said = f"this {kind.__name__.lower()} has format 9, and .* up to format {own}: update"
     with pytest.raises(NewerFormat, match=said):
