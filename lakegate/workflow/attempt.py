@@ -215,7 +215,7 @@ def _staged(service: Service, attempt: Attempt, files: list[FileVersion], form: 
 
 
 def _file(service: Service, claim: Claim, staged: str | Refused, published: Published) -> JobFile:
-    """What is staged, and what it replaces. Raises Refused where either can't be had."""
+    """What is staged, and what it replaces. Raises Refused where there is nothing to stage."""
     file = claim.file
     if isinstance(staged, Refused):
         raise Refused(GONE) if service.landing.look(file.key, file.version_id) is None else staged

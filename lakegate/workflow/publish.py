@@ -66,11 +66,23 @@ class Audited:
         data_files = [data for report in reports for data in report.data_files]
         return self._by_table(data_files, [data for report in reports for data in report.quarantined])
 
-    def replaced(self, files: Iterable[FileVersion]) -> dict[str, frozenset[str]]:
+    def replaced(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
         """The data files that they take the place of, in the same tables."""
         replaced = [report.replaces for file in files if (report := self.reported.get(file.id))]
         data_files = [data for each in replaced for data in each.data_files]
+        if self.takes_out(files):
+            data_files += self.report.rewritten.data_files
         return self._by_table(data_files, [data for each in replaced for data in each.quarantined])
+
+    def brought(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
+        """What main gets with them: their data files, and those that hold what is left of rewritten ones."""
+        found, table = self.paths(files), self.attempt.table
+        return found | {table: found[table] | paths_of(self.report.rewritten.left)} if self.takes_out(files) else found
+
+    def takes_out(self, files: Iterable[FileVersion]) -> frozenset[str]:
+        """Those of the files, by id, for which rows were taken out of data files that held others' rows, too."""
+        found = (file.id for file in files if (it := self.reported.get(file.id)) and it.replaces.rewritten)
+        return frozenset(found) if self.report.rewritten.data_files else frozenset()
 
     def _by_table(self, own: Iterable[DataFile], aside: Iterable[DataFile]) -> dict[str, frozenset[str]]:
         found = {self.attempt.table: paths_of(own)}
@@ -113,6 +125,7 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
         _prove_unmoved(service, audited, main)
         _prove_together(audited, wanted)
         _guard_put_back(audited, wanted)
+        _guard_taken_out(audited, wanted)
         _guard_contract(audited, main.contract)
         rebase = turn > 0 or not _is_as_claimed(audited, claims, main) or _puts_back(audited, wanted)
         if _is_merged(service, audited, wanted, main, _note(audited, wanted), rebase=rebase):
@@ -130,6 +143,7 @@ def publish_rejected(service: Service, audited: Audited, files: list[FileVersion
     note = replace(_note(audited, files), why=why, by=by)
     for main in _tries(service, audited):
         _guard_rejected(audited, files, main)
+        _guard_taken_out(audited, files)
         _prove_unmoved(service, audited, main)
         _guard_contract(audited, main.contract)
         if _is_merged(service, audited, files, main, note, rebase=True):
@@ -255,6 +269,13 @@ def _guard_put_back(audited: Audited, files: list[FileVersion]) -> None:
         raise NeedsNewAttempt(f"rows of {table} that were replaced on {audited.attempt.branch} stay on main")
 
 
+def _guard_taken_out(audited: Audited, files: list[FileVersion]) -> None:
+    """What was taken out of one data file for several files comes with all of them or with none."""
+    if audited.takes_out(files) and audited.takes_out(audited.left(files)):
+        table, branch = audited.attempt.table, audited.attempt.branch
+        raise NeedsNewAttempt(f"rewritten rows of {table} were taken out on {branch} for files that stay behind, too")
+
+
 def _puts_back(audited: Audited, files: list[FileVersion]) -> bool:
     """Whether files that are left behind were to replace rows. Those stay on main, untouched: a data file that is taken
     off and appended again is younger than the delete files that took rows from it, and would have them again.
@@ -336,10 +357,10 @@ def _rebase(service: Service, audited: Audited, files: list[FileVersion], main: 
     """A branch from main's head, with the audited data files of these files appended by metadata, and what they replace
     taken off. Returns its base.
     """
-    paths = {table: paths for table, paths in audited.paths(files).items() if paths}
+    paths = {table: paths for table, paths in audited.brought(files).items() if paths}
     replaced = {table: paths for table, paths in audited.replaced(files).items() if paths}
     new = _guard(service, audited, main.head, {**paths, **replaced})
-    _guard_replaced(service, audited, main.head, replaced)
+    _guard_replaced(service, audited, main.head, replaced, whole=not audited.takes_out(files))
     catalog, attempt = service.catalog, audited.attempt
     catalog.create_branch(own.branch, main.head)
     claims = [claimed(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]
@@ -352,12 +373,16 @@ def _rebase(service: Service, audited: Audited, files: list[FileVersion], main: 
     return main.head
 
 
-def _guard_replaced(service: Service, audited: Audited, main: str, replaced: Mapping[str, frozenset[str]]) -> None:
+def _guard_replaced(
+    service: Service, audited: Audited, main: str, replaced: Mapping[str, frozenset[str]], *, whole: bool
+) -> None:
     """What is to be replaced, which was at the attempt's base, is on main still; otherwise a new one finds what can be
-    done.
+    done. Where it is not the `whole` of a data file, what is left of that has not lost rows to a delete file either:
+    it would have them again.
     """
     for table, paths in replaced.items():
-        if paths & service.tables.compare(table, audited.report.base, f"{MAIN}@{main}").removed:
+        since = service.tables.compare(table, audited.report.base, f"{MAIN}@{main}")
+        if paths & since.removed or (since.deletes and not whole):
             raise NeedsNewAttempt(f"rows of {table} that {audited.attempt.branch} replaces were rewritten on main")
 
 
@@ -397,7 +422,7 @@ def _prove_own(service: Service, audited: Audited, files: list[FileVersion], own
         raise Conflict(f"branch {own.branch} was deleted before it was merged")
     _prove(audited, service.catalog.changes(base, head), files, f"branch {own.branch}")
     replaced = audited.replaced(files)
-    for table, paths in audited.paths(files).items():
+    for table, paths in audited.brought(files).items():
         wanted = FileChanges(added=paths, removed=replaced[table])
         if service.tables.compare(table, base, f"{own.branch}@{head}") != wanted:
             raise Refused(

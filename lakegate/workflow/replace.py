@@ -1,7 +1,7 @@
-"""Replacing: which data files a new version of a key takes the place of, and taking them off its attempt's branch.
+"""Replacing: what a new version of a key takes the place of, and taking data files off its attempt's branch.
 
-They are known from the reports of those versions, and must be on main still, one by one: rows that were rewritten into
-other data files can't be told apart by metadata.
+The data files of the versions before are known from their reports. Where they are not on main any more, one by one,
+somebody has written their rows into others, which metadata alone can't take apart: that is the job's to do.
 """
 
 from collections.abc import Iterable
@@ -17,12 +17,6 @@ from lakegate.landing.receipts import Entry
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
 
-IRREPLACEABLE = (
-    "it cannot replace version {version} of its key: {why}. Delete that version's rows from {table} yourself (WHERE "
-    "_lakegate_file = '{id}'), push the contract with reuploads: append, run lakegate retry, and push it as it was. A "
-    "later version of this key meets the same"
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
@@ -35,25 +29,24 @@ class Published:
     listed: dict[str, frozenset[str]] = field(default_factory=dict)  # data files by table, the same
 
     def replaced(self, file: FileVersion, versions: Iterable[Entry]) -> Replaced:
-        """What the file takes the place of, or Refused where metadata alone can't take it off."""
+        """What the file takes the place of. Of a version whose report is gone nobody knows what is in quarantine."""
         versions = list(versions)
-        reports = [self._report(entry, entry.file(file.bucket, file.key)) for entry in versions]
-        aside = self._paths(quarantine_of(self.table)) if any(report.quarantined for report in reports) else ()
+        old = [entry.file(file.bucket, file.key) for entry in versions]
+        reports = {it.id: self._report(entry, it) for entry, it in zip(versions, old, strict=True)}
+        known = [report for report in reports.values() if report]
+        there = [report for report in known if paths_of(report.data_files) <= self._paths(self.table)]
+        aside = self._paths(quarantine_of(self.table)) if any(report.quarantined for report in known) else ()
         return Replaced(
             versions=tuple(entry.version_id for entry in versions),
-            data_files=tuple(data for report in reports for data in report.data_files),
+            data_files=tuple(data for report in there for data in report.data_files),
             # What somebody has cleared from quarantine is gone from there, as it was to be.
-            quarantined=tuple(data for report in reports for data in report.quarantined if data.path in aside),
+            quarantined=tuple(data for report in known for data in report.quarantined if data.path in aside),
+            rewritten=tuple(it for it in reports if reports[it] not in there),
         )
 
-    def _report(self, entry: Entry, old: FileVersion) -> FileReport:
+    def _report(self, entry: Entry, old: FileVersion) -> FileReport | None:
         report = self._read(Attempt(table=entry.table, batch=entry.batch, number=entry.attempt))
-        found = next((each for each in report.files if each.id == old.id), None) if report else None
-        if found is None:
-            raise _irreplaceable(entry, old, "the report that names its data files is gone")
-        if not paths_of(found.data_files) <= self._paths(self.table):
-            raise _irreplaceable(entry, old, "its data files were rewritten or removed on main by somebody")
-        return found
+        return next((each for each in report.files if each.id == old.id), None) if report else None
 
     def _read(self, attempt: Attempt) -> Report | None:
         if attempt not in self.reports:
@@ -64,10 +57,6 @@ class Published:
         if table not in self.listed:
             self.listed[table] = self.service.tables.paths(self.ref, table)
         return self.listed[table]
-
-
-def _irreplaceable(entry: Entry, old: FileVersion, why: str) -> Refused:
-    return Refused(IRREPLACEABLE.format(version=entry.version_id, why=why, table=entry.table, id=old.id))
 
 
 def paths_of(files: Iterable[DataFile]) -> frozenset[str]:

@@ -37,7 +37,7 @@ from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import contract_name
-from tests.simulation.spark import Lake, SparkRun, Story, deleting
+from tests.simulation.spark import Lake, Rewrites, SparkRun, Story, as_written, deleting, files_of
 from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stops
 
 FROZEN = ("reports/", "attempts/")
@@ -148,6 +148,7 @@ class Installation:
         )
         self.reached = stopping(self.service)  # by workers
         self.stories: dict[str, Story] = {}
+        self.rewritten: Rewrites = {}
         self.files: dict[str, FileVersion] = {}  # all that ever landed, by id
         self.order: dict[str, int] = {}  # in which they landed, by id
         self.queue: list[Arrival] = []
@@ -359,6 +360,17 @@ class Installation:
         table = replace(state, identity=replace(state.identity, fields=fields))
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=FLIGHTS): table})
 
+    def compact(self, paths: list[str]) -> None:
+        """Somebody writes the rows of data files of flights on main into another one."""
+        state = self.lake.table(MAIN, FLIGHTS)
+        assert state is not None
+        self.say("stranger: compacts flights on main", " and ".join(paths))
+        path = f"compacted/of several/{len(self.rewritten)}"
+        self.rewritten[path] = as_written({it: state.files[it] for it in paths}, self.rewritten)
+        files = {it: rows for it, rows in state.files.items() if it not in paths}
+        table = replace(state, files=files | {path: sum(state.files[it] for it in paths)})
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=FLIGHTS): table})
+
     def delete_planes(self, path: str) -> None:
         """Somebody deletes rows of planes on main by a delete file; the data file that had them stays."""
         state = self.lake.table(MAIN, PLANES)
@@ -367,10 +379,9 @@ class Installation:
         table = replace(state, deletes=state.deletes | {deleting(path)})
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=PLANES): table})
 
-    def planes(self) -> list[str]:
-        """The data files of planes on main."""
-        state = self.lake.table(MAIN, PLANES)
-        return sorted(state.files) if state else []
+    def data_files(self, table: str) -> list[str]:
+        """Those of a table on main."""
+        return sorted(files_of(self.lake.table(MAIN, table)))
 
     def meddle(self, branch: str) -> None:
         """Somebody commits to an attempt's branch."""

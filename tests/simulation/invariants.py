@@ -24,7 +24,7 @@ from lakegate.workflow.hold import held_files
 from lakegate.workflow.status import status
 from lakegate.workflow.tell import OUTBOX
 from tests.simulation.installation import FLIGHTS, PLANES, Installation
-from tests.simulation.spark import Story, file_of, keys_of
+from tests.simulation.spark import Story, as_written, file_of, files_of, keys_of
 
 TABLES = (FLIGHTS, PLANES)
 MAY_BECOME = {
@@ -108,10 +108,9 @@ def table_at(commit: Commit, table: str) -> TableState | None:
     return found if isinstance(found, TableState) else None
 
 
-def rows_at(commit: Commit, table: str) -> Mapping[str, int]:
-    """The rows of each data file."""
-    state = table_at(commit, table)
-    return state.files if state else {}
+def rows_at(world: Installation, commit: Commit, table: str) -> Mapping[str, int]:
+    """The rows of each data file as jobs wrote it, wherever somebody has written them since."""
+    return as_written(files_of(table_at(commit, table)), world.rewritten)
 
 
 def report_of(world: Installation, entry: Entry) -> Report | None:
@@ -132,8 +131,8 @@ def every_row_on_main_was_audited_and_passed(step: Step) -> Iterator[str]:
     for table in TABLES:
         for name, aside in ((table, False), (quarantine_of(table), True)):
             audited = {data for file in passed for data in (file.quarantined if aside else file.data_files)}
-            there = rows_at(step.after, name)
-            for path in sorted(there.keys() - rows_at(step.before, name).keys()):
+            there = rows_at(step.world, step.after, name)
+            for path in sorted(there.keys() - rows_at(step.world, step.before, name).keys()):
                 if DataFile(path=path, rows=there[path]) not in audited:
                     yield f"{path} in {name} is in no report of a file that passed"
 
@@ -169,9 +168,13 @@ def no_row_leaves_main_but_for_the_newer_version_of_its_file(step: Step) -> Iter
     reports = step.report.files if step.report else ()
     its = [it.replaces for it in reports if (it.key, step.world.version_of(it.id)) in published]
     replaced = {data.path for each in its for data in (*each.data_files, *each.quarantined)}
+    rewritten = {file for each in its for file in each.rewritten}
     for table in TABLES:
         for name in (table, quarantine_of(table)):
-            for path in sorted(rows_at(step.before, name).keys() - rows_at(step.after, name).keys() - replaced):
+            before, after = (rows_at(step.world, commit, name) for commit in (step.before, step.after))
+            for path in sorted(path for path in before.keys() - after.keys() if file_of(path) not in rewritten):
+                if path in replaced:
+                    continue
                 yield f"{path} is gone from {name}"
 
 
@@ -210,14 +213,14 @@ def _nobody_can_know(world: Installation, receipt: Receipt, newest: Entry) -> bo
 def each_file_version_is_there_once_and_whole(step: Step) -> Iterator[str]:
     """As the report of the attempt says that its receipt names; what has no receipt is not there."""
     published = step.published
-    there: dict[str, set[str]] = {}
-    for path in (path for table in TABLES for path in rows_at(step.after, table)):
-        there.setdefault(file_of(path), set()).add(path)
+    there: dict[str, set[DataFile]] = {}
+    for path, rows in (each for table in TABLES for each in rows_at(step.world, step.after, table).items()):
+        there.setdefault(file_of(path), set()).add(DataFile(path=path, rows=rows))
     for file_id in sorted(there.keys() | published.keys()):
         report = report_of(step.world, published[file_id]) if file_id in published else None
-        audited = {data.path for it in (report.files if report else ()) if it.id == file_id for data in it.data_files}
+        audited = {data for it in (report.files if report else ()) if it.id == file_id for data in it.data_files}
         if there.get(file_id, set()) != audited or file_id not in published:
-            yield f"{file_id}: {sorted(there.get(file_id, ()))} on main, and {sorted(audited)} published by its receipt"
+            yield f"{file_id}: {there.get(file_id, set())} on main, and {audited} published by its receipt"
 
 
 def decisions_change_only_as_they_may(step: Step) -> Iterator[str]:
@@ -279,7 +282,8 @@ def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
             "it failed": failed(report, new.file(receipt.bucket, key).id),
             "its jobs failed as often as they may": _failures(world, new) >= world.service.attempts,
             "it was deleted": (key, version) not in world.landing.landed,
-            "another version is published": receipt.published is not None and receipt.published.version_id != version,
+            "its contract wants no other": receipt.published is not None
+            and Reuploads.REJECT in world.reuploads_of(key),
             "a stranger changed its branch, or a rebase's": any(it.startswith(branch) for it in world.meddled),
         }
         if not any(excuses.values()):
@@ -324,9 +328,14 @@ def verdicts_are_true_of_the_main_they_are_published_to(step: Step) -> Iterator[
         yield f"{own} has changed since {report.branch} was audited"
     for table in set(report.depends_on) - {own}:
         needed = {story.needs for story in _passed(step, report)} - {None}
-        seen = [keys_of(table_at(commit, table), step.world.stories) for commit in step.seen]
+        seen = [_keys_at(step.world, commit, table) for commit in step.seen]
         if not any(needed <= keys for keys in seen):
             yield f"{report.branch} refers to rows {needed} of {table}, where there are {seen}"
+
+
+def _keys_at(world: Installation, commit: Commit, table: str) -> set[int]:
+    state = table_at(commit, table)
+    return keys_of(rows_at(world, commit, table), state.deletes if state else frozenset(), world.stories)
 
 
 def _passed(step: Step, report: Report) -> Iterator[Story]:
@@ -346,7 +355,7 @@ def no_key_is_there_twice(step: Step) -> Iterator[str]:
     if not step.world.unique:
         return
     seen: set[int] = set()
-    for file_id in sorted({file_of(path) for path in rows_at(step.after, FLIGHTS)}):
+    for file_id in sorted({file_of(path) for path in rows_at(step.world, step.after, FLIGHTS)}):
         key = step.world.stories[file_id].key
         if let_through(step, file_id):
             continue  # a person's word
@@ -468,7 +477,7 @@ def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Ite
 def _nothing_else(end: End, branch: str, files: set[str]) -> Iterator[str]:
     report = end.world.report(branch)
     if report:
-        here, base = (rows_at(end.world.lake.at(ref), report.table) for ref in (branch, report.base))
+        here, base = (rows_at(end.world, end.world.lake.at(ref), report.table) for ref in (branch, report.base))
         if more := {file_of(path) for path in here.keys() - base.keys()} - files:
             yield f"{branch} still has rows of {sorted(more)}"
 

@@ -148,7 +148,7 @@ MUTATIONS = (
     Mutation(
         says="workers that rebase an attempt share a branch",
         edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
-        seeds_from=2700,
+        seeds_from=400,
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
@@ -159,11 +159,35 @@ MUTATIONS = (
         edits=(Edit(function=publish._trim, old="audited.left(files)", new="[]"),),
     ),
     Mutation(
+        says="what was taken out of a data file for several files is published for one of them",
+        edits=(Edit(function=publish._guard_taken_out, old="if audited.takes_out(files) and", new="if False and"),),
+    ),
+    Mutation(
+        says="what is left of a data file that rows were taken out of is not brought along",
+        edits=(
+            Edit(function=publish._rebase, old="audited.brought(files)", new="audited.paths(files)"),
+            Edit(function=publish._prove_own, old="audited.brought(files)", new="audited.paths(files)"),
+        ),
+    ),
+    Mutation(
+        says="a data file is replaced that somebody has rewritten since",
+        edits=(Edit(function=publish._guard_replaced, old="paths & since.removed", new="False"),),
+        seeds_from=200,
+    ),
+    Mutation(
+        says="rows that somebody has rewritten stay when they are replaced",
+        edits=(
+            Edit(function=SparkRun._take_out, old="if state is None or not lost:", new="if True:"),
+            Edit(function=SparkRun._prove, old="now is None or", new="False and"),
+        ),
+    ),
+    Mutation(
         says="an attempt's number is used again",
         edits=(
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
             Edit(function=attempt._meant_for, old="attempt.number == 1", new="attempt.number"),
         ),
+        seeds_from=200,
     ),
     Mutation(
         says="the branch is deleted before its files are decided",
@@ -234,6 +258,7 @@ MUTATIONS = (
             Edit(function=settle._publishable, old="        if its.decision:\n", new="        if False:\n"),
             Edit(function=settle._publishable, old="if not stand[file.id].decision", new=""),
         ),
+        seeds_from=2000,
     ),
     Mutation(
         says="a rejection that was noted is told, whatever was decided",

@@ -37,6 +37,7 @@ FAULTS = tuple(fault for fault in Fault if fault is not Fault.NONE)
 FAULTS_OF_READS = (Fault.LOST, Fault.BUSY, Fault.REFUSED)
 MORE = 4  # times as often something becomes of requests that change something: there are ten times fewer of them
 LATER = (0, 1, 3, 10, 40)  # requests that go first
+NO_STRANGERS = {"change_fields": 0.0, "compact": 0.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,8 +139,9 @@ class HttpSchedule(Schedule):
             first=0.15 * files**2,
             burst=0.0,
             rush=False,
-            # PyIceberg changes no columns over Nessie. A sweep is a dozen requests, and two end each schedule.
-            weights=drawn.weights | {"change_fields": 0.0, "undo": 0.0, "sweep": drawn.weights["sweep"] / 3},
+            # No stranger has Spark there, to change columns or compact. A sweep is a dozen requests, and two end each
+            # schedule.
+            weights=drawn.weights | NO_STRANGERS | {"undo": 0.0, "sweep": drawn.weights["sweep"] / 3},
         )
 
     def _settle_at_once(self) -> None:

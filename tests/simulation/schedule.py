@@ -12,7 +12,7 @@ from random import Random
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.ports import MAIN
-from tests.simulation.installation import Terms, Violation
+from tests.simulation.installation import FLIGHTS, PLANES, Terms, Violation
 from tests.simulation.simulation import Simulation
 from tests.simulation.spark import Story
 from tests.simulation.worker import PORTS, Fate, Worker
@@ -92,6 +92,7 @@ WEIGHTS = {
     "push": 0.5,
     "break_contract": 0.2,
     "delete_planes": 0.5,
+    "compact": 0.7,
 }
 
 
@@ -124,6 +125,7 @@ class Schedule(Simulation):
             "change_fields": 1,
             "meddle": 1,
             "delete_planes": 1,
+            "compact": 2,
         }
         if self.chance.random() < 0.9:
             self.push_contract()
@@ -192,7 +194,9 @@ class Schedule(Simulation):
             found["work"] = lambda: world.work(chance.choice(jobs))
             found["kill_job"] = lambda: world.kill_job(chance.choice(jobs))
             found["give_job_up"] = lambda: world.give_job_up(chance.choice(jobs))
-        if planes := world.planes():
+        if flights := world.data_files(FLIGHTS):
+            found["compact"] = lambda: world.compact(chance.sample(flights, chance.randint(1, len(flights))))
+        if planes := world.data_files(PLANES):
             found["delete_planes"] = lambda: world.delete_planes(chance.choice(planes))
         if branches := sorted(world.lake.branches.keys() - {MAIN}):
             found["meddle"] = lambda: world.meddle(chance.choice(branches))
@@ -230,12 +234,15 @@ class Schedule(Simulation):
         have got another's rows, and the one that it refers to may have got rows, or lost those that it needs.
         """
         world, planes = self.world, self.chance.choice(("gain", "replaced", "deleted"))
+        again = self.terms.reuploads is Reuploads.REPLACE and self.chance.random() < 0.4
+        if again:
+            self._compact_rush()
         if self.chance.random() < 0.5:
             world.upload("flights/before", b"before", Story(rows=2))
         if self.terms.refers and planes != "deleted":
             world.upload("planes/first" if planes == "replaced" else "planes/more", b"now", Story(rows=1, key=1))
         world.upload(RUSH[0], b"rush", Story(rows=3, needs=0 if self.terms.refers else None))
-        if self.chance.random() < 0.5:
+        if again or self.chance.random() < 0.5:
             world.upload(RUSH[1], b"beside", Story(rows=2, **{self._what_is_odd(): True}))
         batch = [arrival for arrival in world.queue if arrival.key in RUSH]
         for arrival in [arrival for arrival in world.queue if arrival.key not in RUSH]:
@@ -247,11 +254,18 @@ class Schedule(Simulation):
             world.deliver_job_event(branch, again=False)
             self.finish()
         if self.terms.refers and planes == "deleted":
-            world.delete_planes(world.planes()[0])
+            world.delete_planes(world.data_files(PLANES)[0])
         for _ in range(AT_ONCE - 1):
             world.deliver_job_event(rush, again=True)
         while world.workers:
             self._step()
+
+    def _compact_rush(self) -> None:
+        """What its files replace is in one data file, which somebody made of many."""
+        for key in RUSH:
+            self.world.upload(key, b"compacted", Story(rows=2))
+        self.rest()
+        self.world.compact(self.world.data_files(FLIGHTS))
 
     def publish_first(self) -> None:
         world = self.world

@@ -4,19 +4,30 @@ What it finds in a file is the file's story; where and when it commits, what it 
 real job. It may die, or be given up and go on as a zombie, between any two steps.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.plan import Plan, Severity
 from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
+from lakegate.audit.report import (
+    CheckResult,
+    DataFile,
+    FileReport,
+    Replaced,
+    Report,
+    Rewritten,
+    Source,
+    Verdict,
+)
 from lakegate.audit.wire import to_json
 from lakegate.ports import JobState, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
 from lakegate.testing.lake import Commit, Content, Key, KeyKind
 
+Rewrites = dict[str, Mapping[str, int]]
+"""Of data files into which somebody wrote the rows of others: those, with their rows."""
 Fault = tuple[str, str] | tuple[()]  # the check that fails and its metric; nothing where none does
 FIELDS = ((1, "a", "int"), (2, "b", "int"))
 SAYS = {Severity.ERROR: Verdict.FAIL, Severity.WARNING: Verdict.WARN, Severity.QUARANTINE: Verdict.QUARANTINE}
@@ -64,6 +75,7 @@ class Cluster(Protocol):
     clock: MemoryClock
     runner: MemoryJobRunner
     stories: dict[str, Story]
+    rewritten: Rewrites
 
     @property
     def store(self) -> MemoryStore: ...
@@ -113,6 +125,8 @@ class SparkRun:
         job = self.cluster.runner.job(self.id)
         readable = [file for file in job.files if not self._story(file).unreadable]
         if readable and not job.carries:
+            if self._take_out(job):
+                yield "takes rewritten rows out"
             self._append(job, readable)
             yield "appends"
         verdicts = self._verdicts(job, readable)
@@ -147,6 +161,28 @@ class SparkRun:
             lake.commit(job.branch, {Key(kind=KeyKind.TABLE, name=table): now})
         lake.spark_append(job.branch, table, self._new_table(by), paths)
 
+    def _take_out(self, job: Job) -> bool:
+        """Data files that hold rewritten rows which are replaced give way to one that holds what is left of them."""
+        self._head(job)
+        lake, table = self.cluster.lake, job.plan.table
+        state = lake.table(job.branch, table)
+        lost = {path: rows for path, rows in files_of(state).items() if self._held({path: rows}, job.rewritten)}
+        if state is None or not lost:
+            return False
+        left, path = self._held(lost, but=job.rewritten), f"{job.branch}/of several/left"
+        self.cluster.rewritten[path] = left
+        kept = {path: rows for path, rows in state.files.items() if path not in lost}
+        now = replace(state, files=kept | ({path: sum(left.values())} if left else {}))
+        lake.commit(job.branch, {Key(kind=KeyKind.TABLE, name=table): now})
+        return True
+
+    def _held(
+        self, files: Mapping[str, int], of: frozenset[str] | None = None, but: frozenset[str] = frozenset()
+    ) -> dict[str, int]:
+        """The data files as jobs wrote them whose rows these hold: all, or those of and but for some file versions."""
+        found = as_written(files, self.cluster.rewritten).items()
+        return {path: rows for path, rows in found if (of is None or file_of(path) in of) and file_of(path) not in but}
+
     def _put_aside(self, job: Job, aside: dict[str, int]) -> None:
         self._head(job)
         paths = {f"{job.branch}/{file}/aside": rows for file, rows in aside.items() if rows}
@@ -157,17 +193,19 @@ class SparkRun:
         return TableIdentity(uuid=self.cluster.new_uuid(), fields=FIELDS, partitions="", contract_hash=contract_hash)
 
     def _prove(self, job: Job, audited: str, files: list[JobFile]) -> None:
-        """The base's data files are all there but for those that the batch replaces, the batch's each once."""
-        before, now = (self.cluster.lake.table(ref, job.plan.table) for ref in (job.base, audited))
-        batch = {data.path for file in files for data in data_files(job, file, self._story(file))}
-        if now is None or set(now.files) != {*(before.files if before else ()), *batch} - replaced(job):
+        """The base's rows are all there but for those that the batch replaces, the batch's each once."""
+        now = self.cluster.lake.table(audited, job.plan.table)
+        before = self._held(files_of(self.cluster.lake.table(job.base, job.plan.table)), but=job.rewritten)
+        batch = {data.path: data.rows for file in files for data in data_files(job, file, self._story(file))}
+        wanted = {path: rows for path, rows in {**before, **batch}.items() if path not in replaced(job)}
+        if now is None or self._held(now.files) != wanted:
             raise JobError(
                 f"table {job.plan.table} on {job.branch} does not hold its base's data files and the batch's"
             )
 
     def _verdicts(self, job: Job, files: list[JobFile]) -> dict[str, Fault]:
         """By file version what fails it."""
-        taken = self.keys(job.base, job.plan.table, replaced(job))
+        taken = self.keys(job.base, job.plan.table, job)
         there: dict[str, Fault] = {}
         for file in files:
             there[file.id] = self._fault(job, self._story(file), taken)
@@ -187,9 +225,12 @@ class SparkRun:
                 return ("a refers to nothing", metric.id)
         return ()
 
-    def keys(self, ref: str, table: str, but: frozenset[str] = frozenset()) -> set[int]:
-        """The keys of the rows at a ref, but for those of some data files."""
-        return keys_of(self.cluster.lake.table(ref, table), self.cluster.stories, but)
+    def keys(self, ref: str, table: str, job: Job | None = None) -> set[int]:
+        """The keys of the rows at a ref, but for those that the job replaces."""
+        state, lost = self.cluster.lake.table(ref, table), replaced(job) if job else frozenset()
+        there = self._held(files_of(state), but=job.rewritten if job else frozenset())
+        deletes = state.deletes if state else frozenset()
+        return keys_of({path: rows for path, rows in there.items() if path not in lost}, deletes, self.cluster.stories)
 
     def _report(self, job: Job, audited: str, verdicts: dict[str, Fault]) -> Report:
         now = self.cluster.clock.now()
@@ -207,7 +248,24 @@ class SparkRun:
             finished_at=now,
             files=tuple(self._file_report(job, file, verdicts.get(file.id, ())) for file in job.files),
             depends_on=job.plan.depends_on,
+            rewritten=self._rewritten(job, audited),
         )
+
+    def _rewritten(self, job: Job, audited: str) -> Rewritten:
+        before, now = (files_of(self.cluster.lake.table(ref, job.plan.table)) for ref in (job.base, audited))
+        if not job.rewritten or job.carries:
+            return Rewritten()
+        batch = {data.path for file in job.files for data in data_files(job, file, self._story(file))}
+        lost, left = before.keys() - now.keys() - replaced(job), now.keys() - before.keys() - batch
+        return Rewritten(
+            data_files=tuple(DataFile(path=path, rows=before[path]) for path in sorted(lost)),
+            left=tuple(DataFile(path=path, rows=now[path]) for path in sorted(left)),
+        )
+
+    def _replaces(self, job: Job, file: JobFile) -> Replaced:
+        rewritten = frozenset(file.replaces.rewritten)
+        base = files_of(self.cluster.lake.table(job.base, job.plan.table)) if rewritten else {}
+        return replace(file.replaces, rewritten_rows=sum(self._held(base, rewritten).values()))
 
     def _file_report(self, job: Job, file: JobFile, fault: Fault) -> FileReport:
         story = self._story(file)
@@ -226,7 +284,7 @@ class SparkRun:
             checks=(_check(name, metric, severity, story.rows),) if said else (),
             data_files=data_files(job, file, story),
             quarantined=(aside,) if story.aside and not fault else (),
-            replaces=file.replaces,
+            replaces=self._replaces(job, file),
         )
 
 
@@ -235,10 +293,25 @@ def replaced(job: Job) -> frozenset[str]:
     return frozenset(data.path for file in job.files for data in file.replaces.data_files)
 
 
-def keys_of(state: TableState | None, stories: Mapping[str, Story], but: frozenset[str] = frozenset()) -> set[int]:
-    """The keys of a table's rows, but for those of some data files, and those that a delete file takes away."""
-    paths = (path for path in (state.files if state else ()) if path not in but)
-    found = (stories.get(file_of(path)) for path in paths if state and deleting(path) not in state.deletes)
+def files_of(state: TableState | None) -> Mapping[str, int]:
+    """The data files of a table, if there is one."""
+    return state.files if state else {}
+
+
+def as_written(files: Mapping[str, int], rewritten: Rewrites) -> Mapping[str, int]:
+    """The data files as jobs wrote them whose rows these data files hold. What two of them hold counts twice."""
+    if not rewritten:
+        return files
+    found: dict[str, int] = {}
+    for path, whole in files.items():
+        for written, rows in rewritten.get(path, {path: whole}).items():
+            found[written] = found.get(written, 0) + rows
+    return found
+
+
+def keys_of(files: Iterable[str], deletes: frozenset[str], stories: Mapping[str, Story]) -> set[int]:
+    """The keys of the rows of data files, but for those that a delete file takes away."""
+    found = (stories.get(file_of(path)) for path in files if deleting(path) not in deletes)
     return {story.key for story in found if story and story.key is not None}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lakegate.audit.report import Report, Rewritten
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
@@ -11,7 +12,7 @@ from lakegate.ports import MAIN, Decided
 from lakegate.workflow.approve import approve
 from lakegate.workflow.fold import fold
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.reports import read_report, report_name
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import push
@@ -38,6 +39,18 @@ def audited(world: World, *names: str) -> Attempt:
     attempt = world.open_attempt(*(world.files[name] for name in names))
     world.run(settle_after=False)
     return attempt
+
+
+def attempt_of(world: World, name: str) -> Attempt:
+    entry = world.entries()[name]
+    assert entry is not None
+    return Attempt(table=TABLE, batch=entry.batch, number=entry.attempt)
+
+
+def report_on_main(world: World, name: str) -> Report:
+    report = read_report(world.store, attempt_of(world, name))
+    assert report is not None
+    return report
 
 
 def last_decision(world: World) -> Decided:
@@ -261,34 +274,127 @@ def test_ignored_versions_are_discarded_and_nobody_is_told(world: World) -> None
     assert world.rejected() == {}
 
 
-def test_rows_that_somebody_rewrote_are_not_replaced_and_the_reason_says_what_to_do(world: World) -> None:
+def test_rows_that_somebody_rewrote_are_taken_out_of_the_data_files_that_hold_them(world: World) -> None:
     world.compact()
     again(world)
     world.run()
-    assert world.rows_on_main() == {"compacted": 3}
-    [reason] = world.rejected()["1"]
-    assert "rewritten or removed" in reason
-    assert f"_lakegate_file = '{world.files['1'].id}'" in reason
+    assert (world.rows_on_main(), world.quarantined_on()) == ({"0": 1, "1b": 5}, {})
+    [file] = last_decision(world).note.files
+    assert (file.rows, file.replaced, file.replaces) == (5, 2, (world.files["1"].version_id,))
 
 
-def test_rows_that_somebody_rewrites_during_the_audit_are_not_replaced(world: World) -> None:
+def test_rows_that_somebody_deleted_need_not_be_taken_out(world: World) -> None:
+    world.delete_rows_of("1")
+    again(world)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1b": 5}
+
+
+def test_a_version_after_that_is_replaced_by_its_own_data_files(world: World) -> None:
+    world.compact()
+    again(world)
+    world.run()
+    again(world, "1c", rows=6)
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1c": 6}
+    report = report_on_main(world, "1c")
+    assert (report.rewritten, report.files[0].replaces.rewritten) == (Rewritten(), ())
+
+
+def test_rows_that_somebody_rewrites_during_the_audit_are_taken_out_by_the_next_attempt(world: World) -> None:
     again(world, deliver=False)
     attempt = audited(world, "1b")
     world.compact()
     settle(world.service, attempt)
+    assert world.rows_on_main() == {"0": 1, "1": 2}
     world.run()
-    assert world.rows_on_main() == {"compacted": 3}
-    assert "rewritten or removed" in world.rejected()["1"][0]
+    assert world.rows_on_main() == {"0": 1, "1b": 5}
 
 
-def test_without_the_old_versions_report_it_is_not_replaced(world: World) -> None:
-    entry = world.entries()["1"]
-    assert entry is not None
-    world.store.delete(report_name(Attempt(table=TABLE, batch=entry.batch, number=entry.attempt)))
+def test_what_is_left_of_rewritten_rows_is_rebased_when_main_moved(world: World) -> None:
+    world.compact()
+    again(world, deliver=False)
+    attempt = audited(world, "1b")
+    world.drop("2", rows=7, deliver=False)
+    settle(world.service, audited(world, "2"))
+    jobs = world.job_runs()
+    settle(world.service, attempt)
+    assert (world.rows_on_main(), world.job_runs()) == ({"0": 1, "1b": 5, "2": 7}, jobs)
+
+
+def test_what_is_left_of_rewritten_rows_is_not_rebased_over_rows_that_were_deleted_meanwhile(world: World) -> None:
+    """By a delete file, which holds for older data files alone: they would be there again."""
+    world.compact()
+    again(world, deliver=False)
+    attempt = audited(world, "1b")
+    world.delete_rows_on_main(TABLE)
+    jobs = world.job_runs()
+    settle(world.service, attempt)
+    assert (world.rows_on_main(), world.job_runs()) == ({"0": 1, "1": 2}, jobs + 1)
+
+
+def test_files_whose_old_rows_were_in_one_data_file_replace_them_together(world: World) -> None:
+    world.compact()
+    world.drop("0b", rows=4, under=world.key("0"), deliver=False)
+    again(world, deliver=False)
+    jobs = world.job_runs()
+    world.drop_together("0b", "1b")
+    world.run()
+    assert (world.rows_on_main(), world.job_runs()) == ({"0b": 4, "1b": 5}, jobs + 1)
+
+
+def test_one_of_them_that_fails_keeps_its_old_rows_and_the_other_is_audited_alone(world: World) -> None:
+    world.compact()
+    world.drop("0b", rows=4, under=world.key("0"), deliver=False, bad="broken")
+    again(world, deliver=False)
+    jobs = world.job_runs()
+    world.drop_together("0b", "1b")
+    world.run()
+    assert (world.rows_on_main(), world.job_runs()) == ({"0": 1, "1b": 5}, jobs + 2)
+    assert set(world.rejected()) == {"0"}
+
+
+def test_one_that_fails_alone_leaves_rewritten_rows_as_they_are_and_the_others_are_published(world: World) -> None:
+    world.compact()
+    again(world, bad="broken", deliver=False)
+    world.drop("2", rows=7, deliver=False)
+    jobs = world.job_runs()
+    world.drop_together("1b", "2")
+    world.run()
+    assert (world.rows_on_main(), world.job_runs()) == ({"0": 1, "1": 2, "2": 7}, jobs + 1)
+    assert set(world.rejected()) == {"1"}
+
+
+def test_a_person_lets_a_version_through_whose_old_rows_were_rewritten(world: World) -> None:
+    world.compact()
+    again(world, bad="broken")
+    world.run()
+    [line] = status(world.service).rejected
+    approve(world.service, line.batch, why="it is known", by="ann")
+    assert world.rows_on_main() == {"0": 1, "1b": 5}
+
+
+def test_of_two_whose_old_rows_were_in_one_data_file_a_person_lets_none_through_alone(world: World) -> None:
+    world.compact()
+    world.drop("0b", rows=4, under=world.key("0"), deliver=False, bad="broken")
+    again(world, deliver=False)
+    world.drop_together("0b", "1b")
+    world.run()
+    [line] = status(world.service).rejected
+    with pytest.raises(Refused, match=r"taken out on .* for files that stay behind.*lakegate retry"):
+        approve(world.service, line.batch, why="it is known", by="ann")
+    retry(world.service, line.batch)
+    world.run()
+    [line] = status(world.service).rejected
+    approve(world.service, line.batch, why="it is known", by="ann")
+    assert world.rows_on_main() == {"0b": 4, "1b": 5}
+
+
+def test_without_the_old_versions_report_its_rows_are_looked_for(world: World) -> None:
+    world.store.delete(report_name(attempt_of(world, "1")))
     again(world)
     world.run()
-    assert world.rows_on_main() == {"0": 1, "1": 2}
-    assert "report that names its data files is gone" in world.rejected()["1"][0]
+    assert world.rows_on_main() == {"0": 1, "1b": 5}
 
 
 def test_a_rejected_version_is_retried_in_the_place_of_what_is_published_then(world: World) -> None:

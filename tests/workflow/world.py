@@ -10,7 +10,7 @@ from lakegate.audit.carried import combined, of_table_scope
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.plan import Severity
 from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
+from lakegate.audit.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
 from lakegate.audit.verdicts import verdict as worst
 from lakegate.audit.wire import from_json
 from lakegate.errors import Misconfigured, Refused, Retryable
@@ -101,6 +101,7 @@ class World:
     tables_made: int = 0
     carried: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
     depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
+    rewritten: dict[str, dict[str, int]] = field(default_factory=dict)  # rows by file version, of data files of several
 
     def __post_init__(self) -> None:
         self.landing = MemoryLanding(self.clock)
@@ -324,7 +325,20 @@ class World:
         """Somebody rewrites all rows of main's table into one data file."""
         state = self.lake.table(MAIN, table)
         assert state is not None
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, files={"compacted": state.rows})})
+        whole = self._rewritten(f"compacted/{len(self.rewritten)}", self._versions(MAIN, table))
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, files=whole)})
+
+    def delete_rows_of(self, name: str) -> None:
+        """Somebody deletes all rows of a file from main's table, by leaving out its data files."""
+        state, file = self.lake.table(MAIN, TABLE), self.files[name].id
+        assert state is not None
+        left = {path: rows for path, rows in state.files.items() if path.rpartition("/")[2] != file}
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=TABLE): replace(state, files=left)})
+
+    def _rewritten(self, path: str, rows: dict[str, int]) -> dict[str, int]:
+        """A data file that holds rows of several file versions, if there are any."""
+        self.rewritten[path] = rows
+        return {path: sum(rows.values())} if rows else {}
 
     def delete_rows_on_main(self, table: str) -> None:
         """Somebody deletes rows of main's table by a delete file; its data files stay."""
@@ -355,6 +369,7 @@ class World:
         if job.carries:
             return self._audit_carried(job)
         self._prove_replaced(job)
+        rewritten = self._take_out(job)
         readable = [file for file in job.files if not self.stories[file.id].unreadable]
         if readable:
             paths = {f"{job.branch}/{file.id}": rows for file in readable if (rows := self.stories[file.id].rows)}
@@ -381,7 +396,27 @@ class World:
             files=tuple(self._file_report(job, file) for file in job.files),
             depends_on=self.depends_on or job.plan.depends_on,
             evolves=tuple({its for file in readable if (its := self.stories[file.id].evolves)}),
+            rewritten=rewritten,
         )
+
+    def _take_out(self, job: Job) -> Rewritten:
+        """Of data files that hold rewritten rows which are replaced, what is left comes in their place."""
+        state = self.lake.table(job.branch, job.plan.table)
+        held = {path: self._held(path, rows) for path, rows in (state.files if state else {}).items()}
+        lost = {path: sum(rows.values()) for path, rows in held.items() if job.rewritten & rows.keys()}
+        if state is None or not lost:
+            return Rewritten()
+        rows = {file: n for path in lost for file, n in held[path].items() if file not in job.rewritten}
+        left = self._rewritten(f"{job.branch}/left", rows)
+        there = {path: rows for path, rows in state.files.items() if path not in lost}
+        self.lake.commit(job.branch, {Key(kind=KeyKind.TABLE, name=job.plan.table): replace(state, files=there | left)})
+        told = [tuple(DataFile(path=path, rows=rows) for path, rows in each.items()) for each in (lost, left)]
+        return Rewritten(data_files=told[0], left=told[1])
+
+    def _replaces(self, job: Job, file: JobFile) -> Replaced:
+        """With the rows that were taken out of data files of several."""
+        base = self._versions(job.base, job.plan.table)
+        return replace(file.replaces, rewritten_rows=sum(base.get(old, 0) for old in file.replaces.rewritten))
 
     def _audit_carried(self, job: Job) -> Report:
         """As the job does it: the branch must hold what was carried, and checks of table scope are found anew."""
@@ -469,7 +504,7 @@ class World:
             checks=checks,
             data_files=(data,) if story.rows else (),
             quarantined=(aside,) if put_aside else (),
-            replaces=file.replaces,
+            replaces=self._replaces(job, file),
             evolves=(story.evolves,) if story.evolves else (),
         )
 
@@ -508,13 +543,21 @@ class World:
         return {name: rows for name, rows in self._rows(branch).items() if name not in main}
 
     def _rows(self, ref: str, table: str = TABLE) -> dict[str, int]:
+        return {self.names.get(file, file): rows for file, rows in self._versions(ref, table).items()}
+
+    def _versions(self, ref: str, table: str) -> dict[str, int]:
+        """The rows by file version."""
         state = self.lake.table(ref, table)
         found: dict[str, int] = {}
-        for path, rows in (state.files if state else {}).items():
-            name = self.names.get(path.rpartition("/")[2], path.rpartition("/")[2])
-            assert name not in found, f"{name} is there twice"
-            found[name] = rows
+        for path, whole in (state.files if state else {}).items():
+            for file, rows in self._held(path, whole).items():
+                assert file not in found, f"{self.names.get(file, file)} is there twice"
+                found[file] = rows
         return found
+
+    def _held(self, path: str, rows: int) -> dict[str, int]:
+        """The rows of a data file by file version."""
+        return self.rewritten.get(path, {path.rpartition("/")[2]: rows})
 
     def messages(self) -> list[Message]:
         return self.notifier.messages
