@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from lakegate.adapters.iceberg import Catalog
 from lakegate.audit.quarantine import quarantine_of
+from lakegate.cli.query import storage
+from lakegate.landing.attempts import Attempt
 from tests.flow.conftest import Installation
 from tests.support.tables import rows_of
 
@@ -19,6 +22,13 @@ BUDGET = "{property: quarantineBudget, vendor: lakegate, value: {rows: 5}}"
 
 def ids(installation: Installation, ref: str = "main") -> list[object]:
     return sorted(row["id"] for row in installation.rows(ref))
+
+
+def compact(installation: Installation) -> None:
+    """Somebody writes all rows of the table on main into one data file."""
+    lake = installation.lake
+    table = Catalog(lake.nessie_uri, lake.warehouse, "main", storage()).load_table(installation.table)
+    table.overwrite(table.scan().to_arrow())
 
 
 def test_a_replacement_is_rebased_by_metadata_and_takes_its_rows_in_quarantine_along(
@@ -53,3 +63,40 @@ def test_a_replacement_is_judged_as_if_the_old_rows_were_gone_and_leaves_them_wh
     assert ids(installation) == [2, 3, 4]
     (message,) = installation.notifier.messages
     assert "1 of 2 rows" in message.files[0].reasons[0]
+
+
+def test_rows_that_somebody_compacted_are_replaced_and_what_is_left_is_rebased(installation: Installation) -> None:
+    installation.push(ID, B)
+    old = installation.drop({"id": [1, 2], "b": [1, 2]})
+    installation.publish(old, installation.drop({"id": [3], "b": [3]}))
+    compact(installation)
+    other = installation.attempt(installation.drop({"id": [4], "b": [4]}))
+    new = installation.attempt(installation.drop({"id": [2, 5], "b": [5, 5]}, key=old.key))
+    installation.runner.submit_all()
+    installation.settle(other, new)
+    assert sorted((row["id"], row["b"]) for row in installation.rows()) == [(2, 5), (3, 3), (4, 4), (5, 5)]
+    assert installation.runner.submit_all() == []
+
+    installation.publish(installation.drop({"id": [6], "b": [6]}, key=old.key))
+    assert ids(installation) == [3, 4, 6]
+    assert installation.branches() == []
+
+
+def test_of_two_files_whose_old_rows_were_compacted_into_one_data_file_the_good_one_is_audited_again(
+    installation: Installation,
+) -> None:
+    installation.push(f"{ID}, unique: true, {SCOPE}", B)
+    one, two = installation.drop({"id": [1], "b": [1]}), installation.drop({"id": [2, 3], "b": [2, 3]})
+    installation.publish(one, two)
+    compact(installation)
+    good = installation.drop({"id": [1, 4], "b": [1, 4]}, key=one.key)
+    bad = installation.drop({"id": [5], "b": [-1]}, key=two.key)
+    installation.publish(good, bad)
+    assert ids(installation) == [1, 2, 3]
+    [again] = installation.runner.submit_all()
+    attempt = Attempt.parse(again)
+    assert attempt is not None
+    installation.settle(attempt)
+    assert ids(installation) == [1, 2, 3, 4]
+    (message,) = installation.notifier.messages
+    assert [file.key for file in message.files] == [bad.key]

@@ -22,7 +22,7 @@ from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.ports import Catalog, Tables
 from tests.simulation.files import MemoryFiles, in_memory
-from tests.simulation.installation import Installation
+from tests.simulation.installation import FLIGHTS, Installation
 from tests.simulation.nessie_lake import NessieLake
 from tests.simulation.schedule import Mixture, Schedule
 from tests.simulation.simulation import LONGEST_WAIT
@@ -37,7 +37,6 @@ FAULTS = tuple(fault for fault in Fault if fault is not Fault.NONE)
 FAULTS_OF_READS = (Fault.LOST, Fault.BUSY, Fault.REFUSED)
 MORE = 4  # times as often something becomes of requests that change something: there are ten times fewer of them
 LATER = (0, 1, 3, 10, 40)  # requests that go first
-NO_STRANGERS = {"change_fields": 0.0, "compact": 0.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,9 +138,8 @@ class HttpSchedule(Schedule):
             first=0.15 * files**2,
             burst=0.0,
             rush=False,
-            # No stranger has Spark there, to change columns or compact. A sweep is a dozen requests, and two end each
-            # schedule.
-            weights=drawn.weights | NO_STRANGERS | {"undo": 0.0, "sweep": drawn.weights["sweep"] / 3},
+            # PyIceberg changes no columns over Nessie. A sweep is a dozen requests, and two end each schedule.
+            weights=drawn.weights | {"change_fields": 0.0, "undo": 0.0, "sweep": drawn.weights["sweep"] / 3},
         )
 
     def _settle_at_once(self) -> None:
@@ -163,9 +161,13 @@ class HttpSchedule(Schedule):
                 self.world.deliver_job_event(branch, again=again)
 
     def publish_first(self) -> None:
-        """Of a key that comes again: two who decide about its next version both find a receipt on main."""
+        """Of a key that comes again: two who decide about its next version both find a receipt on main; and perhaps its
+        rows where somebody has written them.
+        """
         self.world.upload("flights/0", b"first", Story(rows=1))
         self.rest()
+        if self.chance.random() < 0.5:
+            self.world.compact(self.world.data_files(FLIGHTS))
 
     def make_world(self, trace: Callable[[str], None] | None) -> Installation:
         self.lake = NessieLake(self.network.nessie_uri, self.network.proxy)

@@ -169,7 +169,7 @@ class SparkRun:
         lost = {path: rows for path, rows in files_of(state).items() if self._held({path: rows}, job.rewritten)}
         if state is None or not lost:
             return False
-        left, path = self._held(lost, but=job.rewritten), f"{job.branch}/of several/left"
+        left, path = self._held(lost, but=job.rewritten), f"{job.branch}/of-several/left"
         self.cluster.rewritten[path] = left
         kept = {path: rows for path, rows in state.files.items() if path not in lost}
         now = replace(state, files=kept | ({path: sum(left.values())} if left else {}))

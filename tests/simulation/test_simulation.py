@@ -5,11 +5,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
+
 from tests.simulation.volume import run_all, run_some
 from tests.simulation.worker import OUTCOME_MATTERS, Fate
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGEST = "from tests.simulation.volume import run_some; print(run_some(range(100)).digest)"
+
+POOL = """
+import os, time
+from tests.simulation.volume import pool_of
+if __name__ == "__main__":
+    with pool_of(1) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        time.sleep(600)
+"""
 
 SCHEDULES = 10_000
 COVERED = (
@@ -30,6 +41,7 @@ COVERED = (
     "main: merge of what a person lets through",
     "stranger: commits another table to main",
     "stranger: commits to a branch",
+    "stranger: compacts flights on main",
     "stranger: gives the columns on main other field ids",
     "vendor: deletes",
     "worker: its time is up",
@@ -61,3 +73,13 @@ def test_the_same_seed_does_the_same_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(digests) == 1
+
+
+def test_a_pools_processes_end_with_the_one_that_made_them_and_was_killed(tmp_path: Path) -> None:
+    (tmp_path / "made.py").write_text(POOL)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, tmp_path / "made.py"], env=environment, stdout=subprocess.PIPE) as maker:
+        assert maker.stdout
+        made = psutil.Process(int(maker.stdout.readline()))
+        maker.kill()
+    made.wait(timeout=30)

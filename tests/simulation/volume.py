@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 
 import structlog
 
@@ -62,9 +63,17 @@ def pool_of(processes: int) -> ProcessPoolExecutor:
 
 
 def _only_for_schedules() -> None:
+    Thread(target=_end_with_the_parent, daemon=True).start()
     structlog.configure(cache_logger_on_first_use=True)
     gc.freeze()  # modules stay
     gc.set_threshold(GARBAGE)
+
+
+def _end_with_the_parent() -> None:
+    """One that is killed tells its pool nothing, which would wait for more to do for ever."""
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def run_some(seeds: Iterable[int], kind: type[Schedule] = Schedule) -> Tally:
