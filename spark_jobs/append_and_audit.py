@@ -6,7 +6,7 @@ It publishes nothing and decides nothing. Bad data is reported with exit code 0;
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,18 +21,19 @@ from lakegate.audit.job import Job
 from lakegate.audit.mask import masked
 from lakegate.audit.plan import Column
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
-from lakegate.audit.statistics import DataFileStatistics
+from lakegate.audit.report import CheckResult, DataFile, FileReport, Replaced, Report, Verdict
+from lakegate.audit.statistics import DataFileStatistics, Field
 from lakegate.audit.verdicts import Dependent, good, judge, unparsed_checks, verdict
 from lakegate.audit.wire import from_json, to_json
-from spark_jobs import hadoop, iceberg, measure, nessie, quarantine, samples, table, unparsed
+from spark_jobs import hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, table, unparsed
 from spark_jobs.append import append, expected, resume
 from spark_jobs.base import Base, fit
 from spark_jobs.errors import JobError, Unfit
 from spark_jobs.java import names, root
 from spark_jobs.keys import Batch
 from spark_jobs.look import Look
-from spark_jobs.prove import PerFile, by_file, prove, prove_carried
+from spark_jobs.prove import PerFile, by_file, left_of, prove, prove_carried
+from spark_jobs.rewritten import Taken
 from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, build, fit_to, open_catalog
 from spark_jobs.staged import fit_all, look_at_all
 
@@ -54,6 +55,7 @@ class Run:
     evolves: tuple[str, ...] = ()
     files: PerFile = field(default_factory=dict)
     aside: PerFile = field(default_factory=dict)
+    taken: Taken = field(default_factory=Taken)
     checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
 
     @contextmanager
@@ -163,6 +165,9 @@ def _append(run: Run) -> None:
     with run.step("prepare"):
         fit(Base(spark=spark, catalog=BASE), job.plan)
         table.prepare(spark, job.plan, run.there, run.columns)
+    if job.rewritten:
+        with run.step("take out"):
+            rewritten.take_out(spark, job)
     with run.step("append"):
         there_already = _rows_beyond_base(run, run.there)
         appended = (
@@ -178,7 +183,8 @@ def _rows_beyond_base(run: Run, there: Any | None) -> dict[str, int]:
         return {}
     difference = iceberg.compare(run.spark, run.base, there)
     columns = iceberg.fields(run.spark, there)
-    return {file: sum(data.rows for data in files) for file, files in by_file(run.job, difference, columns).items()}
+    found = by_file(run.job, difference, columns, left_of(run.job, difference, columns))
+    return {file: sum(data.rows for data in files) for file, files in found.items()}
 
 
 def _audit(run: Run) -> None:
@@ -236,28 +242,46 @@ def audit_table(run: Run, loaded: Any, catalog: str, files: Sequence[str]) -> qu
     with run.step("prove"):
         difference = iceberg.compare(spark, run.base, loaded)
         columns = iceberg.fields(spark, loaded)
-        found = by_file(job, difference, columns)
-        aside = {file: sum(data.rows for data in files) for file, files in run.aside.items()}
-        arrived = {file: sum(data.rows for data in files) + aside.get(file, 0) for file, files in found.items()}
-        rows = expected(spark, run.grown.plan, run.good, arrived)
-        left = {file: number - aside.get(file, 0) for file, number in rows.items()}
-        prove(job, difference, found, left, job.replaced)
-        run.files = {look.file.id: found.get(look.file.id, []) for look in run.good}
-
+        rows = _prove(run, loaded, catalog, difference, columns)
     read = _reader(run, catalog, loaded, difference, run.files)
     looks = [look for look in run.good if look.file.id in files]
     batch = Batch(files={look.file.id: run.files[look.file.id] for look in looks}, columns=columns, read=read)
-    base = Base(spark=spark, catalog=BASE, tables={job.plan.table: run.base}, replaced={job.plan.table: job.replaced})
+    base = _base(run)
     with run.step("measure"):
         measured, resolved = measure.measure_all(job.plan, batch, base)
         dependents: dict[str, Dependent] = {**resolved, **unparsed.metrics(job.plan, looks, rows)}
-        view = quarantine.View(plan=job.plan, batch=batch, base=base, read=partial(read, apart=True))
+        entries = difference.added.entries
+        view = quarantine.View(plan=job.plan, batch=batch, base=base, read=partial(read, apart=True), entries=entries)
         by = unforgiving(job.plan) if catalog == LEFT else job.plan
         results = judge(by, measured, dependents, job.history, partial(quarantine.failing_rows, view))
     with run.step("sample"):
         checks = samples.with_samples(job.plan, results, batch, base)
         run.checks = unparsed.with_samples(spark, run.grown.plan, looks, checks)
     return view
+
+
+def _prove(
+    run: Run, loaded: Any, catalog: str, difference: iceberg.Difference, columns: Mapping[str, Field]
+) -> dict[str, int]:
+    """Prove the table, and note its data files. Returns how many rows of each file parse."""
+    job, left = run.job, left_of(run.job, difference, columns)
+    found = by_file(job, difference, columns, left)
+    if job.rewritten:
+        run.taken = rewritten.taken(run.spark, job, run.base, catalog, loaded, difference, left)
+    aside = {file: sum(data.rows for data in files) for file, files in run.aside.items()}
+    arrived = {file: sum(data.rows for data in files) + aside.get(file, 0) for file, files in found.items()}
+    rows = expected(run.spark, run.grown.plan, run.good, arrived)
+    kept = {file: number - aside.get(file, 0) for file, number in rows.items()}
+    prove(job, difference, found, kept, (*job.replaced, *run.taken.files.data_files))
+    run.files = {look.file.id: found.get(look.file.id, []) for look in run.good}
+    return rows
+
+
+def _base(run: Run) -> Base:
+    """The table at the attempt's base, without what the batch replaces."""
+    job, name = run.job, run.job.plan.table
+    replaced, rows = {name: job.replaced}, {name: job.rewritten}
+    return Base(spark=run.spark, catalog=BASE, tables={name: run.base}, replaced=replaced, rewritten=rows)
 
 
 def _report(run: Run, files: Iterable[FileReport]) -> Report:
@@ -282,6 +306,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         columns=tuple(column.name for column in plan.columns),
         key=plan.key,
         masked=masked(plan.columns),
+        rewritten=run.taken.files,
     )
 
 
@@ -300,8 +325,16 @@ def _file_report(run: Run, look: Look) -> FileReport:
         checks=checks,
         data_files=_data_files(data),
         quarantined=_data_files(run.aside.get(look.file.id, [])),
-        replaces=look.file.replaces,
+        replaces=_replaces(run, look),
     )
+
+
+def _replaces(run: Run, look: Look) -> Replaced:
+    """What the file was to replace, with the rows that were taken out for it."""
+    replaces = look.file.replaces
+    if look.faults:
+        return replaces
+    return replace(replaces, rewritten_rows=sum(run.taken.rows.get(file, 0) for file in replaces.rewritten))
 
 
 def _data_files(statistics: Iterable[DataFileStatistics]) -> tuple[DataFile, ...]:

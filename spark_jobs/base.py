@@ -5,7 +5,7 @@ Iceberg plans by the bounds in its manifests, so that the cost grows with what i
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from lakegate.audit.plan import Plan, Reference
 from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import Field
 from lakegate.audit.types import canonical
-from spark_jobs import iceberg
+from spark_jobs import iceberg, rewritten
 from spark_jobs.errors import Unfit
 from spark_jobs.table import table_name
 
@@ -34,13 +34,14 @@ class Near:
 class Base:
     """A catalog of the session that stands at the base, and its tables as far as they are loaded (None: not there).
 
-    Of a table, the data files that are `replaced` do not count.
+    Of a table, the data files that are `replaced` do not count, nor the rows of file versions that are `rewritten`.
     """
 
     spark: SparkSession
     catalog: str
     tables: dict[str, Any | None] = field(default_factory=dict)
     replaced: Mapping[str, Sequence[DataFile]] = field(default_factory=dict)
+    rewritten: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def table(self, name: str) -> Any | None:
         if name not in self.tables:
@@ -52,8 +53,8 @@ class Base:
         table, replaced = self.table(name), self.replaced.get(name, ())
         counted = iceberg.rows(table) if table is not None else 0
         if counted is not None:
-            return counted - sum(data.rows for data in replaced)
-        rows = self.spark.table(table_name(self.catalog, name))
+            return counted - sum(data.rows for data in replaced) - self._rewritten(name)
+        rows = self._but_rewritten(name, self.spark.table(table_name(self.catalog, name)))
         return rows.where(~F.col("_file").isin([data.path for data in replaced])).count()
 
     def near(self, target: Reference, columns: Sequence[Field], boxes: Sequence[Box]) -> Near | None:
@@ -72,7 +73,18 @@ class Base:
         if tasks.isEmpty():
             return None
         name = table_name(self.catalog, target.table)
-        return Near(rows=iceberg.rows_in(tasks), table=iceberg.staged(self.spark, name, table, tasks))
+        rows = self._but_rewritten(target.table, iceberg.staged(self.spark, name, table, tasks))
+        return Near(rows=iceberg.rows_in(tasks), table=rows)
+
+    def _but_rewritten(self, name: str, rows: DataFrame) -> DataFrame:
+        ids = self.rewritten.get(name)
+        return rows.where(~rewritten.of(ids)) if ids else rows
+
+    def _rewritten(self, name: str) -> int:
+        """How many rows of the table are rewritten ones, beyond what is replaced as a whole."""
+        ids, paths = self.rewritten.get(name), [data.path for data in self.replaced.get(name, ())]
+        rows = rewritten.rows_of(self.spark, self.catalog, name, self.table(name), ids, paths) if ids else None
+        return 0 if rows is None else rows.count()
 
 
 def fit(base: Base, plan: Plan) -> None:

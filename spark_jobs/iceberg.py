@@ -23,13 +23,20 @@ class DataFiles:
     statistics: Mapping[str, DataFileStatistics] = field(default_factory=dict)
     entries: Mapping[str, Any] = field(default_factory=dict)
 
+    def but(self, paths: Collection[str]) -> "DataFiles":
+        """The same, without those at these paths."""
+        return DataFiles(
+            statistics={path: told for path, told in self.statistics.items() if path not in paths},
+            entries={path: entry for path, entry in self.entries.items() if path not in paths},
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
     """What one commit's table has that an earlier one's has not, and the reverse."""
 
     added: DataFiles
-    lost: frozenset[str]
+    lost: DataFiles
     deletes: bool  # whether rows are deleted by files of their own
 
 
@@ -82,12 +89,9 @@ def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
     fresh = _data_files(spark, after, [new[path] for path in came if _holds_data(new[path])])
     gone = _data_files(spark, before, [old[path] for path in went if _holds_data(old[path])])
     return Difference(
-        added=DataFiles(
-            statistics={path: told for path, told in fresh.statistics.items() if path not in gone.statistics},
-            entries={path: entry for path, entry in fresh.entries.items() if path not in gone.entries},
-        ),
-        lost=frozenset(gone.statistics.keys() - fresh.statistics.keys()),
-        deletes=not all(_holds_data(new[path]) for path in came) or not all(_holds_data(old[path]) for path in went),
+        added=fresh.but(gone.entries.keys()),
+        lost=gone.but(fresh.entries.keys()),
+        deletes=any(_deletes_rows(new[path]) for path in came) or any(_deletes_rows(old[path]) for path in went),
     )
 
 
@@ -136,10 +140,15 @@ def rows_in(tasks: Any) -> int:
 
 def rows(table: Any) -> int | None:
     """How many rows the table has, or None where its manifests don't tell because rows are deleted."""
-    manifests = _manifests(table).values()
-    if not all(_holds_data(manifest) for manifest in manifests):
+    if has_deletes(table):
         return None
+    manifests = [manifest for manifest in _manifests(table).values() if _holds_data(manifest)]
     return sum(int(manifest.addedRowsCount()) + int(manifest.existingRowsCount()) for manifest in manifests)
+
+
+def has_deletes(table: Any) -> bool:
+    """Whether rows of the table are deleted by files of their own."""
+    return any(map(_deletes_rows, _manifests(table).values()))
 
 
 def staged(
@@ -169,6 +178,11 @@ def _manifests(table: Any | None) -> dict[str, Any]:
 
 def _holds_data(manifest: Any) -> bool:
     return str(manifest.content().toString()) == "DATA"
+
+
+def _deletes_rows(manifest: Any) -> bool:
+    """Whether it names delete files; not if it only tells that there were some, until the next commit drops it."""
+    return not _holds_data(manifest) and bool(manifest.hasAddedFiles() or manifest.hasExistingFiles())
 
 
 def _once(found: Collection[str], path: str, table: Any, what: str) -> None:

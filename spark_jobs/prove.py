@@ -1,8 +1,9 @@
 """What the audited commit must hold, whatever the append said: the base's data files but for those that the batch
-replaces, and the batch's each once.
+replaces, and the batch's each once; of data files that held replaced rows among others, just these.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
@@ -14,13 +15,30 @@ from spark_jobs.iceberg import Difference
 PerFile = dict[str, list[DataFileStatistics]]
 
 
-def by_file(job: Job, difference: Difference, columns: Mapping[str, Field]) -> PerFile:
-    """The commit's new data files by the file version whose rows they hold."""
-    column = columns.get(FILE_COLUMN)
-    if column is None:
-        raise JobError(_said(job, f"it has no column {FILE_COLUMN}"))
-    found: PerFile = {}
-    for path, data in difference.added.statistics.items():
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """What data files hold, in rows by file version: of what the batch replaces by path, of the others in all."""
+
+    replaced: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    others: Mapping[str | None, int] = field(default_factory=dict)
+
+
+def left_of(job: Job, difference: Difference, columns: Mapping[str, Field]) -> frozenset[str]:
+    """The commit's new data files, by path, that hold what is left of those that replaced rows were taken out of. The
+    batch's own hold rows of one of its file versions alone.
+    """
+    if not job.rewritten:
+        return frozenset()
+    column, own = _file_column(job, columns), {file.id for file in job.files}
+    return frozenset(path for path, data in difference.added.statistics.items() if data.constant(column) not in own)
+
+
+def by_file(
+    job: Job, difference: Difference, columns: Mapping[str, Field], left: Collection[str] = frozenset()
+) -> PerFile:
+    """The commit's new data files by the file version whose rows they hold, but for those with what is `left`."""
+    column, found = _file_column(job, columns), PerFile()
+    for path, data in difference.added.but(left).statistics.items():
         file = data.constant(column)
         if file is None:
             raise JobError(_said(job, f"data file {path} does not hold rows of one file version alone"))
@@ -39,9 +57,9 @@ def prove(
     """JobError unless the base is all there but for just what is replaced, and exactly these file versions came, with
     as many rows as were read.
     """
-    if kept := {data.path for data in replaced} - difference.lost:
+    if kept := {data.path for data in replaced} - difference.lost.statistics.keys():
         raise JobError(_said(job, f"{len(kept)} data files that the batch replaces are still there", table))
-    lost = difference.lost - {data.path for data in replaced}
+    lost = difference.lost.statistics.keys() - {data.path for data in replaced}
     if lost or difference.deletes:
         raise JobError(_said(job, f"{len(lost)} data files of its base are gone, or rows of it are deleted", table))
     there = {file: sum(data.rows for data in files) for file, files in found.items()}
@@ -58,6 +76,28 @@ def prove_carried(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -
     if there != carried:
         strangers = sorted(set().union(*there.values()) ^ set().union(*carried.values()))
         raise JobError(_said(job, f"its data files are not those that were carried over ({', '.join(strangers[:5])})"))
+
+
+def prove_taken_out(job: Job, base: Held, left: Held, still: int) -> None:
+    """JobError unless each data file that the `base` lost held rows that the batch replaces, no such row is there
+    `still`, and all the others that they held are `left`, no more and no less of any file version.
+    """
+    if untouched := [path for path, held in base.replaced.items() if not held]:
+        told = f"{len(untouched)} data files of its base are gone that held nothing of what the batch replaces"
+        raise JobError(_said(job, told))
+    if still:
+        raise JobError(_said(job, f"{still} rows that the batch replaces are still there"))
+    if left.others != base.others:
+        wrong = sum(left.others.get(file) != base.others.get(file) for file in left.others.keys() | base.others.keys())
+        told = f"what is left of rewritten data files is not what they held of {wrong} other file versions"
+        raise JobError(_said(job, told))
+
+
+def _file_column(job: Job, columns: Mapping[str, Field]) -> Field:
+    column = columns.get(FILE_COLUMN)
+    if column is None:
+        raise JobError(_said(job, f"it has no column {FILE_COLUMN}"))
+    return column
 
 
 def _said(job: Job, what: str, table: str = "") -> str:

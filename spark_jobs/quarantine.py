@@ -4,9 +4,10 @@ It judges nothing. No data file that it writes holds rows of two file versions, 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
@@ -23,6 +24,7 @@ from spark_jobs.aggregates import failing
 from spark_jobs.base import Base
 from spark_jobs.errors import JobError
 from spark_jobs.keys import Batch, Read, with_key
+from spark_jobs.overwrite import overwrite
 from spark_jobs.session import BASE, LAKE
 from spark_jobs.table import FIXED, adding, making, table_name
 from spark_jobs.text import TEXT
@@ -53,13 +55,15 @@ _COLUMNS = (
 @dataclass(frozen=True, kw_only=True)
 class View:
     """What the audit saw: the batch as its branch holds it, and the tables at the base; `read` gives the rows of some
-    of its file versions, by their ids, so that a task has rows of one data file alone.
+    of its file versions, by their ids, so that a task has rows of one data file alone. `entries` are Iceberg's own
+    objects of the batch's data files, by path.
     """
 
     plan: Plan
     batch: Batch
     base: Base
     read: Read
+    entries: Mapping[str, Any] = field(default_factory=dict)
 
 
 def put_aside(
@@ -84,7 +88,8 @@ def put_aside(
     reduce(DataFrame.union, leaving).writeTo(table_name(LAKE, quarantine_of(job.plan.table))).append()
     if of_rows:
         kept = rows.where(F.size(_REASONS) == 0).select(*map(quoted, columns))
-        kept.writeTo(table).overwrite(F.col(FILE_COLUMN).isin(*of_rows))
+        going = [view.entries[data.path] for file in of_rows for data in view.batch.files[file]]
+        overwrite(spark, table, iceberg.load(spark, LAKE, job.plan.table), going, kept)
 
 
 def failing_rows(view: View, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:

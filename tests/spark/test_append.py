@@ -87,7 +87,7 @@ def test_what_was_added_is_told_from_what_was_there(spark: SparkSession, tmp_pat
     append(spark, by, [second])
     difference = iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table))
     assert [data.rows for data in difference.added.statistics.values()] == [2]
-    assert (difference.lost, difference.deletes) == (frozenset(), False)
+    assert (difference.lost, difference.deletes) == (DataFiles(), False)
 
 
 @pytest.mark.spark
@@ -97,7 +97,7 @@ def test_a_data_file_that_was_taken_away_is_missed(spark: SparkSession, tmp_path
     append(spark, by, looks(spark, tmp_path, by, [pa.table({"id": [1]})]))
     before = iceberg.load(spark, LAKE, by.table)
     spark.sql("DELETE FROM lake.nyc.t WHERE id = 1")
-    assert len(iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table)).lost) == 1
+    assert len(iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table)).lost.entries) == 1
 
 
 @pytest.mark.spark
@@ -109,7 +109,7 @@ def test_the_same_files_in_a_merged_manifest_are_neither_lost_nor_new(spark: Spa
     before = iceberg.load(spark, LAKE, by.table)
     spark.sql("CALL lake.system.rewrite_manifests('nyc.t')")
     difference = iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table))
-    assert (difference.added.statistics, difference.lost) == ({}, frozenset())
+    assert (difference.added, difference.lost) == (DataFiles(), DataFiles())
 
 
 def job() -> Job:
@@ -138,7 +138,11 @@ def holding(**rows: int) -> Difference:
         )
         for file, count in rows.items()
     }
-    return Difference(added=DataFiles(statistics=files), lost=frozenset(), deletes=False)
+    return Difference(added=DataFiles(statistics=files), lost=DataFiles(), deletes=False)
+
+
+def gone(*paths: str) -> DataFiles:
+    return DataFiles(statistics={path: DataFileStatistics(path=path, rows=2) for path in paths})
 
 
 def proved(difference: Difference, **rows: int) -> None:
@@ -150,13 +154,13 @@ def test_the_batchs_files_each_once_are_proved() -> None:
 
 
 def test_the_base_may_lack_just_what_the_batch_replaces() -> None:
-    difference, old = replace(holding(f1=3), lost=frozenset({"old.parquet"})), DataFile(path="old.parquet", rows=2)
+    difference, old = replace(holding(f1=3), lost=gone("old.parquet")), DataFile(path="old.parquet", rows=2)
     found = by_file(job(), difference, {FILE_COLUMN: FILE})
     prove(job(), difference, found, {"f1": 3}, [old])
     with pytest.raises(JobError, match="1 data files that the batch replaces are still there"):
         prove(job(), difference, found, {"f1": 3}, [old, DataFile(path="other.parquet", rows=1)])
     with pytest.raises(JobError, match="1 data files of its base are gone"):
-        prove(job(), replace(difference, lost=difference.lost | {"base.parquet"}), found, {"f1": 3}, [old])
+        prove(job(), replace(difference, lost=gone("old.parquet", "base.parquet")), found, {"f1": 3}, [old])
 
 
 @pytest.mark.parametrize(
@@ -165,7 +169,7 @@ def test_the_base_may_lack_just_what_the_batch_replaces() -> None:
         (holding(f1=3), {"f1": 3, "f2": 4}),
         (holding(f1=3, f2=4), {"f1": 3}),
         (holding(f1=2), {"f1": 3}),
-        (replace(holding(f1=3), lost=frozenset({"base.parquet"})), {"f1": 3}),
+        (replace(holding(f1=3), lost=gone("base.parquet")), {"f1": 3}),
         (replace(holding(f1=3), deletes=True), {"f1": 3}),
     ],
     ids=["a file is missing", "a stranger", "rows are missing", "the base lost a file", "rows were deleted"],
@@ -178,4 +182,4 @@ def test_anything_else_is_not(difference: Difference, rows: dict[str, int]) -> N
 def test_a_data_file_with_rows_of_two_file_versions_is_not() -> None:
     mixed = {"a": DataFileStatistics(path="a", rows=2, nulls={3: 0}, lower={3: "61"}, upper={3: "62"})}
     with pytest.raises(JobError, match="one file version alone"):
-        proved(Difference(added=DataFiles(statistics=mixed), lost=frozenset(), deletes=False), a=1, b=1)
+        proved(Difference(added=DataFiles(statistics=mixed), lost=DataFiles(), deletes=False), a=1, b=1)
