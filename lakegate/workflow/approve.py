@@ -10,8 +10,9 @@ from lakegate.audit.report import Report
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.workflow.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.claims import base_of, claimed_files
-from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish_rejected
+from lakegate.workflow.publish import publish_rejected
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.retry import Rejected, rejected, without_closed
 from lakegate.workflow.service import Service

@@ -18,12 +18,14 @@ from lakegate.landing.standing import standing
 from lakegate.ports import JobState, ToldFile
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import GONE, open_attempt
+from lakegate.workflow.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on, open_attempts
 from lakegate.workflow.crash import Crash, crash, tried_again, why_no_report
 from lakegate.workflow.decide import Finding, decide
 from lakegate.workflow.early import Again, early, premature
 from lakegate.workflow.history import DECISIONS
-from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish, take_off
+from lakegate.workflow.publish import publish
+from lakegate.workflow.rebase import take_off
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of

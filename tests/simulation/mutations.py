@@ -17,7 +17,20 @@ from lakegate.adapters.nessie import NessieCatalog
 from lakegate.landing import standing
 from lakegate.landing.attempts import Attempt
 from lakegate.testing import MemoryLake
-from lakegate.workflow import archive, attempt, decide, fold, publish, reconcile, settle, shorten, tell
+from lakegate.workflow import (
+    archive,
+    attempt,
+    decide,
+    fold,
+    guards,
+    proofs,
+    publish,
+    rebase,
+    reconcile,
+    settle,
+    shorten,
+    tell,
+)
 from tests.simulation.spark import SparkRun
 
 OURS = ("lakegate.", "tests.simulation.")
@@ -106,7 +119,7 @@ MUTATIONS = (
         says="a person's word publishes what another attempt has decided since",
         edits=(
             Edit(
-                function=publish._guard_rejected,
+                function=guards.guard_rejected,
                 old="entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt)",
                 new="False",
             ),
@@ -115,7 +128,7 @@ MUTATIONS = (
     Mutation(
         says="publish merges the branch as it is, whatever was audited",
         edits=(
-            Edit(function=publish.prove_audited, old="head != report.audited", new="False"),
+            Edit(function=proofs.prove_audited, old="head != report.audited", new="False"),
             Edit(
                 function=publish._merge,
                 old="audited.attempt.branch, audited.report.audited, note",
@@ -127,7 +140,7 @@ MUTATIONS = (
         says="a rebase asks not whether the tables are the same",
         edits=(
             Edit(
-                function=publish._guard,
+                function=guards.guard_tables,
                 old="there[table] != service.tables.identity(audited.ref, table)",
                 new="there[table] is None",
             ),
@@ -135,15 +148,15 @@ MUTATIONS = (
     ),
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",
-        edits=(Edit(function=publish._prove_unmoved, old="if changed:", new="if False:"),),
+        edits=(Edit(function=guards.guard_unmoved, old="if changed:", new="if False:"),),
     ),
     Mutation(
         says="a table that verdicts refer to may lose data files",
-        edits=(Edit(function=publish._only_gained, old="not changes.removed", new="True"),),
+        edits=(Edit(function=guards._only_gained, old="not changes.removed", new="True"),),
     ),
     Mutation(
         says="a table that verdicts refer to may lose rows to delete files",
-        edits=(Edit(function=publish._only_gained, old="not changes.deletes", new="True"),),
+        edits=(Edit(function=guards._only_gained, old="not changes.deletes", new="True"),),
     ),
     Mutation(
         says="workers that rebase an attempt share a branch",
@@ -152,26 +165,26 @@ MUTATIONS = (
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
-        edits=(Edit(function=publish._guard_contract, old="!= audited.report.contract_hash", new="is None"),),
+        edits=(Edit(function=guards.guard_contract, old="!= audited.report.contract_hash", new="is None"),),
     ),
     Mutation(
         says="the good part of a batch is published with the bad one's receipts and rows",
-        edits=(Edit(function=publish._trim, old="audited.left(files)", new="[]"),),
+        edits=(Edit(function=rebase.trim, old="audited.left(files)", new="[]"),),
     ),
     Mutation(
         says="what was taken out of a data file for several files is published for one of them",
-        edits=(Edit(function=publish._guard_taken_out, old="if audited.takes_out(files) and", new="if False and"),),
+        edits=(Edit(function=guards.guard_taken_out, old="if audited.takes_out(files) and", new="if False and"),),
     ),
     Mutation(
         says="what is left of a data file that rows were taken out of is not brought along",
         edits=(
-            Edit(function=publish._rebase, old="audited.brought(files)", new="audited.paths(files)"),
-            Edit(function=publish._prove_own, old="audited.brought(files)", new="audited.paths(files)"),
+            Edit(function=rebase.rebase_on_main, old="audited.brought(files)", new="audited.paths(files)"),
+            Edit(function=proofs.prove_own, old="audited.brought(files)", new="audited.paths(files)"),
         ),
     ),
     Mutation(
         says="a data file is replaced that somebody has rewritten since",
-        edits=(Edit(function=publish._guard_replaced, old="paths & since.removed", new="False"),),
+        edits=(Edit(function=guards.guard_replaced, old="paths & since.removed", new="False"),),
         seeds_from=200,
     ),
     Mutation(
@@ -254,7 +267,7 @@ MUTATIONS = (
     Mutation(
         says="publish asks not whether another version makes this one a re-upload that is not wanted",
         edits=(
-            Edit(function=publish._guard_versions, old="if its.decision:", new="if False:"),
+            Edit(function=guards._guard_versions, old="if its.decision:", new="if False:"),
             Edit(function=settle._publishable, old="        if its.decision:\n", new="        if False:\n"),
             Edit(function=settle._publishable, old="if not stand[file.id].decision", new=""),
         ),

@@ -9,8 +9,9 @@ import pytest
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Kind
+from lakegate.workflow.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.claims import job_of
-from lakegate.workflow.publish import Audited, NeedsNewAttempt, publish
+from lakegate.workflow.publish import publish
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import judge, settle
 from lakegate.workflow.status import status

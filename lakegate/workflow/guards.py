@@ -1,0 +1,163 @@
+"""Guards: main, its receipts and the contract of now are still those that an audit is true of. Each raises
+NeedsNewAttempt where only a new audit is right, and Refused where the file was decided otherwise.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from lakegate.audit.report import Report, Verdict
+from lakegate.contracts import Contract
+from lakegate.errors import Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
+from lakegate.landing.standing import standing
+from lakegate.ports import MAIN
+from lakegate.workflow.attempt import claimed
+from lakegate.workflow.audited import Audited, Main, NeedsNewAttempt
+from lakegate.workflow.claims import is_open
+from lakegate.workflow.service import Service
+
+
+def still_open(audited: Audited, files: list[FileVersion], main: Main) -> list[FileVersion]:
+    """Those that no other attempt has published meanwhile."""
+    open_files = [file for file in files if is_open(main.receipts, file, audited.attempt)]
+    for file in files:
+        if file in open_files:
+            _guard_versions(audited, file, main)
+        else:
+            _refuse_if_dropped(audited.attempt, file, entry_of(main.receipts, file))
+    return open_files
+
+
+def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> None:
+    """By main, each of them is still as this attempt left it."""
+    for file in files:
+        entry = entry_of(main.receipts, file)
+        if entry is None or entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt):
+            raise Refused(f"batch {audited.attempt.batch} of {audited.attempt.table}: {file.key} was decided meanwhile")
+        _guard_versions(audited, file, main)
+
+
+def _guard_versions(audited: Audited, file: FileVersion, main: Main) -> None:
+    """Of its key, main has just what the file was appended in the place of."""
+    its = standing(main.receipts.get(file.key), file, audited.attempt.table, main.contract.ingestion.reuploads)
+    branch = audited.attempt.branch
+    if its.decision:
+        raise Refused(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
+    if its.replaces != set(audited.reported[file.id].replaces.versions):
+        raise NeedsNewAttempt(f"{file.key} has other versions on main than those that it replaces on {branch}")
+
+
+def _refuse_if_dropped(attempt: Attempt, file: FileVersion, entry: Entry | None) -> None:
+    if entry and entry.decision is not Decision.PUBLISHED:
+        raise Refused(f"batch {attempt.batch} of {attempt.table}: {file.key} was {entry.decision} meanwhile")
+
+
+def guard_unmoved(service: Service, audited: Audited, main: Main) -> None:
+    """A verdict of table scope is true of the base it was found at: rows there, not just data files, went into it. Of a
+    table that it only refers to, what was found there is found as long as nothing leaves it.
+    """
+    report, plan = audited.report, main.contract.plan
+    moved = service.catalog.moved(report.base, main.head, report.depends_on) if report.depends_on else ()
+    may_gain = plan.refers_to if plan.hash == report.plan_hash else frozenset()
+    changed = [it for it in sorted(moved) if it not in may_gain or not _only_gained(service, report, main, it)]
+    if changed:
+        raise NeedsNewAttempt(f"{', '.join(changed)} on main changed since {audited.attempt.branch} was audited")
+
+
+def _only_gained(service: Service, report: Report, main: Main, table: str) -> bool:
+    """Whether every row that the table had at the audit's base is there still, under the same columns."""
+    now = f"{MAIN}@{main.head}"
+    before, after = service.tables.identity(report.base, table), service.tables.identity(now, table)
+    if before is None or after is None or (before.uuid, before.fields) != (after.uuid, after.fields):
+        return False
+    changes = service.tables.compare(table, report.base, now)
+    return not changes.removed and not changes.deletes
+
+
+def guard_together(audited: Audited, files: Iterable[FileVersion]) -> None:
+    """Verdicts that depend on the attempt's own table are true of all its good files together: one may refer to rows of
+    another.
+    """
+    good = {entry.id for entry in audited.report.files if entry.verdict is not Verdict.FAIL}
+    if audited.attempt.table in audited.report.depends_on and good - {file.id for file in files}:
+        raise NeedsNewAttempt(f"not all good files of {audited.attempt.branch} can be published together any more")
+
+
+def guard_put_back(audited: Audited, files: list[FileVersion]) -> None:
+    """A verdict of table scope was found without the rows that all files of the batch were to replace: where one of
+    them is left behind, its old rows stay, and the verdict is of another table.
+    """
+    table = audited.attempt.table
+    if table in audited.report.depends_on and puts_back(audited, files):
+        raise NeedsNewAttempt(f"rows of {table} that were replaced on {audited.attempt.branch} stay on main")
+
+
+def guard_taken_out(audited: Audited, files: list[FileVersion]) -> None:
+    """What was taken out of one data file for several files comes with all of them or with none."""
+    if audited.takes_out(files) and audited.takes_out(audited.left(files)):
+        table, branch = audited.attempt.table, audited.attempt.branch
+        raise NeedsNewAttempt(f"rewritten rows of {table} were taken out on {branch} for files that stay behind, too")
+
+
+def puts_back(audited: Audited, files: list[FileVersion]) -> bool:
+    """Whether files that are left behind were to replace rows. Those stay on main, untouched: a data file that is taken
+    off and appended again is younger than the delete files that took rows from it, and would have them again.
+    """
+    return any(audited.replaced(audited.left(files)).values())
+
+
+def is_as_claimed(audited: Audited, claims: Mapping[str, Receipt | None], main: Main) -> bool:
+    """Whether main's receipts are those that the claims were put on, so that the audited commit may be merged.
+
+    The catalog alone would not see it: one that was put on main and folded away has come and gone.
+    """
+    return all(_is_claimed_on(main.receipts, file, audited.attempt, claims[file.key]) for file in audited.claims)
+
+
+def _is_claimed_on(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, claim: Receipt | None) -> bool:
+    """Whether the claim is what a claim of the file on these receipts is."""
+    entry = claim.entry(file.version_id) if claim else None
+    if entry is None or not is_open(receipts, file, attempt):
+        return False
+    return claimed(receipts, file, attempt, entry.replaces) == claim
+
+
+def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> set[str]:
+    """Iceberg matches columns by field id: data files may move only between tables that agree on all of it. Returns the
+    tables that these files are the first of; one that was on main when the attempt began, and is not any more, is none.
+    """
+    tables = list(tables)
+    there = {table: service.tables.identity(f"{MAIN}@{main}", table) for table in tables}
+    new = {table for table in tables if not there[table] and not service.tables.identity(audited.report.base, table)}
+    for table in tables:
+        if table not in new and there[table] != service.tables.identity(audited.ref, table):
+            raise NeedsNewAttempt(f"table {table} on main is not the one that was audited on {audited.attempt.branch}")
+    return new
+
+
+def guard_replaced(
+    service: Service, audited: Audited, main: str, replaced: Mapping[str, frozenset[str]], *, whole: bool
+) -> None:
+    """What is to be replaced, which was at the attempt's base, is on main still; otherwise a new one finds what can be
+    done. Where it is not the `whole` of a data file, what is left of that has not lost rows to a delete file either:
+    it would have them again.
+    """
+    for table, paths in replaced.items():
+        since = service.tables.compare(table, audited.report.base, f"{MAIN}@{main}")
+        if paths & since.removed or (since.deletes and not whole):
+            raise NeedsNewAttempt(f"rows of {table} that {audited.attempt.branch} replaces were rewritten on main")
+
+
+def guard_schema(audited: Audited, files: Iterable[FileVersion]) -> None:
+    """What the table has by files and not by the contract must come with a file that is published."""
+    asked = {change for file in files for change in audited.reported[file.id].evolves}
+    if unasked := sorted(set(audited.report.evolves) - asked):
+        raise NeedsNewAttempt(f"{audited.attempt.branch} has {', '.join(unasked)} by rejected files alone")
+
+
+def guard_contract(audited: Audited, contract: Contract) -> None:
+    """Once a contract is pushed, nothing is published that was audited by an earlier one."""
+    if contract.plan.contract_hash != audited.report.contract_hash:
+        table = audited.attempt.table
+        raise NeedsNewAttempt(f"the contract of {table} changed since {audited.attempt.branch} was audited")

@@ -1,0 +1,61 @@
+"""A branch of a worker's own that holds just what is to be merged: rebased on main's head, or trimmed on the audit's
+base. Data files move by metadata alone.
+"""
+
+from collections.abc import Iterable
+
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.workflow.attempt import claimed
+from lakegate.workflow.audited import Audited, Main
+from lakegate.workflow.guards import guard_replaced, guard_tables
+from lakegate.workflow.service import Service
+
+
+def rebase_on_main(service: Service, audited: Audited, files: list[FileVersion], main: Main, own: Attempt) -> str:
+    """A branch from main's head, with the audited data files of these files appended by metadata, and what they replace
+    taken off. Returns its base.
+    """
+    paths = {table: paths for table, paths in audited.brought(files).items() if paths}
+    replaced = {table: paths for table, paths in audited.replaced(files).items() if paths}
+    new = guard_tables(service, audited, main.head, {**paths, **replaced})
+    guard_replaced(service, audited, main.head, replaced, whole=not audited.takes_out(files))
+    catalog, attempt = service.catalog, audited.attempt
+    catalog.create_branch(own.branch, main.head)
+    claims = [claimed(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]
+    catalog.commit_receipts(own.branch, main.head, claims)
+    for table, its in paths.items():
+        bring = service.tables.register if table in new else service.tables.append
+        bring(table, own.branch, audited.ref, its)
+    for table, its in replaced.items():
+        service.tables.remove(table, own.branch, its)
+    return main.head
+
+
+def trim(service: Service, audited: Audited, files: list[FileVersion], own: Attempt) -> str:
+    """A branch of what was audited, without what that holds of all other files. Returns its base.
+
+    It is not made from the audited commit. Once a worker has merged that, or a part of it, it is what Nessie compares
+    main with: another part would be merged without a conflict, and take off main what it leaves out.
+    """
+    base, left = audited.report.base, audited.left(files)
+    service.catalog.create_branch(own.branch, base)
+    service.catalog.replay(own.branch, base, audited.report.audited, [file.key for file in left])
+    _take_rows_off(service, audited, left, own.branch)
+    return base
+
+
+def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
+    """Take these files' data files, and their claims, off the attempt's branch.
+
+    Done again it changes nothing. Raises Conflict or Refused where another worker is at it.
+    """
+    catalog, files = service.catalog, list(files)
+    _take_rows_off(service, audited, files, branch)
+    catalog.restore_receipts(branch, catalog.head(branch) or "", [file.key for file in files], audited.report.base)
+
+
+def _take_rows_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
+    for table, paths in audited.paths(files).items():
+        if paths and (there := paths & service.tables.compare(table, audited.report.base, branch).added):
+            service.tables.remove(table, branch, there)
