@@ -11,11 +11,13 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from lakegate.adapters.iceberg import IcebergTables
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import DataFile, Replaced, Report, Rewritten, Verdict
+from lakegate.ports import FileChanges
 from spark_jobs import append as appending
 from spark_jobs import append_and_audit, iceberg
 from spark_jobs.errors import JobError
@@ -143,6 +145,23 @@ def test_of_rows_compacted_with_others_just_the_replaced_leave(main: Callable[[P
     assert (file.replaces.rewritten_rows, file.replaces.rows, file.replaces.versions) == (2, 2, (f"v{OLD}",))
     assert report.audited == table.lake.head(job.branch)
     assert report.error == ""
+
+
+def test_publish_finds_on_the_branch_just_what_the_report_says(
+    main: Callable[[Plan], Main], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = main(replace(a_plan(), partitions=("name",)))
+    table = table.published(**files((OLD, rows(1, 2)), (OTHER, rows(3, 4)))).then(*COMPACTED)
+    job = table.job({NEW: rows(1, 2)}, {NEW: rewritten(OLD)})
+    report = table.run(job)
+    for name, value in table.lake.environment.items():
+        monkeypatch.setenv(name, value)
+    tables = IcebergTables(table.lake.nessie_uri, table.lake.warehouse)
+    own = [data for file in report.files for data in file.data_files]
+    assert tables.compare(table.plan.table, job.base, f"{job.branch}@{report.audited}") == FileChanges(
+        added=frozenset(data.path for data in (*own, *report.rewritten.left)),
+        removed=frozenset(data.path for data in report.rewritten.data_files),
+    )
 
 
 def test_two_files_may_replace_what_was_compacted_into_one_data_file(main: Callable[[Plan], Main]) -> None:
@@ -373,6 +392,12 @@ def test_rows_are_put_aside_of_a_table_that_somebody_has_compacted(main: Callabl
 MERGE_ON_READ = "ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')"
 
 
+MENDED = (
+    COMPACTED[0].replace("'rewrite-all', 'true'", "'delete-file-threshold', '1'"),
+    COMPACTED[0].replace("rewrite_data_files", "rewrite_position_delete_files"),
+)
+
+
 def test_whatever_the_tables_mode_of_deletes_no_delete_file_is_written(main: Callable[[Plan], Main]) -> None:
     table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3)))).then(MERGE_ON_READ, *COMPACTED)
     job = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
@@ -393,13 +418,19 @@ def test_a_table_with_delete_files_is_told_and_left_alone_until_it_has_none(main
 
     assert "rewrite_data_files" in report.error
     assert "rewrite_position_delete_files" in report.error
-    mended = table.then(
-        COMPACTED[0].replace("'rewrite-all', 'true'", "'delete-file-threshold', '1'"),
-        COMPACTED[0].replace("rewrite_data_files", "rewrite_position_delete_files"),
-    )
+    mended = table.then(*MENDED)
     job = mended.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
     assert said(mended.run(job)) == {NEW: (Verdict.PASS, 1)}
     assert mended.held(job.branch, FILE_COLUMN, "id") == [(NEW, 1), (OTHER, 3)]
+
+
+def test_rows_that_delete_files_hide_at_the_base_prove_nothing(main: Callable[[Plan], Main]) -> None:
+    table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3, 4))))
+    table = table.then(*COMPACTED, MERGE_ON_READ, "DELETE FROM {name} WHERE id = 4")
+    job = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
+    table.by_somebody(job.branch, *MENDED)
+    with pytest.raises(JobError, match=f"has delete files.* lakegate retry {job.batch}"):
+        table.run(job)
 
 
 STRANGE = {
