@@ -8,7 +8,7 @@ JOBS ?= 2
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test gate lint test-unit test-nessie test-spark test-synth test-local search bench bench-audit bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup demo up down test gate lint test-unit test-nessie test-http test-spark test-synth test-local search bench bench-audit bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -31,7 +31,7 @@ down: ## stop the local cloud
 test: ## the whole gate, linters and every layer of tests, two at a time (JOBS=1: one)
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) gate
 
-gate: test-nessie test-local test-spark test-unit test-synth lint ## the same one after the other, or as `make -j` says
+gate: test-nessie test-spark test-unit test-local test-http test-synth lint ## the same one after the other, or as `make -j` says
 
 lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
@@ -43,7 +43,10 @@ test-unit: setup ## tests without Spark and servers (five minutes)
 	$(PYTEST) -m "not nessie and not spark and not synth and not local"
 
 test-nessie: setup ## tests against a real Nessie
-	$(PYTEST) -m nessie
+	$(PYTEST) -m nessie --ignore=tests/simulation
+
+test-http: setup ## simulated faults of the network before a real Nessie (five minutes)
+	$(PYTEST) -m nessie tests/simulation
 
 test-spark: setup ## tests in a Spark session
 	$(PYTEST) -m "spark and not nessie"

@@ -31,6 +31,7 @@ from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, orphans, plan
 from tests.support.proxy import Fault, Request, proxy
+from tests.support.spark import reaching
 
 pytestmark = [pytest.mark.spark, pytest.mark.nessie]
 Run = Callable[[Job], Report]
@@ -111,13 +112,30 @@ def rewritten(*ids: str) -> Replaced:
     return Replaced(versions=tuple(f"v{file}" for file in ids), rewritten=ids)
 
 
-@pytest.fixture
-def main(on_nessie: SparkSession, lake: Lake, run: Run) -> Callable[[Plan], Main]:
+@pytest.fixture(scope="module")
+def main(cluster: SparkSession, lake: Lake) -> Callable[[Plan], Main]:
+    spark = reaching(cluster, lake)
+
     def of(by: Plan) -> Main:
         anything = stage(lake, by, unique("wap-none"), lake.head(), {}).job
-        return Main(spark=on_nessie, lake=lake, run=run, plan=by, at=lake.head(), anything=anything)
+        return Main(spark=spark, lake=lake, run=run, plan=by, at=lake.head(), anything=anything)
+
+    def run(job: Job) -> Report:
+        return append_and_audit.append_and_audit(reaching(cluster, lake), job)
 
     return of
+
+
+@pytest.fixture(scope="module")
+def compacted(main: Callable[[Plan], Main]) -> Main:
+    """Two files' rows in one data file. It is made once: whoever changes it has a branch of his own."""
+    return main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3, 4)))).then(*COMPACTED)
+
+
+@pytest.fixture(scope="module")
+def with_another(compacted: Main) -> Main:
+    """A third one's beside."""
+    return compacted.published(**files((THIRD, rows(6))))
 
 
 def said(report: Report) -> dict[str, tuple[Verdict, int]]:
@@ -176,8 +194,8 @@ def test_two_files_may_replace_what_was_compacted_into_one_data_file(main: Calla
     assert [(data.rows) for data in (*report.rewritten.data_files, *report.rewritten.left)] == [6, 1]
 
 
-def test_what_a_file_replaces_leaves_with_it_where_another_cannot_be_read(main: Callable[[Plan], Main]) -> None:
-    table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3)))).then(*COMPACTED)
+def test_what_a_file_replaces_leaves_with_it_where_another_cannot_be_read(compacted: Main) -> None:
+    table = compacted
     unreadable = rewritten(OTHER)
     job = table.job({NEW: rows(1), NEWER: b"no parquet"}, {NEW: rewritten(OLD), NEWER: unreadable})
     report = table.run(job)
@@ -187,9 +205,9 @@ def test_what_a_file_replaces_leaves_with_it_where_another_cannot_be_read(main: 
 
 
 def test_the_same_job_again_takes_nothing_out_and_appends_once(
-    main: Callable[[Plan], Main], monkeypatch: pytest.MonkeyPatch
+    compacted: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3, 4)))).then(*COMPACTED)
+    table = compacted
     job = table.job({NEW: rows(1, 5)}, {NEW: rewritten(OLD)})
 
     def dies(*_: object) -> None:
@@ -211,13 +229,11 @@ def test_the_same_job_again_takes_nothing_out_and_appends_once(
 
 
 @pytest.mark.parametrize("fault", [Fault.UNANSWERED, Fault.TWICE])
-def test_a_commit_of_which_nobody_knows_ends_the_job_and_is_not_made_again(
-    main: Callable[[Plan], Main], fault: Fault
-) -> None:
+def test_a_commit_of_which_nobody_knows_ends_the_job_and_is_not_made_again(compacted: Main, fault: Fault) -> None:
     def meets(request: Request) -> tuple[Fault, int]:
         return (fault if request.commits_a_table else Fault.NONE), 0
 
-    table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3, 4)))).then(*COMPACTED)
+    table = compacted
     job = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
     with proxy(table.lake.nessie_uri, meets) as network, pytest.raises(Py4JJavaError):
         table.run(replace(job, nessie_uri=network.uri))
@@ -324,8 +340,8 @@ def test_data_files_that_are_there_still_leave_by_metadata_and_the_rest_by_rows(
     assert [data.rows for data in report.rewritten.data_files] == [2]
 
 
-def test_ids_without_rows_commit_nothing(main: Callable[[Plan], Main]) -> None:
-    table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3)))).then(*COMPACTED)
+def test_ids_without_rows_commit_nothing(compacted: Main) -> None:
+    table = compacted
     job = table.job({NEW: rows(4)}, {NEW: rewritten(IDS[1])})
     report = table.run(job)
     assert (said(report), report.rewritten) == ({NEW: (Verdict.PASS, 1)}, Rewritten())
@@ -398,17 +414,16 @@ MENDED = (
 )
 
 
-def test_whatever_the_tables_mode_of_deletes_no_delete_file_is_written(main: Callable[[Plan], Main]) -> None:
-    table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3)))).then(MERGE_ON_READ, *COMPACTED)
+def test_whatever_the_tables_mode_of_deletes_no_delete_file_is_written(compacted: Main) -> None:
+    table = compacted.then(MERGE_ON_READ)
     job = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
     assert said(table.run(job)) == {NEW: (Verdict.PASS, 1)}
     assert table.look(job.branch, of=".all_delete_files").count() == 0
-    assert table.held(job.branch, FILE_COLUMN, "id") == [(NEW, 1), (OTHER, 3)]
+    assert table.held(job.branch, FILE_COLUMN, "id") == [(NEW, 1), (OTHER, 3), (OTHER, 4)]
 
 
-def test_a_table_with_delete_files_is_told_and_left_alone_until_it_has_none(main: Callable[[Plan], Main]) -> None:
-    table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3, 4))))
-    table = table.then(*COMPACTED, MERGE_ON_READ, "DELETE FROM {name} WHERE id = 4")
+def test_a_table_with_delete_files_is_told_and_left_alone_until_it_has_none(compacted: Main) -> None:
+    table = compacted.then(MERGE_ON_READ, "DELETE FROM {name} WHERE id = 4")
     job = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
     report = table.run(job)
     assert said(report) == {NEW: (Verdict.FAIL, 0)}
@@ -424,9 +439,8 @@ def test_a_table_with_delete_files_is_told_and_left_alone_until_it_has_none(main
     assert mended.held(job.branch, FILE_COLUMN, "id") == [(NEW, 1), (OTHER, 3)]
 
 
-def test_rows_that_delete_files_hide_at_the_base_prove_nothing(main: Callable[[Plan], Main]) -> None:
-    table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3, 4))))
-    table = table.then(*COMPACTED, MERGE_ON_READ, "DELETE FROM {name} WHERE id = 4")
+def test_rows_that_delete_files_hide_at_the_base_prove_nothing(compacted: Main) -> None:
+    table = compacted.then(MERGE_ON_READ, "DELETE FROM {name} WHERE id = 4")
     job = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
     table.by_somebody(job.branch, *MENDED)
     with pytest.raises(JobError, match=f"has delete files.* lakegate retry {job.batch}"):
@@ -446,10 +460,9 @@ STRANGE = {
 
 @pytest.mark.parametrize("statement", STRANGE.values(), ids=STRANGE.keys())
 def test_a_branch_that_a_stranger_has_touched_is_refused(
-    main: Callable[[Plan], Main], monkeypatch: pytest.MonkeyPatch, statement: str
+    with_another: Main, monkeypatch: pytest.MonkeyPatch, statement: str
 ) -> None:
-    table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3, 4)))).then(*COMPACTED)
-    table = table.published(**files((THIRD, rows(6))))
+    table = with_another
     job, append = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)}), appending.append
 
     def and_then(*arguments: Any) -> list[Look]:
