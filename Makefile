@@ -40,13 +40,13 @@ lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/lint-imports
 
 test-unit: setup ## tests without Spark and servers (five minutes)
-	$(PYTEST) -m "not nessie and not spark and not synth and not local"
+	$(PYTEST) -m "not nessie and not http and not spark and not synth and not local"
 
 test-nessie: setup ## tests against a real Nessie
-	$(PYTEST) -m nessie --ignore=tests/simulation
+	$(PYTEST) -m nessie
 
 test-http: setup ## simulated faults of the network before a real Nessie (five minutes)
-	$(PYTEST) -m nessie tests/simulation
+	$(PYTEST) -m http tests/simulation
 
 test-spark: setup ## tests in a Spark session
 	$(PYTEST) -m "spark and not nessie"

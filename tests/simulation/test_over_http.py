@@ -12,7 +12,7 @@ from tests.simulation.over_http import FAULTS, HttpSchedule, network
 from tests.simulation.schedule import run
 from tests.simulation.volume import run_some
 
-pytestmark = pytest.mark.nessie
+pytestmark = pytest.mark.http
 
 SCHEDULES = 300  # half a second to a second each
 ENOUGH = 60  # schedules in which a breakage must be seen
