@@ -306,7 +306,7 @@ OVER_HTTP = (
                 new="if status >= 500 or status in (HTTPStatus.CONFLICT,",
             ),
         ),
-        seeds_from=45,
+        seeds_from=30,
     ),
     Mutation(
         says="Nessie is told to force a merge",
@@ -317,5 +317,6 @@ OVER_HTTP = (
                 new='"defaultKeyMergeMode": "FORCE"',
             ),
         ),
+        seeds_from=18,
     ),
 )
