@@ -7,6 +7,7 @@ from functools import cached_property
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import DataFile, FileReport, Report
 from lakegate.contracts import Contract
+from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
@@ -15,6 +16,12 @@ from lakegate.workflow.replace import paths_of
 
 class NeedsNewAttempt(Exception):
     """The audited data files may not be moved onto main as it is now: only a new append and a new audit are right."""
+
+
+class DecidedOtherwise(Refused):
+    """A file was rejected, discarded or overtaken meanwhile, by main and the contract of now: what was audited is right
+    all the same.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,19 +1,18 @@
 """Guards: main, its receipts and the contract of now are still those that an audit is true of. Each raises
-NeedsNewAttempt where only a new audit is right, and Refused where the file was decided otherwise.
+NeedsNewAttempt where only a new audit is right, and DecidedOtherwise where the file is not to be published.
 """
 
 from collections.abc import Iterable, Mapping
 
 from lakegate.audit.report import Report, Verdict
 from lakegate.contracts import Contract
-from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN
 from lakegate.workflow.attempt import claimed
-from lakegate.workflow.audited import Audited, Main, NeedsNewAttempt
+from lakegate.workflow.audited import Audited, DecidedOtherwise, Main, NeedsNewAttempt
 from lakegate.workflow.claims import is_open
 from lakegate.workflow.service import Service
 
@@ -34,7 +33,9 @@ def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> No
     for file in files:
         entry = entry_of(main.receipts, file)
         if entry is None or entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt):
-            raise Refused(f"batch {audited.attempt.batch} of {audited.attempt.table}: {file.key} was decided meanwhile")
+            raise DecidedOtherwise(
+                f"batch {audited.attempt.batch} of {audited.attempt.table}: {file.key} was decided meanwhile"
+            )
         _guard_versions(audited, file, main)
 
 
@@ -43,14 +44,14 @@ def _guard_versions(audited: Audited, file: FileVersion, main: Main) -> None:
     its = standing(main.receipts.get(file.key), file, audited.attempt.table, main.contract.ingestion.reuploads)
     branch = audited.attempt.branch
     if its.decision:
-        raise Refused(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
+        raise DecidedOtherwise(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
     if its.replaces != set(audited.reported[file.id].replaces.versions):
         raise NeedsNewAttempt(f"{file.key} has other versions on main than those that it replaces on {branch}")
 
 
 def _refuse_if_dropped(attempt: Attempt, file: FileVersion, entry: Entry | None) -> None:
     if entry and entry.decision is not Decision.PUBLISHED:
-        raise Refused(f"batch {attempt.batch} of {attempt.table}: {file.key} was {entry.decision} meanwhile")
+        raise DecidedOtherwise(f"batch {attempt.batch} of {attempt.table}: {file.key} was {entry.decision} meanwhile")
 
 
 def guard_unmoved(service: Service, audited: Audited, main: Main) -> None:

@@ -39,9 +39,10 @@ TRIES = 8
 def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) -> None:
     """Bring these audited files to main. Files that another attempt published meanwhile are left out.
 
-    Raises Refused where a proof fails or a file was rejected, discarded or overtaken meanwhile, NeedsNewAttempt where
-    main's table is not the one that was audited, its key's versions there are not those that a file replaces, or a
-    table that its verdicts depend on has changed otherwise than they allow, Retryable where main keeps moving.
+    Raises Refused where a proof fails, DecidedOtherwise where a file was rejected, discarded or overtaken meanwhile,
+    NeedsNewAttempt where main's table is not the one that was audited, its key's versions there are not those that a
+    file replaces, or a table that its verdicts depend on has changed otherwise than they allow, Retryable where main
+    keeps moving.
     """
     wanted = list(files)
     claims = prove_audited(service, audited)

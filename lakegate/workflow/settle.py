@@ -18,7 +18,7 @@ from lakegate.landing.standing import standing
 from lakegate.ports import JobState, ToldFile
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import GONE, open_attempt
-from lakegate.workflow.audited import Audited, NeedsNewAttempt
+from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt
 from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on, open_attempts
 from lakegate.workflow.crash import Crash, crash, tried_again, why_no_report
 from lakegate.workflow.decide import Finding, decide
@@ -162,12 +162,20 @@ def _publish_good(service: Service, attempt: Attempt, job: Job, claims: list[Fil
             if left != good:  # another worker was first with some, which must not keep the rest from being published
                 good = left
                 continue
-            if service.catalog.head(attempt.branch) is None:  # and not because of what is on it
-                raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it") from why
-            # A proof failed: the branch is not what was audited, and never will be.
-            decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in good])
+            _reject(service, attempt, good, why)
         break
     return True
+
+
+def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: Refused) -> None:
+    """A proof failed: the branch is not what was audited, and never will be. Raises Conflict where they were refused
+    for what is not so any more.
+    """
+    if isinstance(why, DecidedOtherwise):
+        raise Conflict(f"{why}; not so by the contract that was pushed since: the next sweep settles it") from why
+    if service.catalog.head(attempt.branch) is None:
+        raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it") from why
+    decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
 
 
 def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion]) -> list[FileVersion]:

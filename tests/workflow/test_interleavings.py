@@ -345,6 +345,22 @@ def the_right_bytes_again_while_a_mistake_is_published() -> Scene:
     return Scene(world=world, one=received(world, "again"), other=settled(mistake), decisions=decisions, told={})
 
 
+def a_contract_pushed_while_an_overtaken_version_is_settled() -> Scene:
+    """Between the two looks by which it is overtaken and by which it is not, it has done nothing wrong."""
+    world = a_world()
+    for name in ("older", "newer"):
+        world.drop(name, rows=3, body=name.encode(), deliver=False, under=world.key("0"))
+    older, newer = audited(world, "older"), audited(world, "newer")
+    settle(world.service, newer)
+
+    def others(_: Service) -> None:
+        world.push_contract(reuploads="append")
+
+    rest = {"0": PUBLISHED, "newer": PUBLISHED}
+    decisions = (rest | {"older": DISCARDED}, rest | {"older": PUBLISHED})
+    return Scene(world=world, one=settled(older), other=others, decisions=decisions, told={})
+
+
 def other_bytes_under_a_published_key() -> Scene:
     world = a_world()
     world.push_contract(reuploads="reject")
@@ -734,6 +750,7 @@ SCENES = [
     a_replacement_received_twice,
     two_replacements_of_one_key,
     the_right_bytes_again_while_a_mistake_is_published,
+    a_contract_pushed_while_an_overtaken_version_is_settled,
     other_bytes_under_a_published_key,
     one_attempt_settled_twice,
     settled_by_its_event_and_by_a_sweep,
