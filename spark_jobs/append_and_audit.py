@@ -21,8 +21,8 @@ from lakegate.audit.job import Job
 from lakegate.audit.mask import masked
 from lakegate.audit.plan import Column
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Replaced, Report, Verdict
-from lakegate.audit.statistics import DataFileStatistics, Field
+from lakegate.audit.report import CheckResult, FileReport, Replaced, Report, Verdict
+from lakegate.audit.statistics import Field
 from lakegate.audit.verdicts import Dependent, good, judge, unparsed_checks, verdict
 from lakegate.audit.wire import from_json, to_json
 from spark_jobs import hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, table, unparsed
@@ -32,7 +32,7 @@ from spark_jobs.errors import JobError, Unfit
 from spark_jobs.java import names, root
 from spark_jobs.keys import Batch
 from spark_jobs.look import Look
-from spark_jobs.prove import PerFile, by_file, left_of, prove, prove_carried
+from spark_jobs.prove import PerFile, as_reported, by_file, left_of, prove, prove_carried
 from spark_jobs.rewritten import Taken
 from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, build, fit_to, open_catalog
 from spark_jobs.staged import fit_all, look_at_all
@@ -280,7 +280,7 @@ def _prove(
 def _base(run: Run) -> Base:
     """The table at the attempt's base, without what the batch replaces."""
     job, name = run.job, run.job.plan.table
-    replaced, rows = {name: job.replaced}, {name: job.rewritten}
+    replaced, rows = {name: job.replaced}, {name: run.taken.rows}
     return Base(spark=run.spark, catalog=BASE, tables={name: run.base}, replaced=replaced, rewritten=rows)
 
 
@@ -323,8 +323,8 @@ def _file_report(run: Run, look: Look) -> FileReport:
         evolves=look.evolves,
         discards=look.discards,
         checks=checks,
-        data_files=_data_files(data),
-        quarantined=_data_files(run.aside.get(look.file.id, [])),
+        data_files=as_reported(data),
+        quarantined=as_reported(run.aside.get(look.file.id, [])),
         replaces=_replaces(run, look),
     )
 
@@ -335,10 +335,6 @@ def _replaces(run: Run, look: Look) -> Replaced:
     if look.faults:
         return replaces
     return replace(replaces, rewritten_rows=sum(run.taken.rows.get(file, 0) for file in replaces.rewritten))
-
-
-def _data_files(statistics: Iterable[DataFileStatistics]) -> tuple[DataFile, ...]:
-    return tuple(DataFile(path=each.path, rows=each.rows) for each in statistics)
 
 
 def main(arguments: Sequence[str]) -> int:

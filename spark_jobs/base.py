@@ -5,7 +5,7 @@ Iceberg plans by the bounds in its manifests, so that the cost grows with what i
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,14 +34,15 @@ class Near:
 class Base:
     """A catalog of the session that stands at the base, and its tables as far as they are loaded (None: not there).
 
-    Of a table, the data files that are `replaced` do not count, nor the rows of file versions that are `rewritten`.
+    Of a table, the data files that are `replaced` do not count, nor the rows of file versions that are `rewritten`, so
+    many of each beyond those data files.
     """
 
     spark: SparkSession
     catalog: str
     tables: dict[str, Any | None] = field(default_factory=dict)
     replaced: Mapping[str, Sequence[DataFile]] = field(default_factory=dict)
-    rewritten: Mapping[str, Collection[str]] = field(default_factory=dict)
+    rewritten: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def table(self, name: str) -> Any | None:
         if name not in self.tables:
@@ -53,7 +54,7 @@ class Base:
         table, replaced = self.table(name), self.replaced.get(name, ())
         counted = iceberg.rows(table) if table is not None else 0
         if counted is not None:
-            return counted - sum(data.rows for data in replaced) - self._rewritten(name)
+            return counted - sum(data.rows for data in replaced) - sum(self.rewritten.get(name, {}).values())
         rows = self._but_rewritten(name, self.spark.table(table_name(self.catalog, name)))
         return rows.where(~F.col("_file").isin([data.path for data in replaced])).count()
 
@@ -79,12 +80,6 @@ class Base:
     def _but_rewritten(self, name: str, rows: DataFrame) -> DataFrame:
         ids = self.rewritten.get(name)
         return rows.where(~rewritten.of(ids)) if ids else rows
-
-    def _rewritten(self, name: str) -> int:
-        """How many rows of the table are rewritten ones, beyond what is replaced as a whole."""
-        ids, paths = self.rewritten.get(name), [data.path for data in self.replaced.get(name, ())]
-        rows = rewritten.rows_of(self.spark, self.catalog, name, self.table(name), ids, paths) if ids else None
-        return 0 if rows is None else rows.count()
 
 
 def fit(base: Base, plan: Plan) -> None:

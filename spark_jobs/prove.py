@@ -93,6 +93,11 @@ def prove_taken_out(job: Job, base: Held, left: Held, still: int) -> None:
         raise JobError(_said(job, told))
 
 
+def as_reported(found: Iterable[DataFileStatistics]) -> tuple[DataFile, ...]:
+    """Data files as the report names them."""
+    return tuple(DataFile(path=data.path, rows=data.rows) for data in found)
+
+
 def _file_column(job: Job, columns: Mapping[str, Field]) -> Field:
     column = columns.get(FILE_COLUMN)
     if column is None:

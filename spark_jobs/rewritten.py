@@ -20,7 +20,7 @@ from lakegate.audit.report import DataFile, Rewritten
 from spark_jobs import iceberg
 from spark_jobs.errors import JobError, Unfit
 from spark_jobs.overwrite import overwrite
-from spark_jobs.prove import Held, prove_taken_out
+from spark_jobs.prove import Held, as_reported, prove_taken_out
 from spark_jobs.session import BASE, LAKE
 from spark_jobs.table import table_name
 
@@ -46,16 +46,6 @@ class Taken:
 def of(ids: Collection[str]) -> Column:
     """Whether a row is of one of these file versions. One that somebody wrote himself is of none."""
     return F.coalesce(F.col(FILE_COLUMN).isin(*ids), F.lit(False))  # noqa: FBT003 - a value
-
-
-def rows_of(
-    spark: SparkSession, catalog: str, name: str, table: Any, ids: Collection[str], without: Collection[str] = ()
-) -> DataFrame | None:
-    """The table's rows of these file versions, `without` data files at some paths; None where bounds say that there
-    are none.
-    """
-    tasks = _tasks(spark, table, ids, without)
-    return None if tasks.isEmpty() else iceberg.staged(spark, table_name(catalog, name), table, tasks).where(of(ids))
 
 
 def take_out(spark: SparkSession, job: Job) -> None:
@@ -89,28 +79,31 @@ def taken(
     if lost.entries and iceberg.has_deletes(base):
         raise JobError(_refused(job))
     before, now = _held(spark, job, BASE, base, lost), _held(spark, job, catalog, table, kept)
-    still = rows_of(spark, catalog, job.plan.table, table, job.rewritten)
+    still = _rows(spark, table_name(catalog, job.plan.table), table, _tasks(spark, table, job.rewritten), job.rewritten)
     prove_taken_out(job, before, now, 0 if still is None else still.count())
     rows = sum(map(Counter, before.replaced.values()), Counter[str]())
-    return Taken(files=Rewritten(data_files=_data_files(lost), left=_data_files(kept)), rows=rows)
+    return Taken(files=Rewritten(data_files=_named(lost), left=_named(kept)), rows=rows)
 
 
 def _refused(job: Job) -> str:
     return DELETE_FILES.format(batch=job.batch, table=job.plan.table, branch=job.branch)
 
 
-def _tasks(spark: SparkSession, table: Any, ids: Collection[str], without: Collection[str] = ()) -> Any:
-    """What Iceberg would read for rows of these file versions."""
+def _tasks(spark: SparkSession, table: Any, ids: Collection[str]) -> Any:
+    """What Iceberg would read for rows of these file versions: nothing where bounds say that there are none."""
     where = {"type": "in", "term": FILE_COLUMN, "values": sorted(ids)}
-    return iceberg.plan(spark, table, json.dumps(where), without)
+    return iceberg.plan(spark, table, json.dumps(where))
+
+
+def _rows(spark: SparkSession, name: str, table: Any, tasks: Any, ids: Collection[str]) -> DataFrame | None:
+    return None if tasks.isEmpty() else iceberg.staged(spark, name, table, tasks).where(of(ids))
 
 
 def _holding(spark: SparkSession, name: str, table: Any, ids: Collection[str]) -> dict[str, Any]:
     """The data files that have rows of these file versions, by path."""
     tasks = _tasks(spark, table, ids)
-    if tasks.isEmpty():
-        return {}
-    found = iceberg.staged(spark, name, table, tasks).where(of(ids)).select(_DATA_FILE).distinct().collect()
+    rows = _rows(spark, name, table, tasks, ids)
+    found = [] if rows is None else rows.select(_DATA_FILE).distinct().collect()
     files = {task.file().location(): task.file() for task in tasks}
     return {path: files[path] for (path,) in found}
 
@@ -129,5 +122,5 @@ def _held(spark: SparkSession, job: Job, catalog: str, table: Any, files: iceber
     return Held(replaced=replaced, others={file: number for at, file, number in counted if at is None})
 
 
-def _data_files(files: iceberg.DataFiles) -> tuple[DataFile, ...]:
-    return tuple(DataFile(path=each.path, rows=each.rows) for each in files.statistics.values())
+def _named(files: iceberg.DataFiles) -> tuple[DataFile, ...]:
+    return as_reported(files.statistics.values())

@@ -191,9 +191,9 @@ class NessieCatalog:
         wanted: list[Key] = [(*SPACE, receipt_name(key)) for key in sorted(set(keys))]
         before, now = self._contents(base, wanted), self._contents(expected, wanted)
         operations = _changing({key: before.get(key) for key in wanted}, now)
-        return (
-            self._commit(branch, expected, operations, f"give back {len(operations)} files") if operations else expected
-        )
+        if not operations:
+            return expected
+        return self._commit(branch, expected, operations, f"give back {len(operations)} files")
 
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
         left = {(*SPACE, receipt_name(key)) for key in without}

@@ -172,9 +172,8 @@ def no_row_leaves_main_but_for_the_newer_version_of_its_file(step: Step) -> Iter
     for table in TABLES:
         for name in (table, quarantine_of(table)):
             before, after = (rows_at(step.world, commit, name) for commit in (step.before, step.after))
-            for path in sorted(path for path in before.keys() - after.keys() if file_of(path) not in rewritten):
-                if path in replaced:
-                    continue
+            gone = before.keys() - after.keys() - replaced
+            for path in sorted(path for path in gone if file_of(path) not in rewritten):
                 yield f"{path} is gone from {name}"
 
 

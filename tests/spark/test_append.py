@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.job import Job, JobFile
+from lakegate.audit.job import JobFile
 from lakegate.audit.plan import Plan
 from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import DataFileStatistics, Field
@@ -24,7 +24,7 @@ from spark_jobs.prove import by_file, prove
 from spark_jobs.session import LAKE
 from spark_jobs.staged import fit_all, look_at_all
 from spark_jobs.table import prepare
-from tests.support.jobs import parquet
+from tests.support.jobs import job, parquet
 from tests.support.plans import plan
 
 FILE = Field(id=3, name=FILE_COLUMN, type="string")
@@ -110,20 +110,6 @@ def test_the_same_files_in_a_merged_manifest_are_neither_lost_nor_new(spark: Spa
     spark.sql("CALL lake.system.rewrite_manifests('nyc.t')")
     difference = iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table))
     assert (difference.added, difference.lost) == (DataFiles(), DataFiles())
-
-
-def job() -> Job:
-    return Job(
-        branch="wap-nyc.t-20130131T0405-1a2b3c4d-a1",
-        batch="20130131T0405-1a2b3c4d",
-        attempt=1,
-        base="0" * 64,
-        nessie_uri="",
-        warehouse="",
-        report_uri="",
-        plan=plan("nyc.t", {"id": "bigint"}),
-        files=(),
-    )
 
 
 def holding(**rows: int) -> Difference:

@@ -27,6 +27,7 @@ from spark_jobs.overwrite import overwrite
 from spark_jobs.prove import Held, prove_taken_out
 from spark_jobs.session import open_catalog
 from spark_jobs.table import table_name
+from tests.support.jobs import job as unrun
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, orphans, plan
@@ -495,7 +496,7 @@ def test_a_stranger_in_the_quarantine_is_refused(main: Callable[[Plan], Main]) -
 
 
 def test_the_proof_holds_what_was_lost_against_what_is_left() -> None:
-    job = a_job(rewritten(OLD))
+    job = unrun(JobFile(id=NEW, key="k", uri="", size=1, replaces=rewritten(OLD)))
     others: dict[str | None, int] = {OTHER: 3, None: 1}
     base = Held(replaced={"a": {OLD: 2}, "b": {OLD: 1}}, others=others)
     prove_taken_out(job, base, Held(others=dict(reversed(others.items()))), 0)
@@ -507,17 +508,3 @@ def test_the_proof_holds_what_was_lost_against_what_is_left() -> None:
     for left in wrong:
         with pytest.raises(JobError, match=f"what is left of rewritten data files .* lakegate retry {job.batch}"):
             prove_taken_out(job, base, Held(others=left), 0)
-
-
-def a_job(replaces: Replaced) -> Job:
-    return Job(
-        branch="wap-nyc.t-20130131T0405-1a2b3c4d-a1",
-        batch="20130131T0405-1a2b3c4d",
-        attempt=1,
-        base="0" * 64,
-        nessie_uri="",
-        warehouse="",
-        report_uri="",
-        plan=plan("nyc.t", {"id": "bigint"}),
-        files=(JobFile(id=NEW, key="k", uri="", size=1, replaces=replaces),),
-    )

@@ -22,6 +22,7 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.report import Report
 from lakegate.audit.wire import from_json, to_json
 from tests.support.nessie import JARS, ROOT, Lake
+from tests.support.plans import plan as made
 
 LOG = """\
 rootLogger.level = warn
@@ -100,6 +101,21 @@ def stage(lake: Lake, plan: Plan, branch: str, base: str, files: Mapping[str, by
     )
     s3.put_object(Bucket=lake.bucket, Key=f"attempts/{branch}/job.json", Body=to_json(job).encode())
     return Staged(job=job, uri=f"s3://{lake.bucket}/attempts/{branch}/job.json")
+
+
+def job(*files: JobFile) -> Job:
+    """One that nobody runs."""
+    return Job(
+        branch="wap-nyc.t-20130131T0405-1a2b3c4d-a1",
+        batch="20130131T0405-1a2b3c4d",
+        attempt=1,
+        base="0" * 64,
+        nessie_uri="",
+        warehouse="",
+        report_uri="",
+        plan=made("nyc.t", {"id": "bigint"}),
+        files=files,
+    )
 
 
 def report_of(lake: Lake, job: Job) -> Report:

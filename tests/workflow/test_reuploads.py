@@ -73,7 +73,10 @@ def test_the_log_and_the_status_say_what_was_replaced(world: World) -> None:
     assert [(line.rows, line.replaced) for line in lines] == [(5, 2), (1, 0)]
 
 
-def test_a_new_version_is_rebased_when_main_moved(world: World) -> None:
+@pytest.mark.parametrize("compacted", [False, True])
+def test_a_new_version_is_rebased_when_main_moved(world: World, *, compacted: bool) -> None:
+    if compacted:
+        world.compact()
     again(world, deliver=False)
     attempt = audited(world, "1b")
     world.drop("2", rows=7, deliver=False)
@@ -309,17 +312,6 @@ def test_rows_that_somebody_rewrites_during_the_audit_are_taken_out_by_the_next_
     assert world.rows_on_main() == {"0": 1, "1": 2}
     world.run()
     assert world.rows_on_main() == {"0": 1, "1b": 5}
-
-
-def test_what_is_left_of_rewritten_rows_is_rebased_when_main_moved(world: World) -> None:
-    world.compact()
-    again(world, deliver=False)
-    attempt = audited(world, "1b")
-    world.drop("2", rows=7, deliver=False)
-    settle(world.service, audited(world, "2"))
-    jobs = world.job_runs()
-    settle(world.service, attempt)
-    assert (world.rows_on_main(), world.job_runs()) == ({"0": 1, "1b": 5, "2": 7}, jobs)
 
 
 def test_what_is_left_of_rewritten_rows_is_not_rebased_over_rows_that_were_deleted_meanwhile(world: World) -> None:
