@@ -261,12 +261,11 @@ def _tell(service: Service, attempt: Attempt, claims: list[FileVersion], outcome
 
 
 def tell_approved(service: Service, attempt: Attempt) -> None:
-    """Tell of what a person let through of this attempt, as main's log has it."""
+    """Tell of what people let through of this attempt, as main's log has it: each time they did."""
     for decided in service.catalog.decisions(DECISIONS, batch=attempt.batch):
         note = decided.note
         if (note.decision, note.attempt) == (Decision.PUBLISHED, attempt.number) and note.by:
-            tell(service, f"{attempt.branch}-approved", approved_message(note))
-            return
+            tell(service, f"{attempt.branch}-approved-{decided.commit[:16]}", approved_message(note))
 
 
 def _told(file: FileVersion, entry: Entry | None, report: FileReport | None) -> ToldFile:

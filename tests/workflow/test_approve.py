@@ -6,9 +6,11 @@ import pytest
 
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Decision
 from lakegate.ports import Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import Approved, approve
+from lakegate.workflow.decide import Finding, decide
 from lakegate.workflow.retry import retry
 from lakegate.workflow.status import status
 from tests.workflow.world import TABLE, World
@@ -73,6 +75,18 @@ def test_the_log_and_slack_say_who_approved_what_and_why(world: World) -> None:
     assert note.files[0].reasons[0].startswith("broken")
     message = world.messages()[-1]
     assert (message.kind, message.why, message.published_rows) == (Kind.APPROVED, "ann: known at the vendor's", 3)
+
+
+def test_each_approval_of_files_that_one_attempt_rejected_is_told(world: World) -> None:
+    for name in "12":
+        world.drop(name, rows=3, bad="broken", deliver=False)
+    attempt = world.open_attempt(world.files["1"], world.files["2"])
+    world.run(settle_after=False)
+    decide(world.service, attempt, Decision.REJECTED, [Finding(file=world.files["1"])])  # and that worker died
+    for _ in range(2):
+        assert approved(world, attempt.batch).files == 1
+    told = [tuple(file.key for file in it.files) for it in world.messages() if it.kind is Kind.APPROVED]
+    assert told == [(world.key("1"),), (world.key("2"),)]
 
 
 def test_an_approved_file_takes_the_place_of_the_version_that_it_was_to_replace(world: World) -> None:
