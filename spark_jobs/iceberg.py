@@ -1,8 +1,9 @@
 """Iceberg tables through its own Java API: metadata and manifests at a commit, as plain values."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +13,7 @@ from lakegate.audit.types import Array, Atom, Map, Struct, Type, canonical
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, empty_array, jvm, names, state
 
+_BOUNDED = 200  # values of an `in`
 # Opening another file costs as much as a whole split may hold.
 _APART = dict.fromkeys(("split-size", "file-open-cost"), str(128 * 1024 * 1024))
 
@@ -131,6 +133,16 @@ def plan(spark: SparkSession, table: Any, where: str, without: Collection[str] =
     finally:
         planned.close()
     return tasks
+
+
+def any_of(column: str, values: Collection[str]) -> str:
+    """An expression in Iceberg's JSON: the column is one of these. Of more than so many at once, Iceberg asks no bounds
+    any more and reads the whole table.
+    """
+    ordered = sorted(values)
+    parts = [ordered[start : start + _BOUNDED] for start in range(0, len(ordered), _BOUNDED)] or [[]]
+    found: Iterable[dict[str, Any]] = ({"type": "in", "term": column, "values": part} for part in parts)
+    return json.dumps(reduce(lambda left, right: {"type": "or", "left": left, "right": right}, found))
 
 
 def rows_in(tasks: Any) -> int:

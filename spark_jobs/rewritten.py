@@ -5,7 +5,6 @@ What is left of such a data file is written anew, and one commit puts that in it
 whatever the table's mode of deletes is: a data file that a rebase appends would be younger, and have the rows again.
 """
 
-import json
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -91,8 +90,7 @@ def _refused(job: Job) -> str:
 
 def _tasks(spark: SparkSession, table: Any, ids: Collection[str]) -> Any:
     """What Iceberg would read for rows of these file versions: nothing where bounds say that there are none."""
-    where = {"type": "in", "term": FILE_COLUMN, "values": sorted(ids)}
-    return iceberg.plan(spark, table, json.dumps(where))
+    return iceberg.plan(spark, table, iceberg.any_of(FILE_COLUMN, ids))
 
 
 def _rows(spark: SparkSession, name: str, table: Any, tasks: Any, ids: Collection[str]) -> DataFrame | None:

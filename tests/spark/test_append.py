@@ -112,6 +112,21 @@ def test_the_same_files_in_a_merged_manifest_are_neither_lost_nor_new(spark: Spa
     assert (difference.added, difference.lost) == (DataFiles(), DataFiles())
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("others", [0, 1000])
+def test_data_files_of_other_file_versions_are_ruled_out_of_however_many_rows_are_wanted(
+    spark: SparkSession, tmp_path: Path, others: int
+) -> None:
+    by = plan("nyc.t", {"id": "bigint"})
+    prepare(spark, by, None)
+    seen = looks(spark, tmp_path, by, [pa.table({"id": [1, 2]}), pa.table({"id": [3]})])
+    for each in seen:
+        append(spark, by, [each])
+    wanted = {seen[1].file.id, *(f"{seen[1].file.id}-{number}" for number in range(others))}
+    tasks = iceberg.plan(spark, iceberg.load(spark, LAKE, by.table), iceberg.any_of(FILE_COLUMN, wanted))
+    assert iceberg.rows_in(tasks) == 1
+
+
 def holding(**rows: int) -> Difference:
     """A commit with a data file for each file version."""
     files = {
