@@ -59,7 +59,7 @@ def main() -> None:
     if sys.version_info[:2] != (3, 11):
         sys.exit(
             f"lakegate needs Python 3.11; this is {sys.version.split()[0]} ({sys.executable}).\n"
-            "Install Python 3.11 and put it first on PATH, or name it: make setup PYTHON=python3.11"
+            "Install Python 3.11 and put it first on PATH, or name it for all of make: export PYTHON=python3.11"
         )
     LOCAL.mkdir(exist_ok=True)
     with (LOCAL / "setup.lock").open("w") as lock:

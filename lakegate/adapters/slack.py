@@ -37,8 +37,8 @@ TITLES = {
     Kind.REJECTED: "🛑 Rejected",
     Kind.WARNED: "⚠️ Published with warnings",
     Kind.APPROVED: "✅ Approved and published",
-    Kind.HELD: "⏸️ Held: no contract routes",
-    Kind.EXPIRING: "⏳ Branch goes soon:",
+    Kind.HELD: "⏸️ Held: no contract for these files",
+    Kind.EXPIRING: "⏳ Branch of a rejected batch goes soon:",
 }
 OPENING = re.compile(r"(?<![^\W_])[*_~]")  # inside a word none of them formats
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")

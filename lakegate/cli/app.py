@@ -74,6 +74,7 @@ app.add_typer(contract, name="contract")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
+Contracts = Annotated[list[Path], typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)]
 Batch = Annotated[str, typer.Argument(metavar="BATCH", help="A batch's id, as status and Slack name it.")]
 
 
@@ -108,7 +109,7 @@ def options(
 
 
 @contract.command("check")
-def contract_check(files: Files, *, as_json: AsJson = False) -> None:
+def contract_check(files: Contracts, *, as_json: AsJson = False) -> None:
     """Judge contracts, each alone and all together, and name every fault by its line. Needs no installation."""
     from lakegate.cli import contracts
 
@@ -116,7 +117,7 @@ def contract_check(files: Files, *, as_json: AsJson = False) -> None:
 
 
 @contract.command("push")
-def contract_push(ctx: typer.Context, files: Files, *, as_json: AsJson = False) -> None:
+def contract_push(ctx: typer.Context, files: Contracts, *, as_json: AsJson = False) -> None:
     """Put contracts into force: all, or with a fault in any, none. Held files that they route are taken up."""
     from lakegate.cli import contracts
 

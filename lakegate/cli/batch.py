@@ -16,6 +16,7 @@ from lakegate.workflow.claims import claims_on, open_attempts
 from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
+from lakegate.workflow.tell import rows_query
 
 VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in the order that a person wants them
 
@@ -89,16 +90,26 @@ def _next(batch: str, table: str, tries: tuple[Try, ...], decisions: tuple[Decid
             last.setdefault((file.key, file.version_id), decided.note.decision)
     commands = rows_commands(batch, tries)
     kept = [attempt for attempt in tries if attempt.kept]
-    seen = [attempt for attempt in kept if attempt.report]
-    look = f"SELECT * FROM {table} LIMIT 20"  # noqa: S608 - for a person to run
-    commands += [f'lakegate query "{look}" --ref {seen[-1].branch}'] if seen else []
+    appended = [(attempt.branch, ids) for attempt in kept if (ids := _appended(attempt))]
+    commands += rows_query(table, *appended[-1]) if appended else []
     commands += _quarantine_commands(batch, table, tries)
     if Decision.REJECTED in last.values():
-        approve = [f'lakegate approve {batch} --why "…"'] if seen else []
-        commands += [f"lakegate retry {batch}", *approve, f'lakegate discard {batch} --why "…"']
+        approve = [f'lakegate approve {batch} --why "…"'] if appended else []
+        again = (
+            [f"lakegate retry {batch}"] if tries else []
+        )  # else its contract has to change first: the reasons say so
+        commands += [*again, *approve, f'lakegate discard {batch} --why "…"']
     elif kept:
         commands += [f"lakegate wait {batch}"]
     return tuple(commands)
+
+
+def _appended(attempt: Try) -> list[str]:
+    """The ids of the files that have rows on its branch; of an attempt that was not audited, what is there is nothing
+    to rely on.
+    """
+    files = attempt.report.files if attempt.report and not attempt.report.error else ()
+    return [file.id for file in files if file.data_files]
 
 
 def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[str]:

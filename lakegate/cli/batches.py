@@ -108,11 +108,11 @@ def _next(now: Status) -> list[str]:
     if not (now.in_flight or now.held or now.rejected or now.published):
         return [
             "Nothing has landed yet.",
-            "Next: lakegate contract push FILE, then: lakegate drop FILE --table TABLE --wait",
+            "Next: lakegate contract push CONTRACT, then: lakegate drop FILE --table TABLE --wait",
         ]
     if now.in_flight:
         return ["Next: lakegate wait"]
-    return ["Next: lakegate contract push FILE"] if now.held else []
+    return ["Next: lakegate contract push CONTRACT"] if now.held else []
 
 
 def retry(installation: Installation, batch: str, *, as_json: bool) -> Exit:

@@ -45,7 +45,8 @@ def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) ->
         try:
             pushed = shelve(installation.service.store, [(str(path), path.read_bytes()) for path in paths])
         except Refused as error:
-            raise Refused(f"{error}\nNothing was pushed; run: lakegate contract check FILE…") from error
+            what = "Nothing was pushed: one of the two must change; if both do, push them in one command"
+            raise Refused(f"{error}\n{what}") from error
     waiting = _held_for(installation, pushed)
     if waiting:
         with busy(f"taking up {count(len(waiting), 'held file')}"):

@@ -83,7 +83,7 @@ def _routed(shelf: Shelf, name: str) -> str:
     if tables:
         raise Misconfigured(f"{name} could be for {tables}; say which: lakegate drop {name} --table TABLE")
     raise Misconfigured(
-        f"no contract's route takes a file named {name}; push one (lakegate contract push FILE), "
+        f"no contract's route takes a file named {name}; push one (lakegate contract push CONTRACT), "
         f"or say where it goes: lakegate drop {name} --to PREFIX"
     )
 
@@ -219,4 +219,4 @@ def _next(state: str, sight: Sight) -> list[str]:
     if state == Decision.REJECTED:
         lines = [f"    branch: {sight.branch}"] if sight.branch else []
         return [*lines, f"    next: lakegate show {sight.batch}"]
-    return ["    next: lakegate contract push FILE"] if state == HELD else []
+    return ["    next: lakegate contract push CONTRACT"] if state == HELD else []

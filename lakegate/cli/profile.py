@@ -48,7 +48,10 @@ def outputs(stack: str) -> Mapping[str, str]:
         with aws_errors(f"reading the stack {stack!r}"):
             found: Any = boto3.client("cloudformation", config=CONFIG).describe_stacks(StackName=stack)["Stacks"][0]
     except LakegateError as error:
-        what = "Is it up? Run: lakegate local up (or deploy it, and set AWS_REGION and AWS_PROFILE)"
+        what = (
+            "For the local cloud run: lakegate local up, and be in its checkout (or set LAKEGATE_ENV_FILE to its "
+            ".lakegate.env). For AWS set AWS_REGION, AWS_PROFILE and LAKEGATE_STACK"
+        )
         raise Retryable(f"no installation can be reached: {str(error).rstrip('.')}. {what}") from error
     return {item["OutputKey"]: item["OutputValue"] for item in found.get("Outputs", [])}
 

@@ -47,7 +47,7 @@ def contract_of(store: Store, table: str) -> Contract:
     name = contract_name(table)
     body = store.read(name)
     if body is None:
-        raise Misconfigured(f"table {table} has no contract; run: lakegate contract push FILE")
+        raise Misconfigured(f"table {table} has no contract; run: lakegate contract push CONTRACT")
     found = _load(name, body)
     if isinstance(found, ContractFaults):
         raise ContractFaults(found.source, found.faults)  # what is raised holds on to all who met it, and is not kept

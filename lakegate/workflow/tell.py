@@ -154,10 +154,12 @@ def rejected_message(
     published_rows: int = 0,
 ) -> Message:
     """Why files of a batch did not reach main, and what to run next. `branch` is empty where none was kept; `appended`
-    are the ids of those files that have rows there.
+    are the ids of those files that have rows there. What was rejected without an attempt can be retried only once its
+    contract says otherwise, which is in the reasons.
     """
     batch = attempt.batch
-    look = [f"lakegate show {batch}", *_query(attempt.table, branch, appended)]
+    again = [f"lakegate retry {batch}"] if attempt.number else []
+    approve = [f'lakegate approve {batch} --why "…"'] if branch and appended else []
     return Message(
         kind=Kind.REJECTED,
         batch=batch,
@@ -168,16 +170,17 @@ def rejected_message(
         published_files=published_files,
         published_rows=published_rows,
         commands=(
-            *(look if branch else []),
-            f"lakegate retry {batch}",
-            *([f'lakegate approve {batch} --why "…"'] if branch and appended else []),
+            f"lakegate show {batch}",
+            *(rows_query(attempt.table, branch, appended) if branch else []),
+            *again,
+            *approve,
             f'lakegate discard {batch} --why "…"',
         ),
     )
 
 
-def _query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
-    """The command that shows the files' rows on their branch."""
+def rows_query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
+    """The command that shows rows of these files (by id) on their branch; none where none was appended."""
     if not appended:
         return []
     files = ", ".join(f"'{file}'" for file in appended[:QUERIED])
@@ -190,7 +193,7 @@ def warned_message(
 ) -> Message:
     """Published, but with warnings; `quarantined` are the files (by id) that left rows in quarantine, and how many."""
     told = tuple(files)
-    look = _query(quarantine_of(attempt.table), "", list(quarantined))
+    look = rows_query(quarantine_of(attempt.table), "", list(quarantined))
     return Message(
         kind=Kind.WARNED,
         batch=attempt.batch,
@@ -213,7 +216,8 @@ def expiring_message(attempt: Attempt, files: Iterable[ToldFile], ends: datetime
         table=attempt.table,
         branch=attempt.branch,
         files=tuple(files),
-        why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. The files stay rejected; retry appends them anew.",
+        why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. Until then approve publishes its rows as they "
+        "were audited; after that, retry appends the files anew. They stay rejected.",
         commands=(f"lakegate show {batch}", f"lakegate retry {batch}", f'lakegate discard {batch} --why "…"'),
     )
 
@@ -242,5 +246,5 @@ def held_message(files: Iterable[ToldFile]) -> Message:
         table="",
         branch="",
         files=tuple(files),
-        commands=("lakegate status", "lakegate contract push FILE"),
+        commands=("lakegate status", "lakegate contract push CONTRACT"),
     )

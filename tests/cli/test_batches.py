@@ -159,14 +159,29 @@ def test_an_approval_publishes_and_names_who_and_why(desk: Desk) -> None:
     assert desk.run("approve", batch, "--why", "again").exit_code == 1
 
 
+def test_show_offers_to_approve_and_to_look_at_rows_where_some_are_on_the_branch(desk: Desk) -> None:
+    desk.world.drop("1.parquet", rows=0, unreadable="it is not a parquet file", deliver=False)
+    desk.world.drop("2.parquet", rows=3, bad="broken", deliver=False)
+    ids = [desk.world.files[name].id for name in ("1.parquet", "2.parquet")]
+    batches = []
+    for name in ("1.parquet", "2.parquet"):
+        desk.world.deliver(desk.world.files[name])
+        desk.world.run()
+        batches += [line["batch"] for line in desk.json("status")["rejected"] if line["batch"] not in batches]
+    unread, failed = (" ".join(desk.json("show", batch)["next"]) for batch in batches)
+    assert [words in unread for words in ("approve", "query", "retry")] == [False, False, True]
+    assert [words in failed for words in ("approve", ids[1], "retry")] == [True, True, True]
+
+
 def test_show_of_a_rejection_that_needed_no_job(desk: Desk) -> None:
     desk.published("1.parquet")
     desk.world.push_contract(reuploads="reject")
     desk.run("drop", desk.file("1.parquet", b"other"), "--table", "nyc.flights", "--wait")
-    told = desk.run("show", desk.json("status")["rejected"][0]["batch"])
+    told = desk.run("show", batch := desk.json("status")["rejected"][0]["batch"])
     assert told.exit_code == 0
     assert "no attempt" in told.stdout
     assert "already published" in told.stdout
+    assert "lakegate retry BATCH" not in told.stdout.replace(batch, "BATCH")
 
 
 def test_show_of_a_batch_under_way_says_wait(desk: Desk) -> None:

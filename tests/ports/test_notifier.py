@@ -247,7 +247,7 @@ def test_what_is_held_has_neither_table_nor_batch() -> None:
     files = (ToldFile(key="odd/x.parquet", reasons=("no contract routes 'odd/x.parquet'",)),)
     held = Message(kind=Kind.HELD, batch="", table="", branch="", files=files, commands=("lakegate status",))
     header, *rest = blocks(held)
-    assert header["text"]["text"] == "⏸️ Held: no contract routes"
+    assert header["text"]["text"] == "⏸️ Held: no contract for these files"
     assert [block["type"] for block in rest] == ["section", "section"]
 
 

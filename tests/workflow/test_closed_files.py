@@ -209,6 +209,7 @@ def test_what_was_rejected_though_its_worker_died_before_it_could_tell_is_told(
     sweep(world)
     [message] = world.messages()
     assert [file.key for file in message.files] == [world.key("1")]
+    assert [command.split()[1] for command in message.commands] == ["show", "discard"]
 
 
 @pytest.mark.parametrize("word", ["reject", "ignore"])

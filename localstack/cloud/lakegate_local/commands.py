@@ -30,7 +30,10 @@ def up() -> None:
     console.print(
         f"The local cloud is up: AWS at {settings.endpoint}, Nessie at {settings.nessie}, Slack at {settings.slack}"
     )
-    console.print("It forgets everything when it stops. Next: [bold]lakegate drop FILE --wait[/]")
+    console.print(
+        "It forgets everything when it stops. Next: [bold]lakegate contract push contracts/*.yaml[/], "
+        "then: [bold]lakegate drop FILE --wait[/]"
+    )
 
 
 @app.command()
