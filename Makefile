@@ -70,7 +70,7 @@ simulate-nessie: setup ## two thousand short schedules of HTTP faults over a rea
 bench: setup ## what an audit costs on top of the append it audits
 	$(BIN)/python -m bench
 
-bench-audit: setup ## what the audit costs on ten million rows, beside other engines in environments of their own (half an hour)
+bench-audit: setup ## what the audit costs on ten million rows, beside other engines in environments of their own (two hours)
 	$(BIN)/python -m bench.audit
 
 chaos: setup ## break the real local cloud at twelve points of a year of flights; every flight must be on main once (a quarter of an hour)

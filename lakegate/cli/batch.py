@@ -95,9 +95,7 @@ def _next(batch: str, table: str, tries: tuple[Try, ...], decisions: tuple[Decid
     commands += _quarantine_commands(batch, table, tries)
     if Decision.REJECTED in last.values():
         approve = [f'lakegate approve {batch} --why "…"'] if appended else []
-        again = (
-            [f"lakegate retry {batch}"] if tries else []
-        )  # else its contract has to change first: the reasons say so
+        again = [f"lakegate retry {batch}"] if tries else []  # its contract has to change first
         commands += [*again, *approve, f'lakegate discard {batch} --why "…"']
     elif kept:
         commands += [f"lakegate wait {batch}"]
