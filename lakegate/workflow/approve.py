@@ -30,23 +30,40 @@ class Approved:
 
 
 def approve(service: Service, batch: str, why: str, by: str) -> Approved:
-    """Publish a batch's rejected files, in one merge for each attempt that rejected some. Those that have no rows, and
-    those of whose key another version is on main, are left as they are.
+    """Publish a batch's rejected files, in one merge for each attempt that rejected some. Those that have no rows,
+    those of whose key another version is on main, and those of which main would not get what was audited, are left as
+    they are.
 
-    Raises Refused, with the next command, where what was audited is not what main would get.
+    Raises Refused, with the next command, where that are all of them.
     """
     found, left = without_closed(service, rejected(service, batch))
     chosen = _chosen(service, found)
+    published, refused = 0, dict[str, Refused]()
     for audited, files in chosen:
-        try:
-            publish_rejected(service, audited, files, why=why, by=by)
-        except NeedsNewAttempt as moved:
-            raise found.refused(f"{moved}. Run: lakegate retry {batch}, and approve what that rejects") from moved
-        tell_approved(service, audited.attempt)
-        settle(service, audited.attempt)
-    published = {file.id for _, files in chosen for file in files}
-    without_rows = {file.key: ROWLESS for file, _ in found.files if file.id not in published}
-    return Approved(files=len(published), left=left | without_rows)
+        if error := _publish(service, found, audited, files, why=why, by=by):
+            refused |= {file.key: error for file in files}
+        else:
+            published += len(files)
+    if not published:
+        raise next(iter(refused.values()))
+    with_rows = {file.id for _, files in chosen for file in files}
+    without_rows = {file.key: ROWLESS for file, _ in found.files if file.id not in with_rows}
+    return Approved(files=published, left=left | without_rows | {key: str(error) for key, error in refused.items()})
+
+
+def _publish(
+    service: Service, found: Rejected, audited: Audited, files: list[FileVersion], *, why: str, by: str
+) -> Refused | None:
+    """What keeps these files of one attempt from being published, if anything does."""
+    try:
+        publish_rejected(service, audited, files, why=why, by=by)
+    except NeedsNewAttempt as moved:
+        return found.refused(f"{moved}. Run: lakegate retry {found.batch}, and approve what that rejects")
+    except Refused as error:
+        return error
+    tell_approved(service, audited.attempt)
+    settle(service, audited.attempt)
+    return None
 
 
 def _chosen(service: Service, found: Rejected) -> list[tuple[Audited, list[FileVersion]]]:

@@ -11,7 +11,7 @@ from lakegate.audit.wire import from_json, to_json
 from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_of
@@ -111,12 +111,12 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     wanted = [
         (file, its)
-        for file in sorted(files, key=lambda file: file.order, reverse=True)
+        for file in sorted(files, key=lambda file: (_tried(receipts, file), file.order), reverse=True)
         if is_open(receipts, file, attempt)
         and not (its := standing(receipts.get(file.key), file, attempt.table, reuploads)).decision
     ]
-    oldest = {file.key: (file, its) for file, its in wanted}  # versions of one key go one after the other
-    claims = [claimed(receipts, file, attempt, its.replaces) for file, its in oldest.values()]
+    first = {file.key: (file, its) for file, its in wanted}  # versions of one key go one after the other, oldest first
+    claims = [claimed(receipts, file, attempt, its.replaces) for file, its in first.values()]
     if not claims:
         service.catalog.delete_branch(attempt.branch, base)
         return True
@@ -126,6 +126,12 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
         log.info("claimed_already", branch=attempt.branch)
         return False
     return True
+
+
+def _tried(receipts: Mapping[str, Receipt], file: FileVersion) -> int:
+    """The last attempt that rejected it: a version that fails each time keeps no newer one from being tried."""
+    entry = entry_of(receipts, file)
+    return entry.attempt if entry else 0
 
 
 def claimed(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, replaces: Iterable[str] = ()) -> Receipt:

@@ -5,17 +5,22 @@ trying have an end, so that a reference to nothing is rejected as such.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import BUDGET
 from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN
-from lakegate.workflow.claims import claims_on, open_attempts, open_files
+from lakegate.workflow.archive import known
+from lakegate.workflow.claims import claims_on, is_open, open_attempts, open_files, readable_job_of
+from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
 
 PATIENCE = timedelta(hours=1)  # with files of a referenced table that are still under way
@@ -71,11 +76,30 @@ def _missed(
     service: Service, attempt: Attempt, job: Job, report: Report | None, files: Iterable[FileVersion]
 ) -> dict[FileVersion, frozenset[str]]:
     """The open ones of these files that may only be early, with the tables that lack rows; none in a last attempt."""
-    if report is None or attempt.number - len(job.crashed) >= ATTEMPTS:
+    if report is None:
         return {}
     reports = {entry.id: entry for entry in report.files}
     missed = {file: tables for file in files if (tables := missing(job.plan, reports.get(file.id)))}
-    return {file: missed[file] for file in open_files(service, attempt, missed)}
+    receipts = known(service, missed)
+    tries = _tries(service, attempt, [file for file in missed if is_open(receipts, file, attempt)], receipts)
+    return {file: missed[file] for file in tries if tries[file] < ATTEMPTS}
+
+
+def _tries(
+    service: Service, attempt: Attempt, files: list[FileVersion], receipts: Mapping[str, Receipt]
+) -> dict[FileVersion, int]:
+    """How many audits missed rows for each of the files since it was last rejected; other new attempts don't count."""
+    since = {file: entry.attempt if (entry := entry_of(receipts, file)) else 0 for file in files}
+    tries = dict.fromkeys(files, 1)
+    for number in range(min(since.values(), default=0) + 1, attempt.number if files else 0):
+        other = replace(attempt, number=number)
+        job, report = readable_job_of(service.store, other), None
+        with suppress(Refused, Misconfigured):
+            report = read_report(service.store, other)
+        entries = {entry.id: entry for entry in report.files} if report else {}
+        for file in files:
+            tries[file] += bool(job and number > since[file] and missing(job.plan, entries.get(file.id)))
+    return tries
 
 
 def _all(missed: Mapping[FileVersion, frozenset[str]]) -> frozenset[str]:

@@ -9,6 +9,7 @@ import structlog
 from lakegate.errors import LakegateError, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.portions import portions
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import Branch
 from lakegate.workflow.archive import known, main_receipts
@@ -106,7 +107,7 @@ def _release_held(service: Service) -> None:
     """
     if held := still_held(service):
         shelf = Shelf.read(service.store)
-        _raise_first(_receive(service, [it.file for it in held if shelf.route(it.file.key)][:AT_ONCE]))
+        _raise_first(_receive_some(service, [it.file for it in held if shelf.route(it.file.key)]))
 
 
 def _receive_lost(service: Service) -> None:
@@ -122,7 +123,17 @@ def _receive_lost(service: Service) -> None:
     for file_id, file in held.items():
         if file_id not in listed or entry_of(receipts, file) or file.is_marker:
             release(service, file)
-    _raise_first(_receive(service, [file for file in files if file.landed_at <= due][:AT_ONCE]))
+    _raise_first(_receive_some(service, [file for file in files if file.landed_at <= due]))
+
+
+def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
+    """As many as a sweep has time for, the first of them. Where some of these fail, they may do so each time: then
+    others are received besides, each sweep others.
+    """
+    failures, rest = _receive(service, files[:AT_ONCE]), list(portions(files[AT_ONCE:], AT_ONCE))
+    if failures and rest:
+        failures += _receive(service, rotated(rest, service.clock.now())[0])
+    return failures
 
 
 def _noting(versions: Iterable[FileVersion], wanted: Collection[str], seen: set[str]) -> Iterator[FileVersion]:

@@ -11,7 +11,7 @@ from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, Decided
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.claims import open_claims
+from lakegate.workflow.claims import job_of, open_claims
 from lakegate.workflow.decide import Finding, decide
 from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.service import Service
@@ -102,6 +102,8 @@ def retry(service: Service, batch: str) -> Retried:
     found = rejected(service, batch)
     _, left = without_closed(service, found)
     attempt = open_attempt(service, found.last.next(), [file for file, _ in found.files])  # which leaves them out, too
+    if service.catalog.head(attempt.branch) is None and job_of(service.store, attempt) is None:
+        raise found.refused(f"nothing of it may be tried by now. Run: lakegate show {batch}")
     return Retried(attempt=attempt, left=left)
 
 

@@ -189,3 +189,22 @@ def test_rows_that_came_after_the_audit_are_not_published_with_it(world: World) 
     world.spark_append(branch, "late", rows=9)
     approved(world, batch)
     assert world.rows_on_main() == {"0": 1, "good": 7, "1": 3}
+
+
+def test_an_approval_says_what_it_published_though_another_attempt_of_the_batch_is_refused() -> None:
+    world = World()
+    world.drop("0", rows=1)
+    world.run()
+    world.drop("1", rows=3, deliver=False)
+    world.drop("2", rows=3, deliver=False, bad="broken")
+    world.drop_together("1", "2")
+    world.runner.finish_all()
+    world.spoil("1")
+    world.push_contract(changed=True)
+    world.run()
+    assert set(world.rejected()) == {"1", "2"}
+    batch = status(world.service).rejected[0].batch
+    done = approve(world.service, batch, why="known", by="ann")
+    assert "1" in world.rows_on_main()
+    assert done.files == 1
+    assert set(done.left) == {world.key("2")}

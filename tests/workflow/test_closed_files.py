@@ -8,8 +8,10 @@ import pytest
 
 from lakegate.cli.follow import ALREADY, sights
 from lakegate.errors import Refused, Retryable
+from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.workflow.approve import approve
+from lakegate.workflow.attempt import open_attempt
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -230,3 +232,39 @@ def test_what_was_ignored_is_not_said_to_be_published(world: World) -> None:
     seen = sights(status(world.service))
     states = [seen[world.files[name].key, world.files[name].version_id].state for name in ("same", "1b")]
     assert states == [ALREADY, Decision.DISCARDED]
+
+
+def test_a_retry_comes_to_the_newer_version_though_the_older_one_is_broken() -> None:
+    world = World()
+    world.drop("0", rows=1)
+    world.run()
+    world.push_contract(reuploads="reject")
+    world.drop("0b", rows=3, deliver=False, under=world.key("0"), bad="broken")
+    world.drop("0c", rows=4, deliver=False, under=world.key("0"))
+    world.deliver(world.file("0b"), world.file("0c"))
+    [line] = status(world.service).rejected
+    world.push_contract(reuploads="replace")
+    for _ in range(4):
+        try:
+            retry(world.service, line.batch)
+        except Refused:
+            break
+        world.run()
+    assert world.rows_on_main() == {"0c": 4}
+
+
+def test_a_retry_that_claims_nothing_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.drop("0", rows=1)
+    world.run()
+    world.drop("0b", rows=2, bad="broken", under=world.key("0"))
+    world.run()
+    [line] = status(world.service).rejected
+
+    def meanwhile(*args: Any) -> Attempt:
+        world.push_contract(reuploads="ignore")
+        return open_attempt(*args)
+
+    monkeypatch.setattr("lakegate.workflow.retry.open_attempt", meanwhile)
+    with pytest.raises(Refused):  # and not a Retried whose attempt has no branch and never will
+        retry(world.service, line.batch)

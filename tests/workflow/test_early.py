@@ -9,6 +9,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.ports import Kind
 from lakegate.workflow.early import ATTEMPTS, PATIENCE
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import push
 from lakegate.workflow.status import status
@@ -260,3 +261,47 @@ def test_a_file_that_waits_for_a_younger_one_of_its_own_table_does_not_keep_that
     world.run()
     assert (world.rows_on_main(), world.quarantined_on()) == ({"0": 1, "child": 2, "parent": 3}, {})
     assert (world.messages(), world.branches()) == ([], [])
+
+
+def test_a_retried_file_waits_for_the_file_that_it_refers_to_as_any_other() -> None:
+    world = World()
+    world.refer_to_planes()
+    world.drop("1", rows=2, needs=PLANE)
+    world.run()
+    [line] = status(world.service).rejected
+    for _ in range(ATTEMPTS - 1):
+        retry(world.service, line.batch)
+        world.run()
+    world.drop(PLANE, rows=3, absolute=True)
+    retry(world.service, line.batch)
+    world.runner.finish_all()
+    for attempt in sorted(world.attempts(), key=lambda it: it.table == PLANES):
+        settle(world.service, attempt)
+    world.run()
+    assert reconcile(world.service) == []
+    world.run()
+    assert world.rows_on_main() == {"1": 2}
+
+
+@pytest.mark.parametrize("aside", [0, 1])
+def test_attempts_that_pushed_contracts_asked_for_take_no_patience_from_an_early_file(aside: int) -> None:
+    world = World()
+    world.refer_to_planes()
+    world.push_contract()  # which refers to nothing yet
+    world.drop("1", rows=2, needs=PLANE, aside=aside)
+    for number in range(ATTEMPTS - 1):
+        world.runner.finish_all()
+        if number < ATTEMPTS - 2:
+            world.push_text(f"{CONTRACT.rstrip()}\n      - name: c{number}\n        logicalType: integer\n")
+        else:
+            world.refer_to_planes()
+        for attempt in world.attempts():
+            settle(world.service, attempt)
+    world.drop(PLANE, rows=3, absolute=True)
+    world.runner.finish_all()
+    for attempt in sorted(world.attempts(), key=lambda it: it.table != TABLE):
+        settle(world.service, attempt)
+    world.run()
+    assert reconcile(world.service) == []
+    world.run()
+    assert (world.rows_on_main(), world.quarantined_on(), world.rejected()) == ({"1": 2}, {}, {})

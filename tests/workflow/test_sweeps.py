@@ -42,7 +42,7 @@ def test_a_sweep_whose_branches_take_all_its_time_leaves_some_for_the_next_and_r
     monkeypatch.setattr(world.service.runner, "find", slow)
     reconcile(world.service)
     assert (len(looked_at & before), len(world.attempts())) == (1, 4)
-    for _ in before:
+    for _ in range(20):
         reconcile(world.service)
         world.clock.advance(60)
     assert looked_at >= before
@@ -221,3 +221,17 @@ def test_a_marker_that_an_earlier_release_held_is_forgotten(world: World) -> Non
     hold(world.service, [(marker, "no contract routes it")])
     reconcile(world.service)
     assert held_files(world.service) == []
+
+
+def test_files_that_cannot_be_looked_at_keep_no_lost_file_from_being_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    monkeypatch.setattr(sweeps, "AT_ONCE", 3)
+    for name in "123":
+        world.drop(name, rows=1, deliver=False)
+        world.forbid_looking_at(world.file(name))
+    world.drop("4", rows=1, deliver=False)
+    for _ in range(8):
+        world.clock.advance(3600)
+        reconcile(world.service)
+        world.end_jobs()
+    assert "4" in world.rows_on_main()

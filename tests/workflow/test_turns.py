@@ -158,3 +158,29 @@ def test_batches_of_another_table_are_not_waited_for(world: World) -> None:
     audit(world, one)
     settle(world.service, one)
     assert "1" in world.rows_on_main()
+
+
+def test_newcomers_do_not_overtake_one_that_is_appended_again() -> None:
+    world = World()
+    world.want_unique_keys()
+    for name in ("0", "1"):
+        world.drop(name, rows=1, holds=name)
+    world.run()
+    world.drop("9", rows=2, deliver=False, holds="9")
+    world.clock.advance(60)
+    world.drop("1b", rows=2, deliver=False, holds="1b", under=world.key("1"))
+    world.clock.advance(60)
+    nine, one = world.open_attempt(world.file("9")), world.open_attempt(world.file("1b"))
+    audit(world, nine)
+    audit(world, one)
+    settle(world.service, nine)
+    for number in range(8):
+        world.drop(f"new{number}", rows=2, deliver=False, holds=f"new{number}")
+        world.clock.advance(60)
+        newcomer = world.open_attempt(world.file(f"new{number}"))
+        audit(world, newcomer)
+        settle(world.service, newcomer)
+        for its in [it for it in world.attempts() if it.batch == one.batch]:
+            audit(world, its)
+            settle(world.service, its)
+    assert "1b" in world.rows_on_main()
