@@ -230,6 +230,8 @@ def _tell(service: Service, attempt: Attempt, claims: list[FileVersion], outcome
         [file for file in claims if _is_its(entries[file.id], decision, attempt)]
         for decision in (Decision.REJECTED, Decision.PUBLISHED)
     )
+    if published and outcome.report is None:  # the report tells what is to be said, and came after this worker's look
+        raise Conflict(f"branch {attempt.branch}: another worker has published by its report; settle it again")
     reports = {entry.id: entry for entry in outcome.report.files} if outcome.report else {}
     reported = [(file, reports[file.id]) for file in published if file.id in reports]
     rows = sum(report.rows for _, report in reported)

@@ -1,14 +1,21 @@
 """Jobs that crash: another attempt after a while, an end to that, and nothing by a job that was given up."""
 
+from collections.abc import Iterable
+
 import pytest
 
+from lakegate.audit.job import Job
 from lakegate.audit.wire import to_json
+from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import JobState
+from lakegate.landing.files import FileVersion
+from lakegate.ports import JobState, Kind
 from lakegate.workflow.crash import LONGEST, Crash
+from lakegate.workflow.decide import Finding
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
-from lakegate.workflow.settle import settle
+from lakegate.workflow.service import Service
+from lakegate.workflow.settle import Outcome, settle
 from lakegate.workflow.status import status
 from tests.workflow.world import Story, World
 
@@ -230,3 +237,29 @@ def test_what_a_retry_decided_stays_when_the_zombie_before_it_finishes(world: Wo
     world.run()
     assert world.rows_on_main() == {"1": 3}
     assert (world.publications("1"), world.branches()) == (1, [])
+
+
+def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its look and its end the report came, and another worker published by it and died before it told."""
+    world = World()
+    world.drop("1", rows=3, aside=1)
+    [attempt] = world.attempts()
+    world.run(settle_after=False)
+
+    def killed(*_: object) -> list[FileVersion]:
+        raise KeyboardInterrupt
+
+    def looked_before(_: Service, __: Attempt, ___: Job, claims: Iterable[FileVersion]) -> Outcome:
+        monkeypatch.undo()
+        monkeypatch.setattr("lakegate.workflow.settle._tell", killed)
+        with pytest.raises(KeyboardInterrupt):
+            settle(world.service, attempt)
+        monkeypatch.undo()
+        return Outcome(good=(), bad=tuple(Finding(file=it, reasons=("killed",)) for it in claims), report=None)
+
+    monkeypatch.setattr("lakegate.workflow.settle.judge", looked_before)
+    with pytest.raises(Conflict, match="settle it again"):
+        settle(world.service, attempt)
+    assert world.rows_on_main() == {"1": 3}
+    settle(world.service, attempt)
+    assert ([message.kind for message in world.messages()], world.branches()) == ([Kind.WARNED], [])
