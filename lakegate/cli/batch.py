@@ -95,7 +95,7 @@ def _next(batch: str, table: str, tries: tuple[Try, ...], decisions: tuple[Decid
     commands += _quarantine_commands(batch, table, tries)
     if Decision.REJECTED in last.values():
         approve = [f'lakegate approve {batch} --why "…"'] if appended else []
-        again = [f"lakegate retry {batch}"] if tries else []  # its contract has to change first
+        again = [f"lakegate retry {batch}"] if tries else []  # without one, its contract has to change first
         commands += [*again, *approve, f'lakegate discard {batch} --why "…"']
     elif kept:
         commands += [f"lakegate wait {batch}"]

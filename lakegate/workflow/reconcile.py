@@ -130,9 +130,10 @@ def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
     """As many as a sweep has time for, the first of them. Where some of these fail, they may do so each time: then
     others are received besides, each sweep others.
     """
-    failures, rest = _receive(service, files[:AT_ONCE]), list(portions(files[AT_ONCE:], AT_ONCE))
-    if failures and rest:
-        failures += _receive(service, rotated(rest, service.clock.now())[0])
+    failures = _receive(service, files[:AT_ONCE])
+    if failures and len(files) > AT_ONCE:
+        others = list(portions(files[AT_ONCE:], AT_ONCE))
+        failures += _receive(service, rotated(others, service.clock.now())[0])
     return failures
 
 

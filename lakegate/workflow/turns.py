@@ -57,9 +57,9 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
 
 
 def _is_audited_again(service: Service, attempt: Attempt) -> bool:
-    """Or appended again: one that carries nothing (it replaces a version, may put rows aside, …) was in line before."""
+    """By what it carries, or appended again: whichever it is, it comes after an audit, not after crashes alone."""
     job = readable_job_of(service.store, attempt)
-    if job is None or not (job.carries or attempt.number - len(job.crashed) > 1):
+    if job is None or attempt.number - len(job.crashed) == 1:
         return False
     run = service.runner.find(attempt.branch)
     return run is None or run.state is JobState.RUNNING
