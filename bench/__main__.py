@@ -1,4 +1,4 @@
-"""`python -m bench`: every measurement there is."""
+"""`python -m bench`: whole Spark jobs. The other measurements are modules beside it, each with its own command."""
 
 import sys
 

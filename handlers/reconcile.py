@@ -7,9 +7,8 @@ from lakegate.errors import LakegateError, Retryable
 from lakegate.workflow.reconcile import reconcile
 
 
-def handler(_event: dict[str, Any], _context: object) -> dict[str, int]:
+def handler(_event: dict[str, Any], _context: object) -> None:
     """Sweep once."""
     errors: list[LakegateError] = reconcile(service())
     if errors:
         raise Retryable(f"{len(errors)} steps failed; the first: {errors[0]}") from errors[0]
-    return {"failed": 0}

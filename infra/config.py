@@ -9,6 +9,8 @@ from lakegate.errors import Misconfigured
 
 SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
 INCOMPLETE_UPLOAD_DAYS = 7
+WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
+MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # what EMR Serverless takes: runs at once, minutes
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
 
 
@@ -26,7 +28,8 @@ class Config:
     batch_window: int = 20
     reconcile_minutes: int = 5
     job_timeout_minutes: int = 60
-    jobs_at_once: int = 10
+    vcpus: int = 16
+    jobs_at_once: int = 2
     grace_seconds: int = 120
     fold_after_days: int = 14
     attempts: int = 3
@@ -49,6 +52,11 @@ class Config:
             raise Misconfigured("; ".join(wrong))
         return config
 
+    @property
+    def executors(self) -> int:
+        """How many a job may have at most, beside its driver, so that all jobs together stay below `vcpus`."""
+        return self.vcpus // self.jobs_at_once // WORKER_CORES - 1
+
     def faults(self) -> list[str]:
         """What is wrong with these choices together."""
         return [
@@ -68,7 +76,15 @@ class Config:
                     self.grace_seconds <= self.batch_window,
                     "-c grace_seconds is over batch_window: the sweep would take up what still gathers",
                 ),
-                (self.jobs_at_once < 1, "-c jobs_at_once is 1 or more"),
+                (not 1 <= self.jobs_at_once <= MOST_JOBS, f"-c jobs_at_once is 1 to {MOST_JOBS:,}"),
+                (
+                    self.jobs_at_once >= 1 and self.executors < 1,
+                    f"-c vcpus is at least {2 * WORKER_CORES} for each of jobs_at_once",
+                ),
+                (
+                    not 1 <= self.job_timeout_minutes <= LONGEST_JOB,
+                    f"-c job_timeout_minutes is 1 to {LONGEST_JOB:,}, which is seven days",
+                ),
                 (self.attempts < 1, "-c attempts is 1 or more"),
                 (
                     self.fold_after_days <= INCOMPLETE_UPLOAD_DAYS,

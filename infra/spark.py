@@ -9,12 +9,14 @@ from aws_cdk import Stack, aws_emrserverless, aws_events, aws_iam
 from aws_cdk.aws_s3_assets import Asset
 from constructs import Construct
 
-from infra.config import Config
+from infra.config import WORKER_CORES, Config
 from infra.waivers import waive, waive_below
+from lakegate.settings import LONGEST_QUEUE
 
 RELEASE = "emr-7.13.0"
 IDLE_MINUTES = 15
-LONGEST_QUEUE = 720  # minutes; a run that waited in vain for so long counts as one that ran for too long
+PYTHON = "python3.11"  # the release brings an older one, too; what ours is called is looked up on its PATH
+WORKER_MEMORY = "7g"  # of Java's; with Spark's tenth on top a worker of 8 GB
 SERVICE = "emr-serverless.amazonaws.com"
 
 
@@ -60,10 +62,14 @@ class Spark(Construct):
             architecture="X86_64",
             auto_start_configuration=kind.AutoStartConfigurationProperty(enabled=True),
             auto_stop_configuration=stop,
-            # Without a queue, runs that the account has no room for fail, and good files with the third of them.
+            # Without a queue, runs that the account has no room for fail, and good files with the third of them. The
+            # queue counts runs and not their workers, so how many of these a run may have is said below.
             scheduler_configuration=kind.SchedulerConfigurationProperty(
                 max_concurrent_runs=config.jobs_at_once, queue_timeout_minutes=LONGEST_QUEUE
             ),
+            runtime_configuration=[
+                kind.ConfigurationObjectProperty(classification="spark-defaults", properties=spark_defaults(config))
+            ],
             network_configuration=network if config.subnets else None,
         )
 
@@ -100,6 +106,27 @@ class Spark(Construct):
             role.add_to_policy(statement)
         reason = "A job run's id is given when it starts."
         waive_below(role, resource=self.application, suffix="/jobruns/*", reason=reason)
+
+
+def spark_defaults(config: Config) -> dict[str, str]:
+    """What every run has, however it is started: our Python, and workers that the account has room for."""
+    python = (
+        "spark.pyspark.python",
+        "spark.pyspark.driver.python",
+        "spark.emr-serverless.driverEnv.PYSPARK_PYTHON",
+        "spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON",
+        "spark.executorEnv.PYSPARK_PYTHON",
+    )
+    return {
+        **dict.fromkeys(python, PYTHON),
+        "spark.driver.cores": str(WORKER_CORES),
+        "spark.driver.memory": WORKER_MEMORY,
+        "spark.executor.cores": str(WORKER_CORES),
+        "spark.executor.memory": WORKER_MEMORY,
+        # A small batch needs one; for others the rest come while it runs.
+        "spark.dynamicAllocation.initialExecutors": "1",
+        "spark.dynamicAllocation.maxExecutors": str(config.executors),
+    }
 
 
 def _allow(*actions: str, on: str, conditions: Mapping[str, object] | None = None) -> aws_iam.PolicyStatement:

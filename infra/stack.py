@@ -60,7 +60,6 @@ class LakegateStack(Stack):
         """What the functions' environment and the outputs for the command line are both made of."""
         return Settings(
             landing_bucket=self.storage.landing.bucket_name,
-            lake_bucket=self.storage.lake.bucket_name,
             service_bucket=self.storage.service.bucket_name,
             nessie_uri=config.nessie_uri or self._nessie_parameter(),
             warehouse=config.warehouse,
@@ -91,6 +90,7 @@ class LakegateStack(Stack):
     def _outputs(self) -> None:
         """The settings under their CamelCase names and what people and tests want besides; empty ones are left out."""
         others = {
+            "LakeBucket": self.storage.lake.bucket_name,
             "IngestFunction": self.ingest.function.function_name,
             "SettleFunction": self.settle.function.function_name,
             "ReconcileFunction": self.reconcile.function.function_name,

@@ -31,6 +31,7 @@ class Storage(Construct):
             "landing", versioned=True, lifecycle_rules=[_incomplete_uploads()], **self._logged("landing")
         )
         _send_events(self.landing)
+        self._refuse_other_keys()
 
     def _bucket(self, what: str, **properties: object) -> aws_s3.Bucket:
         keep = RemovalPolicy.DESTROY if self._config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
@@ -46,6 +47,22 @@ class Storage(Construct):
             removal_policy=keep,
             **properties,
         )
+
+    def _refuse_other_keys(self) -> None:
+        """Uploads that no function could read are refused, so that their owner hears of it and not we."""
+        name = "s3:x-amz-server-side-encryption"
+        for condition in (
+            {"StringEquals": {name: ["aws:kms", "aws:kms:dsse"]}},
+            {"Null": {f"{name}-customer-algorithm": "false"}},
+        ):
+            denied = aws_iam.PolicyStatement(
+                effect=aws_iam.Effect.DENY,
+                principals=[aws_iam.AnyPrincipal()],
+                actions=["s3:PutObject"],
+                resources=[self.landing.arn_for_objects("*")],
+                conditions=condition,
+            )
+            self.landing.add_to_resource_policy(denied)
 
     def _logged(self, what: str) -> dict[str, object]:
         return {"server_access_logs_bucket": self.service, "server_access_logs_prefix": f"logs/access/{what}/"}

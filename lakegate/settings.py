@@ -10,6 +10,7 @@ from typing import Self
 from lakegate.errors import Misconfigured
 
 PREFIX = "LAKEGATE_"
+LONGEST_QUEUE = 720  # minutes that a job run waits for its turn: then EMR Serverless gives it up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +20,6 @@ class Settings:
     """
 
     landing_bucket: str
-    lake_bucket: str
     service_bucket: str
     nessie_uri: str
     warehouse: str

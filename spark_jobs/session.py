@@ -36,7 +36,9 @@ _CATALOG = {
     "": "org.apache.iceberg.spark.SparkCatalog",
     ".type": "rest",
     ".io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
-    # The job has credentials of its own; the catalog need not sign for it.
+    # The job has credentials of its own. Unless it asks for such, the catalog signs each of its requests to S3 with its
+    # own rights, whatever the job's are, and whatever is said here of signing: a table's own settings come last.
+    ".header.X-Iceberg-Access-Delegation": "vended-credentials",
     ".s3.remote-signing-enabled": "false",
     ".cache-enabled": "false",
     ".rest-metrics-reporting-enabled": "false",

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.fit import FILE_COLUMN, columns_of
+from lakegate.audit.fit import CONTRACT_HASH, FILE_COLUMN, columns_of
 from lakegate.audit.plan import Column, MetricKind, Plan, Scope
 from lakegate.audit.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, quoted
 from spark_jobs import iceberg
@@ -19,7 +19,6 @@ from spark_jobs.errors import Unfit
 from spark_jobs.java import jvm
 from spark_jobs.session import LAKE
 
-CONTRACT_HASH = "lakegate.contract-hash"
 CONTRACT_COLUMNS = "lakegate.contract-columns"
 _STATISTICS = "write.metadata.metrics.column."
 FIXED = {

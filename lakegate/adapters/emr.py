@@ -15,7 +15,7 @@ from lakegate.adapters.aws import CONFIG, aws_errors, code
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobRun, JobState
-from lakegate.settings import Settings
+from lakegate.settings import LONGEST_QUEUE, Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_emr_serverless import EMRServerlessClient
@@ -93,9 +93,8 @@ class EmrJobRunner:
             except self._emr.exceptions.ResourceNotFoundException as exc:
                 raise Misconfigured(f"there is no job run {run_id} in {self._settings.application_id}") from exc
         run = _run(run_id, found)
-        if run.state is JobState.CANCELLED and _timed_out(found):
-            return replace(run, state=JobState.FAILED, reason=f"it ran for longer than {_limit(found)}; {run.reason}")
-        return run
+        overdue = _overdue(found) if run.state is JobState.CANCELLED else ""
+        return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
 
     def find(self, branch: str) -> JobRun | None:
         """The service can't look runs up by name: it lists those since the batch landed."""
@@ -132,14 +131,16 @@ def _run(run_id: str, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> JobRun:
     )
 
 
-def _timed_out(found: "JobRunTypeDef") -> bool:
-    """The service ends a run that takes too long as one that a person cancels: only its duration tells."""
-    limit = _limit(found)
-    return bool(limit) and found["updatedAt"] - found.get("startedAt", found["createdAt"]) >= limit
-
-
-def _limit(found: "JobRunTypeDef") -> timedelta:
-    return timedelta(minutes=found.get("executionTimeoutMinutes", 0))
+def _overdue(found: "JobRunTypeDef") -> str:
+    """What took too long, if anything did: the service ends such a run as one that a person cancels, and only the times
+    tell. What a run waits for its workers counts as running: the service may count so.
+    """
+    lasted = found["updatedAt"] - found["createdAt"]
+    if "startedAt" not in found and lasted >= timedelta(minutes=LONGEST_QUEUE):
+        return f"it waited for longer than {timedelta(minutes=LONGEST_QUEUE)}"
+    ran = lasted - timedelta(milliseconds=found.get("queuedDurationMilliseconds", 0))
+    limit = timedelta(minutes=found.get("executionTimeoutMinutes", 0))
+    return f"it ran for longer than {limit}" if limit and ran >= limit else ""
 
 
 def _not_before(branch: str) -> datetime | None:

@@ -25,10 +25,10 @@ from pyiceberg.table import Table
 
 from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.http import Patient, mount, network_error
+from lakegate.audit.fit import CONTRACT_HASH
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.ports import FileChanges, TableIdentity
 
-CONTRACT_HASH = "lakegate.contract-hash"
 OPTIONS = {
     "py-io-impl": "lakegate.adapters.iceberg.MetadataIO",
     "s3.remote-signing-enabled": "false",  # this process has credentials of its own
@@ -221,10 +221,22 @@ class Catalog(RestCatalog):
         self._http = http or Patient()
         options = {**OPTIONS, **(more or {})}
         super().__init__(ref, uri=f"{uri}/iceberg/{_path(ref)}", warehouse=warehouse, **options)
+        _check_address(asked=uri, told=self.uri)
 
     def _create_session(self) -> requests.Session:
         """The one place where PyIceberg lets its calls be given a time-out, and connections that refs share."""
         return mount(super()._create_session(), self._http)
+
+
+def _check_address(*, asked: str, told: str) -> None:
+    """Nessie says where its tables are by what it sees of a request; what stands in front of it may have changed that.
+    Raises Misconfigured where clients, Spark too, would go elsewhere from here on.
+    """
+    if urlparse(told)[:2] != urlparse(asked)[:2]:
+        why = (
+            f"Nessie was asked at {asked} and says that its tables are at {told}: behind a load balancer it has to know"
+        )
+        raise Misconfigured(f"{why} what was asked for (docs/operating.md, Nessie)")
 
 
 def _path(ref: str) -> str:

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from http import HTTPStatus
 from http.client import HTTPException
 from socket import gaierror
 from typing import Any
@@ -68,9 +69,9 @@ def _by_code(what: str, exc: SlackApiError) -> LakegateError:
     body: Any = exc.response.data
     code = str(body.get("error", "")) if isinstance(body, dict) else ""
     status = int(exc.response.status_code)
-    if code in LATER or status == 429:  # noqa: PLR2004 (too many requests)
-        return Retryable(f"{what}: {code}")
-    if code in UNSURE or status >= 500:  # noqa: PLR2004 (Slack's own fault)
+    if code in LATER or status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Retryable(f"{what}: {code or status}")
+    if code in UNSURE or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return OutcomeUnknown(f"{what}: {code or status}")
     return Misconfigured(f"{what}: {code or status}")
 

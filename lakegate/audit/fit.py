@@ -28,6 +28,8 @@ from lakegate.audit.types import (
 
 FILE_COLUMN = "_lakegate_file"
 """The column that every row carries: the id of the file version that it came from."""
+CONTRACT_HASH = "lakegate.contract-hash"
+"""The table's property that names the contract which its columns, and the rows of the last batch, fit."""
 RESERVED = "_lakegate"
 NOTHING = "void"
 """The type of a column that has no type, because it has no values: it is read as nulls of any other."""

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.job import Job
 from lakegate.audit.mask import MASK
 from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
-from lakegate.audit.wire import from_json
 from lakegate.cli.batch import BatchView, Try, has_rows, is_aside, is_of, look
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
@@ -28,7 +26,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN
 from lakegate.synthetic.judge import quoted, translated
-from lakegate.workflow.claims import job_name
+from lakegate.workflow.claims import job_name, job_of
 from lakegate.workflow.service import Service
 
 KEY = "file"  # the column that names a row's file by its key
@@ -113,10 +111,11 @@ def _failing(report: Report) -> dict[str, Failing]:
 
 def _plan(service: Service, view: BatchView, tried: Try) -> Plan:
     attempt = Attempt(table=view.table, batch=view.batch, number=tried.attempt)
-    body = service.store.read(job_name(attempt))
-    if body is None:
-        raise Misconfigured(f"{job_name(attempt)} is gone, and with it what the check asks of a row")
-    return from_json(Job, body).plan
+    job = job_of(service.store, attempt)
+    if job is None:
+        gone = f"{job_name(attempt)} is gone, and with it what the check asks of a row"
+        raise Misconfigured(f"{gone}; the report has a sample of them: lakegate show {view.batch}")
+    return job.plan
 
 
 def _ref(view: BatchView, tried: Try, failing: Failing) -> str:
@@ -129,7 +128,10 @@ def _ref(view: BatchView, tried: Try, failing: Failing) -> str:
     published = [it.commit for it in decided if it.note.attempt == tried.attempt]
     if published and all(file.verdict is not Verdict.FAIL for file in failing.files):
         return f"{MAIN}@{published[0]}"
-    raise Misconfigured(f"the branch {tried.branch} is deleted, and the rows of its rejected files with it")
+    gone = f"the branch {tried.branch} is deleted, and the rows of its rejected files with it"
+    raise Misconfigured(
+        f"{gone}; the report has a sample of them, and lakegate retry {view.batch} appends the files again"
+    )
 
 
 def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:

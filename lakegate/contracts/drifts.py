@@ -83,6 +83,6 @@ def _comparison(value: Item) -> Comparison | None:
     name = value.plain("as", Comparison.RATE)
     if name not in list(Comparison):
         known = ", ".join(Comparison)
-        (value.get("as") or value).fault(f"{name!r} is no comparison{meant(str(name), list(Comparison))}: {known}")
+        (value.get("as") or value).fault(f"{name!r} is no comparison{meant(str(name), Comparison)}: {known}")
         return None
     return Comparison(name)

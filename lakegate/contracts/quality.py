@@ -327,7 +327,7 @@ def _unit(item: Item, units: Sequence[Unit]) -> Unit | None:
         return None
     known = [unit for unit in units if unit is not Unit.NUMBER]
     if said.value not in known:
-        near = f"it can be {' or '.join(known)}{meant(said.value, map(str, known))}" if known else "its number has none"
+        near = f"it can be {' or '.join(known)}{meant(said.value, known)}" if known else "its number has none"
         said.fault(f"unit is {said.value!r}, and {near}")
         return None
     return Unit(said.value)
@@ -340,7 +340,7 @@ def _severity(item: Item) -> Severity | None:
         return None
     if said.value not in list(Severity):
         known = " or ".join(Severity)
-        said.fault(f"severity is {said.value!r}, and it can be {known}{meant(said.value, map(str, Severity))}")
+        said.fault(f"severity is {said.value!r}, and it can be {known}{meant(said.value, Severity)}")
         return None
     return Severity(said.value)
 

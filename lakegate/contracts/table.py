@@ -216,7 +216,7 @@ def _severity(column: Item) -> Severity:
     entry = setting(column, _SEVERITY)
     said = entry.plain("value") if entry else Severity.ERROR.value
     if entry and said not in list(Severity):
-        near = words.meant(str(said), map(str, Severity))
+        near = words.meant(str(said), Severity)
         entry.fault(f"severity is {said!r}, and it can be {' or '.join(Severity)}{near}")
         return Severity.ERROR
     return Severity(said)

@@ -31,7 +31,6 @@ class Type:
     kind: str
     parse: Callable[[Any], Comparable]
     options: words.Place
-    ordered: bool = True
     transforms: tuple[str, ...] = ("identity", "bucket")
 
     @property
@@ -160,7 +159,7 @@ def nested(tree: Struct | Array | Map) -> Type:
     """The type of a column that has parts."""
     options = {Struct: words.OBJECT_OPTIONS, Array: words.ARRAY_OPTIONS, Map: words.NO_OPTIONS}[type(tree)]
     kind = type(tree).__name__.lower()
-    return Type(name=str(tree), kind=kind, parse=_whole_column, options=options, ordered=False, transforms=())
+    return Type(name=str(tree), kind=kind, parse=_whole_column, options=options, transforms=())
 
 
 _DAYS = ("identity", "bucket", "years", "months", "days")
@@ -175,17 +174,14 @@ TYPES: Mapping[str, Type] = {
             kind="boolean",
             parse=_truth,
             options=words.NO_OPTIONS,
-            ordered=False,
             transforms=("identity",),
         ),
         Type(name="int", kind="whole", parse=_whole(32), options=words.INTEGER_OPTIONS, transforms=_CUT),
         Type(name="bigint", kind="whole", parse=_whole(64), options=words.INTEGER_OPTIONS, transforms=_CUT),
         Type(name="float", kind="float", parse=_single, options=words.NUMBER_OPTIONS, transforms=()),
         Type(name="double", kind="float", parse=_number, options=words.NUMBER_OPTIONS, transforms=()),
-        Type(name="string", kind="string", parse=_text, options=words.STRING_OPTIONS, ordered=False, transforms=_CUT),
-        Type(
-            name="binary", kind="binary", parse=_nothing, options=words.BINARY_OPTIONS, ordered=False, transforms=_CUT
-        ),
+        Type(name="string", kind="string", parse=_text, options=words.STRING_OPTIONS, transforms=_CUT),
+        Type(name="binary", kind="binary", parse=_nothing, options=words.BINARY_OPTIONS, transforms=_CUT),
         Type(name="date", kind="date", parse=_date, options=words.DATE_OPTIONS, transforms=_DAYS),
         Type(name="timestamp", kind="instant", parse=_instant, options=words.TIMESTAMP_OPTIONS, transforms=_HOURS),
         Type(name="timestamp_ntz", kind="clock", parse=_clock, options=words.TIMESTAMP_OPTIONS, transforms=_HOURS),

@@ -292,7 +292,7 @@ _SETTINGS = {
 
 def meant(word: str, known: Iterable[str]) -> str:
     """` (did you mean 'required'?)`, or nothing where no known word is near."""
-    by_lower = {name.lower(): name for name in known}
+    by_lower = {str(name).lower(): str(name) for name in known}
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
     return f" (did you mean {by_lower[near[0]]!r}?)" if near else ""
 

@@ -15,7 +15,6 @@ from lakegate.errors import Misconfigured, Retryable
 
 OUTPUTS = {
     "LandingBucket": "landing",
-    "LakeBucket": "lake",
     "ServiceBucket": "service",
     "NessieUri": "http://127.0.0.1:1",
     "Warehouse": "lake",
@@ -71,8 +70,8 @@ def test_without_a_stack_a_person_is_told_what_to_do() -> None:
 
 
 def test_a_stack_that_lacks_outputs_is_named_with_all_of_them() -> None:
-    deploy(LakeBucket=None, NessieUri=None)
-    with pytest.raises(Misconfigured, match=r"LAKE_BUCKET.*NESSIE_URI"):
+    deploy(LandingBucket=None, NessieUri=None)
+    with pytest.raises(Misconfigured, match=r"LANDING_BUCKET.*NESSIE_URI"):
         profile.connect()
 
 

@@ -109,6 +109,11 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         ORDERS + "    customProperties: [{property: missingColumns, vendor: lakegate, value: discard}]\n",
         [("    customProperties: [", "missingColumns is 'discard', and it can be freeze or allow")],
     ),
+    "setting of a table whose stance is misspelt": (
+        ORDERS,
+        ORDERS + "    customProperties: [{property: newColumns, vendor: lakegate, value: evolv}]\n",
+        [("    customProperties: [", "freeze or evolve or discard (did you mean 'evolve'?)")],
+    ),
     "setting that is a number from 1 up": (
         ORDERS,
         ORDERS + "    customProperties: [{property: branchDays, vendor: lakegate, value: 0}]\n",
@@ -757,6 +762,11 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "no servers": (GOOD[GOOD.index("servers:") : GOOD.index("schema:")], "", [("apiVersion", "exactly one server")]),
     "landing somewhere else": ("s3://landing/", "s3://bucket/", [("s3://bucket/", "begins with s3://landing/")]),
     "landing everywhere": ("s3://landing/shop/orders/*.parquet", "s3://landing/", [("s3://landing/", "key pattern")]),
+    "landing in a misspelt format": (
+        "format: parquet",
+        "format: paquet",
+        [("format: paquet", "(did you mean 'parquet'?)")],
+    ),
     "landing in an unknown format": (
         "format: parquet",
         "format: xlsx",

@@ -167,7 +167,6 @@ def work(spark: SparkSession, uri: str) -> None:
 def settings(lake: Lake, landing: str) -> Settings:
     return Settings(
         landing_bucket=landing,
-        lake_bucket=lake.bucket,
         service_bucket=lake.bucket,
         nessie_uri=lake.nessie_uri,
         warehouse=lake.warehouse,

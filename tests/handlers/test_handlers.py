@@ -106,12 +106,12 @@ def test_reconcile_fails_its_invocation_when_a_step_could_not_be_finished(
     def unreachable(*_: object) -> None:
         raise Retryable("Nessie does not answer")
 
-    assert reconcile.handler({}, None) == {"failed": 0}
+    reconcile.handler({}, None)
     world.drop("1.parquet", rows=3)
     world.run(settle_after=False)
     with monkeypatch.context() as patch:
         patch.setattr(world.service.catalog, "merge", unreachable)
         with pytest.raises(Retryable, match="Nessie does not answer"):
             reconcile.handler({}, None)
-    assert reconcile.handler({}, None) == {"failed": 0}
+    reconcile.handler({}, None)
     assert world.rows_on_main() == {"1.parquet": 3}

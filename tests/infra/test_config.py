@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from infra.config import Config
+from infra.config import WORKER_CORES, Config
 from lakegate.errors import Misconfigured
 
 
@@ -26,7 +26,11 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"batch_window": "soon"}, "batch_window=soon"),
         ({"reconcile_minutes": "0"}, "reconcile_minutes is 1 or more"),
         ({"attempts": "0"}, "attempts is 1 or more"),
-        ({"jobs_at_once": "0"}, "jobs_at_once is 1 or more"),
+        ({"jobs_at_once": "0"}, "jobs_at_once is 1 to 1,000"),
+        ({"jobs_at_once": "1001", "vcpus": "9999"}, "jobs_at_once is 1 to 1,000"),
+        ({"jobs_at_once": "5"}, "vcpus is at least 4 for each of jobs_at_once"),
+        ({"job_timeout_minutes": "0"}, "job_timeout_minutes is 1 to 10,080"),
+        ({"job_timeout_minutes": "10081"}, "job_timeout_minutes is 1 to 10,080"),
         ({"alarm_topic": "lake-alarms"}, "alarm_topic is an SNS topic.s ARN"),
         ({"ephemeral": "perhaps"}, "ephemeral=perhaps"),
         ({"nessie_uri": "https://nessie.example.com/api"}, "without /api"),
@@ -37,6 +41,14 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
 def test_a_wrong_choice_is_named(given: dict[str, str], message: str) -> None:
     with pytest.raises(Misconfigured, match=message):
         Config.read(given.get)
+
+
+@pytest.mark.parametrize(("vcpus", "jobs", "executors"), [(16, 2, 3), (16, 4, 1), (400, 10, 19), (17, 3, 1)])
+def test_all_jobs_at_once_have_no_more_workers_than_there_are_vcpus(vcpus: int, jobs: int, executors: int) -> None:
+    config = Config(vcpus=vcpus, jobs_at_once=jobs)
+    assert config.faults() == []
+    assert config.executors == executors
+    assert jobs * (1 + executors) * WORKER_CORES <= vcpus < jobs * (2 + executors) * WORKER_CORES
 
 
 def test_all_wrong_choices_are_named_at_once() -> None:

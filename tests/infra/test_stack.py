@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from infra.config import Config
 from lakegate.settings import PREFIX, Settings, output_name
 from tests.infra.conftest import CONTEXT
 from tests.infra.template import Stack, flat
@@ -236,11 +237,12 @@ def test_the_application_runs_spark_on_the_pinned_release_and_only_when_needed(s
 
 def test_runs_that_there_is_no_room_for_wait_instead_of_failing(stack: Stack) -> None:
     application = stack.one("AWS::EMRServerless::Application", "SparkApplication")
-    assert application["SchedulerConfiguration"] == {"MaxConcurrentRuns": 10, "QueueTimeoutMinutes": 720}
+    assert application["SchedulerConfiguration"] == {"MaxConcurrentRuns": 2, "QueueTimeoutMinutes": 720}
 
 
 def test_the_outputs_are_what_the_command_line_reads_and_what_tests_look_at(stack: Stack) -> None:
     assert set(stack.template["Outputs"]) == {output_name(field.name) for field in fields(Settings)} | {
+        "LakeBucket",
         "IngestFunction",
         "SettleFunction",
         "ReconcileFunction",
@@ -262,3 +264,28 @@ def test_a_job_is_three_jars_one_zip_and_one_script_from_the_artifacts_bucket(st
     uris = [outputs["JobEntryPoint"], outputs["JobPyFiles"], *outputs["JobJars"].split(",")]
     assert [uri.rpartition(".")[2] for uri in uris] == ["py", "zip", "jar", "jar", "jar"]
     assert {uri.split("/")[2] for uri in uris} == {"cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"}
+
+
+def test_every_job_run_has_our_python_and_as_many_workers_as_its_share_of_the_quota(stack: Stack) -> None:
+    application = stack.one("AWS::EMRServerless::Application", "SparkApplication")
+    (configuration,) = application["RuntimeConfiguration"]
+    said = configuration["Properties"]
+    assert configuration["Classification"] == "spark-defaults"
+    assert {value for name, value in said.items() if "python" in name.lower()} == {"python3.11"}
+    assert {"spark.pyspark.python", "spark.pyspark.driver.python"} <= said.keys()
+    cores = int(said["spark.driver.cores"]) + 3 * int(said["spark.executor.cores"])
+    assert int(said["spark.dynamicAllocation.initialExecutors"]) <= int(said["spark.dynamicAllocation.maxExecutors"])
+    assert said["spark.dynamicAllocation.maxExecutors"] == "3"
+    assert application["SchedulerConfiguration"]["MaxConcurrentRuns"] * cores == Config().vcpus
+
+
+def test_the_landing_bucket_takes_no_upload_that_the_functions_could_not_read(stack: Stack) -> None:
+    name = stack.name("AWS::S3::Bucket", "StorageLanding")
+    refused = [
+        each["Condition"]
+        for each in policy_of(stack, "AWS::S3::BucketPolicy", "Bucket", name)
+        if each["Effect"] == "Deny" and each["Action"] == "s3:PutObject"
+    ]
+    header = "s3:x-amz-server-side-encryption"
+    assert {"StringEquals": {header: ["aws:kms", "aws:kms:dsse"]}} in refused
+    assert {"Null": {f"{header}-customer-algorithm": "false"}} in refused

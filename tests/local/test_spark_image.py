@@ -75,7 +75,26 @@ def test_driver_is_given_the_local_cloud_and_nothing_of_this_environment(
 
 def test_other_classifications_than_sparks_defaults_are_refused() -> None:
     with pytest.raises(ValueError, match="spark-env"):
-        spark_defaults({"applicationConfiguration": [{"classification": "spark-env"}]})
+        spark_defaults({}, {"applicationConfiguration": [{"classification": "spark-env"}]})
+
+
+def test_an_applications_properties_are_every_runs_but_for_the_size_of_workers() -> None:
+    application = {
+        "runtimeConfiguration": [
+            {
+                "classification": "spark-defaults",
+                "properties": {
+                    "spark.pyspark.python": "python3.11",
+                    "spark.test.word": "application",
+                    "spark.driver.memory": "7g",
+                    "spark.executor.cores": "2",
+                    "spark.dynamicAllocation.maxExecutors": "3",
+                },
+            }
+        ]
+    }
+    run = {"applicationConfiguration": [{"classification": "spark-defaults", "properties": {"spark.test.word": "run"}}]}
+    assert spark_defaults(application, run) == {"spark.pyspark.python": "python3.11", "spark.test.word": "run"}
 
 
 def test_details_are_the_jobs_own_last_error_and_not_sparks_shutdown() -> None:

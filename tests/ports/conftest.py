@@ -20,8 +20,9 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update.snapshot import _FastAppendFiles
 
-from lakegate.adapters.iceberg import CONTRACT_HASH, IcebergTables
+from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
+from lakegate.audit.fit import CONTRACT_HASH
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt

@@ -179,6 +179,7 @@ def api_error(code: str, status: int = 200) -> SlackApiError:
     ("vendors", "ours"),
     [
         (api_error("ratelimited", 429), Retryable),
+        (api_error("", 429), Retryable),
         (api_error("service_unavailable", 503), Retryable),
         (api_error("fatal_error", 500), OutcomeUnknown),
         (api_error("internal_error"), OutcomeUnknown),

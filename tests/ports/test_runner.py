@@ -26,7 +26,6 @@ ATTEMPT = Attempt(table="nyc.flights", batch=BATCH, number=1)
 JOB = "s3://service/attempts/x/job.json"
 SETTINGS = Settings(
     landing_bucket="landing",
-    lake_bucket="lake",
     service_bucket="service",
     nessie_uri="http://nessie",
     warehouse="lake",
@@ -163,12 +162,13 @@ def listed(number: int, **other: Any) -> dict[str, Any]:
 
 
 def described(entry: dict[str, Any]) -> dict[str, Any]:
-    """What the service says of one run that it has listed: it began a minute after it was made."""
+    """What the service says of one run that it has listed: it waited for a minute, and for its workers for another."""
     entry = {
         **entry,
         "jobRunId": entry["id"],
         "jobDriver": {"sparkSubmit": {"entryPoint": "s3://x"}},
-        "startedAt": entry["createdAt"] + timedelta(minutes=1),
+        "startedAt": entry["createdAt"] + timedelta(minutes=2),
+        "queuedDurationMilliseconds": 60_000,
         "executionTimeoutMinutes": 45,
     }
     del entry["id"]
@@ -224,6 +224,18 @@ def test_a_run_that_took_too_long_has_failed_and_was_not_cancelled(
     assert found is not None
     assert found.state is ours
     assert ("0:45:00" in found.reason) is (ours is JobState.FAILED)
+
+
+@pytest.mark.parametrize(("hours", "ours"), [(11, JobState.CANCELLED), (12, JobState.FAILED)])
+def test_a_run_whose_turn_never_came_has_failed_and_was_not_cancelled(
+    emr: tuple[EmrJobRunner, Stubber], hours: int, ours: JobState
+) -> None:
+    runner, stub = emr
+    ended = listed(1, state="CANCELLED", updatedAt=datetime(2013, 1, 31, 5 + hours, 1, tzinfo=UTC))
+    waited = described(ended) | {"queuedDurationMilliseconds": hours * 3_600_000}
+    del waited["startedAt"]
+    stub.add_response("get_job_run", {"jobRun": waited})
+    assert runner.run("00run1").state is ours
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def check(application: Answer, request: Answer) -> None:
     if "sparkSubmit" not in (request.get("jobDriver") or {}):
         raise Invalid("the local cloud runs jobDriver.sparkSubmit only")
     try:
-        spark_defaults(request.get("configurationOverrides") or {})
+        spark_defaults(application, request.get("configurationOverrides") or {})
     except ValueError as exc:
         raise Invalid(str(exc)) from exc
 

@@ -88,7 +88,8 @@ class JobRunner:
         image = Image(settings=self._settings, endpoint=endpoint(), region=run.region)
         s3 = client(run).s3
         overrides = run.request.get("configurationOverrides") or {}
-        image.write_configuration(work / "conf", spark_defaults(overrides), self._archive.option(work / CLASSES))
+        defaults = spark_defaults(run.application, overrides)
+        image.write_configuration(work / "conf", defaults, self._archive.option(work / CLASSES))
         command = image.command(run.request["jobDriver"]["sparkSubmit"], lambda uri: self._files.fetch(s3, uri))
         identity = {
             "EMR_SERVERLESS_APPLICATION_ID": run.application["applicationId"],

@@ -19,6 +19,7 @@ EXCEPTION = re.compile(
     r"^(?:Caused by: )?(?:[A-Za-z_$][\w$]*\.)*[A-Za-z_$][\w$]*(?:Error|Exception|Interrupt|Exit|Failure)\b.*"
 )
 LOGGED_ERROR = re.compile(r"^\S+ \S+ (?:ERROR|FATAL) \S+: (?P<text>.*)")
+SIZES = re.compile(r"spark\.(driver|executor)\.(cores|memory)$|spark\.dynamicAllocation\.")
 SPARK_LAUNCHER = re.compile(r"SparkUserAppException|Exception in thread")
 DETAILS_LENGTH = 1000
 # A driver lives for seconds: it is compiled once and quickly.
@@ -93,7 +94,6 @@ class Image:
             "SPARK_LOCAL_DIRS": str(work / "spark"),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LAUNCHER_OPTS": " ".join(JVM_OPTIONS),
-            "PYSPARK_PYTHON": str(self.settings.spark_python),
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
@@ -125,14 +125,18 @@ def _fetched(parameters: Sequence[str], fetch: Callable[[str], Path | str]) -> I
         yield ",".join(str(got) if got == uri else f"{FETCHED[name]}{got}" for uri, got in files)
 
 
-def spark_defaults(overrides: Mapping[str, Any]) -> dict[str, str]:
-    """The properties of a job run's `configurationOverrides` (ValueError if it asks for what the stand-in has not)."""
+def spark_defaults(application: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, str]:
+    """The properties of the application's `runtimeConfiguration` and, before them, of a job run's
+    `configurationOverrides` (ValueError if they ask for what the stand-in has not). Those that size workers are left
+    out: there are none but the driver, which is as large as the settings say.
+    """
     properties: dict[str, str] = {}
-    for configuration in overrides.get("applicationConfiguration") or ():
+    said = (*(application.get("runtimeConfiguration") or ()), *(overrides.get("applicationConfiguration") or ()))
+    for configuration in said:
         if configuration["classification"] != "spark-defaults":
             raise ValueError(f"the local cloud knows no classification {configuration['classification']!r}")
         properties |= configuration.get("properties") or {}
-    return properties
+    return {name: value for name, value in properties.items() if not SIZES.match(name)}
 
 
 def failure(exit_code: int, stdout: str, stderr: str) -> str:
