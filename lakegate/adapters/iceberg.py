@@ -233,10 +233,8 @@ def _check_address(*, asked: str, told: str) -> None:
     Raises Misconfigured where clients, Spark too, would go elsewhere from here on.
     """
     if urlparse(told)[:2] != urlparse(asked)[:2]:
-        why = (
-            f"Nessie was asked at {asked} and says that its tables are at {told}: behind a load balancer it has to know"
-        )
-        raise Misconfigured(f"{why} what was asked for (docs/operating.md, Nessie)")
+        why = "behind a load balancer it has to be told what was asked for (docs/operating.md, Nessie)"
+        raise Misconfigured(f"Nessie was asked at {asked} and says that its tables are at {told}: {why}")
 
 
 def _path(ref: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import socket
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import botocore.exceptions
@@ -78,6 +80,23 @@ def test_a_catalog_that_does_not_answer_is_given_up() -> None:
         tables._http = Patient((60, 0.05), retries=0)
         with pytest.raises(Retryable, match=r"reading nyc\.flights at main: .*Timeout"):
             tables.identity("main", "nyc.flights")
+
+
+class BehindTls(Patient):
+    """Something in front of Nessie ends TLS, and does not tell it."""
+
+    def send(self, request: requests.PreparedRequest, *_: object, **__: object) -> requests.Response:
+        told = str(request.url).partition("/v1/config")[0].replace("https://", "http://")
+        answer = requests.Response()
+        answer.status_code, answer.raw = 200, BytesIO(json.dumps({"defaults": {}, "overrides": {"uri": told}}).encode())
+        return answer
+
+
+def test_a_catalog_that_names_another_address_than_it_was_asked_at_is_not_followed() -> None:
+    tables = IcebergTables("https://nessie.example.com", "lake")
+    tables._http = BehindTls()
+    with pytest.raises(Misconfigured, match=r"tables are at http://nessie\.example\.com.*load balancer"):
+        tables.identity("main", "nyc.flights")
 
 
 @pytest.mark.nessie

@@ -134,6 +134,7 @@ def nessie_options(settings: LocalSettings) -> dict[str, str]:
         f"{s3}.endpoint": settings.endpoint,
         f"{s3}.path-style-access": "true",
         f"{s3}.region": REGION,
+        f"{s3}.request-signing-enabled": "false",  # else it signs with its own rights for whoever asks
         f"{s3}.auth-type": "STATIC",
         f"{s3}.access-key": "urn:nessie-secret:quarkus:local-secrets.s3",
         "local-secrets.s3.name": CREDENTIALS["aws_access_key_id"],
