@@ -127,7 +127,7 @@ def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[s
     read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
     quotes = {} if form.multiline else {"a quote is out of place": f"NOT {TEXT} RLIKE {literal(_well_quoted(form))}"}
     missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
-    broken = {_unsound(form): "NOT sound", **quotes, f"it has not {width} fields": missing}
+    broken = {_unsound(form): "NOT sound", **quotes, f"it does not have {width} fields": missing}
     typed = [value(f"t{at}", it.type, form.patterns.get(it.name, "")) for at, it in enumerate(plan.columns)]
     return _parsed(plan, read, typed, broken)
 

@@ -6,7 +6,10 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+from typer.main import get_command
+
 from infra.config import Config
+from lakegate.cli.app import app
 from lakegate.contracts import load
 
 README = Path(__file__).parents[1].joinpath("README.md").read_text()
@@ -17,6 +20,15 @@ def test_the_readmes_contract_loads() -> None:
     contract = load(text, "README.md")
     assert contract.table == "shop.orders"
     assert contract.route.matches("shop/orders/january.parquet")
+
+
+def test_the_readme_lists_every_command() -> None:
+    told = {
+        words.split()[0]
+        for row in re.findall(r"^\| (`.*?`) \| ", README.partition("## Commands")[2], re.MULTILINE)
+        for words in re.findall(r"`([^`]+)`", row)
+    }
+    assert set(get_command(app).commands) <= told  # type: ignore[attr-defined]
 
 
 def test_the_readme_lists_every_context_value_of_a_deployment() -> None:

@@ -267,7 +267,7 @@ def _manifests(table: Table | None) -> dict[str, ManifestFile]:
     if table is None or snapshot is None:
         return found
     for manifest in snapshot.manifests(table.io):
-        _refuse({manifest.manifest_path} & found.keys(), f"{'.'.join(table.name())} lists twice the manifest")
+        _refuse({manifest.manifest_path} & found.keys(), f"{'.'.join(table.name())} lists a manifest twice:")
         found[manifest.manifest_path] = manifest
     return found
 
@@ -287,7 +287,7 @@ def _data_files(table: Table | None, manifests: Mapping[str, ManifestFile]) -> d
     if table is None:
         return found
     for file in _live(table, manifests, ManifestContent.DATA):
-        _refuse({file.file_path} & found.keys(), f"{'.'.join(table.name())} has twice the data file")
+        _refuse({file.file_path} & found.keys(), f"{'.'.join(table.name())} has a data file twice:")
         found[file.file_path] = file
     return found
 

@@ -198,7 +198,7 @@ class S3Store:
                 if status(exc) == HTTPStatus.PRECONDITION_FAILED:
                     return False
                 if status(exc) == HTTPStatus.CONFLICT:
-                    raise Retryable(f"{what}: somebody else is at it") from exc
+                    raise Retryable(f"{what}: another process is creating it") from exc
                 raise
         return True
 

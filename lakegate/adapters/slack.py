@@ -39,7 +39,7 @@ TITLES = {
     Kind.WARNED: "⚠️ Published with warnings",
     Kind.APPROVED: "✅ Approved and published",
     Kind.HELD: "⏸️ Held: no contract for these files",
-    Kind.EXPIRING: "⏳ Branch of a rejected batch goes soon:",
+    Kind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
 }
 OPENING = re.compile(r"(?<![^\W_])[*_~]")  # inside a word none of them formats
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")

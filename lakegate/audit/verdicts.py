@@ -187,7 +187,7 @@ def _result(plan: Plan, check: Check, measured: Measured, rows: int, past: Past)
         severity=check.severity,
         verdict=said,
         value=value,
-        expected=expected(check) + (" (too few are published to compare with)" if is_first else ""),
+        expected=expected(check) + (" (too few published files to compare with)" if is_first else ""),
         failing_rows=int(measured.value or 0) if counts_rows and said is not Verdict.PASS else 0,
         rows=rows if measured.rows is None else measured.rows,
         source=measured.source,

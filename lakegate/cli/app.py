@@ -11,6 +11,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from lakegate.errors import Misconfigured
+
 EXITS = (
     "Exit codes: 0 done · 1 a file was rejected, a contract has faults, or a step is forbidden · "
     "2 the command or the settings must change · 3 something does not answer or is not finished."
@@ -118,7 +120,7 @@ def contract_check(files: Contracts, *, as_json: AsJson = False) -> None:
 
 @contract.command("push")
 def contract_push(ctx: typer.Context, files: Contracts, *, as_json: AsJson = False) -> None:
-    """Put contracts into force: all, or with a fault in any, none. Held files that they route are taken up."""
+    """Push contracts: all, or none if one has a fault. Held files that they route are ingested then."""
     from lakegate.cli import contracts
 
     raise typer.Exit(contracts.push(_installation(ctx), files, as_json=as_json))
@@ -130,7 +132,7 @@ def drop(
     files: Files,
     *,
     table: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="The table the files are for: they go where its contract looks.")
+        str | None, typer.Option(metavar="TABLE", help="The table the files are for: its contract says where they go.")
     ] = None,
     to: Annotated[
         str | None, typer.Option(metavar="PREFIX", help="The folder of the landing bucket, such as nyc/flights/.")
@@ -154,7 +156,7 @@ def wait(
     ] = None,
     *,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long, with exit code 3.")
+        float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so many seconds, with exit code 3.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -189,6 +191,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """A batch's reports: each file's verdict, each check with its numbers, failing rows, and what was decided."""
+    if html is not None and (rows is not None or as_json):
+        raise Misconfigured("--html writes the whole report as a page: leave out --rows and --json, or --html")
     if rows is not None:
         from lakegate.cli.rows import show_rows
 
@@ -268,7 +272,7 @@ def generate(
     ] = None,
     past: Annotated[
         list[str] | None,
-        typer.Option(metavar="CHECK=1,2,…", help="What the files before had, of a check of drift, oldest first."),
+        typer.Option(metavar="CHECK=1,2,…", help="For a check of drift: its number in the files before, oldest first."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -142,12 +142,12 @@ def check_names(columns: Sequence[Read]) -> None:
     for read in columns:
         first = seen.setdefault(read.field.own_name.lower(), read)
         if first is not read:
-            twice = f"the column {read.field.own_name!r} is there twice, first on line {first.item.line}"
+            twice = f"the column {read.field.own_name!r} is given twice, first on line {first.item.line}"
             read.item.fault(f"{twice} (upper and lower case are the same)")
     for label, count in Counter(read.field.label for read in columns).items():
         same = [read for read in columns if read.field.label == label]
         if count > 1 and len({read.field.own_name.lower() for read in same}) > 1:
-            same[1].item.fault(f"the name {label!r} is there twice, first on line {same[0].item.line}")
+            same[1].item.fault(f"the name {label!r} is given twice, first on line {same[0].item.line}")
 
 
 def _type(item: Item) -> Type | None:

@@ -51,7 +51,7 @@ def _not_in_future(fields: Sequence[Field], value: Item) -> Metric | None:
     if value.value is not True:
         value.fault("write notInFuture: true, or leave it out")
     elif field.type.kind not in TEMPORAL:
-        value.fault(f"the column {field.label!r} is {field.type.name}, which has no future")
+        value.fault(f"the column {field.label!r} is {field.type.name}: only a date or a timestamp has a future")
     else:
         return in_future(field)
     return None

@@ -168,7 +168,7 @@ class _Builder:
             elif key.value in values:
                 first = self._document.lines[(*path, key.value)]
                 self._document.faults.append(
-                    Fault(line=line, message=f"{key.value!r} is there twice, first on line {first}")
+                    Fault(line=line, message=f"{key.value!r} is given twice, first on line {first}")
                 )
             else:
                 self._document.lines[(*path, key.value)] = line

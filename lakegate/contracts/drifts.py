@@ -74,7 +74,7 @@ def _of(value: Item, otherwise: str, known: Mapping[str, object] | Sequence[str]
 def _whole(value: Item, word: str, otherwise: int) -> int | None:
     number = value.plain(word, otherwise)
     if isinstance(number, bool) or not isinstance(number, int) or not _FEWEST <= number <= MOST:
-        (value.get(word) or value).fault(f"{word} is {number!r}: files are counted from {_FEWEST} to {MOST:,}")
+        (value.get(word) or value).fault(f"{word} is {number!r}, and it is a whole number from {_FEWEST} to {MOST:,}")
         return None
     return number
 

@@ -68,7 +68,7 @@ def _truth(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
 
 def _letter(value: Any) -> str:
     if not isinstance(value, str) or len(value) != 1 or value.isalnum() or value in "\r\n" or value > _LAST_SIGN:
-        raise ValueError("is not one sign, such as ';' or \"\\t\"")
+        raise ValueError("is not one character, such as ';' or \"\\t\"")
     return value
 
 
@@ -184,7 +184,7 @@ def _said(server: Item) -> list[tuple[str, Item]]:
         name, value = each.plain("property"), each.get("value")
         if each.plain("vendor") == words.OURS and name in SETTINGS and value:
             if name in dict(found):
-                each.fault(f"{name} is there twice")
+                each.fault(f"{name} is given twice")
             found.append((name, value))
     return found
 

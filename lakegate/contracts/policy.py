@@ -22,7 +22,7 @@ def policy_of(table: Item) -> SchemaPolicy:
             continue
         field, stances = _STANCES[name]
         if field in chosen:
-            setting.fault(f"{name} is there twice")
+            setting.fault(f"{name} is given twice")
         elif value.value not in list(stances):
             known = " or ".join(stances)
             value.fault(f"{name} is {value.value!r}, and it can be {known}{words.meant(str(value.value), stances)}")

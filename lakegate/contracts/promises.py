@@ -62,7 +62,7 @@ def _element(promise: Item, table: str, fields: Sequence[Field]) -> Field | None
     if (field := labels.get(label)) is None:
         said.fault(f"the table has no column {said.value!r}{words.meant(label, labels)}")
     elif field.type.kind not in TEMPORAL:
-        said.fault(f"the column {field.label!r} is {field.type.name}, which has no age")
+        said.fault(f"the column {field.label!r} is {field.type.name}: only a date or a timestamp has an age")
         return None
     return field
 

@@ -12,7 +12,7 @@ def setting(owner: Item, name: str) -> Item | None:
     ours = [each for each in owner.each("customProperties") if each.plain("vendor") == words.OURS]
     found = [each for each in ours if each.plain("property") == name]
     for again in found[1:]:
-        again.fault(f"{name} is there twice")
+        again.fault(f"{name} is given twice")
     return found[0] if found else None
 
 

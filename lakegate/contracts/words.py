@@ -76,8 +76,8 @@ SERVER: Place = (
         location="`s3://landing/` and a key pattern: `*` is anything but `/`, `**` is anything. Objects "
         "without bytes whose names are a folder's, or begin with `_` or `.` (`_SUCCESS`), are passed over",
         format="`parquet`, `orc`, `avro`, `csv`, or `json`: an object a line",
-        encoding="of text: `UTF-8` (if not said), `US-ASCII`, `ISO-8859-1`, `ISO-8859-15`, `windows-1252`",
-        delimiter="of `csv`: one sign, `,` if not said. Of `json`: `new_line`",
+        encoding="of text: `UTF-8` (the default), `US-ASCII`, `ISO-8859-1`, `ISO-8859-15`, `windows-1252`",
+        delimiter="of `csv`: one character, `,` by default. Of `json`: `new_line`",
         customProperties="those with `vendor: lakegate`; other vendors' are description",
     )
     | _refused(endpointUrl="the landing bucket is the installation's own")
@@ -186,9 +186,9 @@ QUALITY: Place = (
         query="a query in SQL that gives one number, where the type is `sql`, see below",
         engine="`lakegate`, where the type is `custom`",
         implementation="one word that names the check, where the type is `custom`, see below",
-        severity="`error` (if not said) rejects the file, `warning` publishes it and tells, `quarantine` puts "
+        severity="`error` (the default) rejects the file, `warning` publishes it and tells, `quarantine` puts "
         "the failing rows aside and publishes the rest, see Quarantine",
-        unit="`rows` (if not said) or `percent` of the file's rows; a statistic has none",
+        unit="`rows` (the default) or `percent` of the file's rows; a statistic has none",
     )
     | _enforced(**dict.fromkeys(OPERATORS, "exactly one operator a check; both bounds of a range belong to it"))
     | _refused(
@@ -226,7 +226,7 @@ SLA: Place = (
     | _refused(**dict.fromkeys(("timeOfAvailability", "throughput", "availability"), "nothing here measures it"))
 )
 
-_SCOPE = "`table`: the whole table counts; `batch` (if not said): each file on its own"
+_SCOPE = "`table`: the whole table counts; `batch` (the default): each file on its own"
 COLUMN_SETTINGS: Place = _enforced(
     partitionTransform="if `partitioned`: `identity`, `years`, `months`, `days`, `hours`, `bucket[16]`, `truncate[4]`; "
     "two columns of one decimal type only if one of them is by buckets",
@@ -239,44 +239,44 @@ QUALITY_SETTINGS: Place = _enforced(scope=f"of `duplicateValues` and `rowCount`.
 TABLE_SETTINGS: Place = _enforced(
     quarantineBudget="if a check has severity `quarantine`: how many rows of a file may go, `{rows: 100}` or "
     "`{percent: 1}`; past it the file is rejected",
-    newColumns="a column that the contract does not have: `freeze` (if not said) rejects the file, `evolve` adds it to "
+    newColumns="a column that the contract does not have: `freeze` (the default) rejects the file, `evolve` adds it to "
     "the table, `discard` does not read it",
-    missingColumns="a column that the file does not have: `freeze` (if not said) rejects the file, `allow` fills it "
+    missingColumns="a column that the file does not have: `freeze` (the default) rejects the file, `allow` fills it "
     "with nulls",
-    widenedTypes="`bigint` for `int`, `double` for `float`, a decimal with more digits: `freeze` (if not said) rejects "
+    widenedTypes="`bigint` for `int`, `double` for `float`, a decimal with more digits: `freeze` (the default) rejects "
     "the file, `evolve` widens the table's column",
-    narrowedTypes="`int` for `bigint` and the like: `allow` (if not said) or `freeze`",
-    branchDays="how many days the branch of a rejected batch is kept after people were told; 30 if not said. They are "
+    narrowedTypes="`int` for `bigint` and the like: `allow` (the default) or `freeze`",
+    branchDays="how many days the branch of a rejected batch is kept after people were told; 30 by default. They are "
     "told again before it goes",
-    reorderedColumns="columns in another order than the contract's: `allow` (if not said) or `freeze`",
+    reorderedColumns="columns in another order than the contract's: `allow` (the default) or `freeze`",
     scope=f"if it has a primary key, of that. {_SCOPE}",
-    reuploads="other bytes under a key whose rows are on main: `replace` (if not said) publishes their rows in the "
+    reuploads="other bytes under a key whose rows are on main: `replace` (the default) publishes their rows in the "
     "place of those, `append` on top of them, `ignore` discards them, `reject` rejects them and tells",
-    batchFiles="how many files are ingested together at most; 1 to 1,000, which it is if not said",
-    batchBytes="how many bytes at most; 100,000,000,000 if not said. A larger file is a batch of its own",
+    batchFiles="how many files are ingested together at most; 1 to 1,000, the default",
+    batchBytes="how many bytes at most; 100,000,000,000 by default. A larger file is a batch of its own",
 )
 
 SERVER_SETTINGS: Place = _enforced(
-    header="of `csv`: whether the first line names the columns; `true` if not said",
-    quote='of `csv`: `"` if not said; an empty text for none',
-    escape="of `csv`: what stands before a quote within quotes; the quote itself if not said",
-    nullValues='of `csv`: the list of fields that are null, `[""]` if not said',
-    multiLine="of `csv`: whether a field in quotes may hold line ends; `false` if not said",
-    compression="of text: `none`, `gzip`, `bzip2`, `zstd`; by the ending of the file's name if not said",
+    header="of `csv`: whether the first line names the columns; `true` by default",
+    quote='of `csv`: `"` by default; an empty text for none',
+    escape="of `csv`: what stands before a quote within quotes; the quote itself by default",
+    nullValues='of `csv`: the list of fields that are null, `[""]` by default',
+    multiLine="of `csv`: whether a field in quotes may hold line ends; `false` by default",
+    compression="of text: `none`, `gzip`, `bzip2`, `zstd`; by the ending of the file's name by default",
     dateFormat="of text: how dates are spelled where the column does not say it, such as `dd/MM/yyyy`",
     timestampFormat="of text: the same for timestamps, such as `yyyy-MM-dd'T'HH:mm:ssXXX`",
-    severity="of text: what becomes of rows that do not parse: `error` (if not said) rejects the file, `quarantine` "
+    severity="of text: what becomes of rows that do not parse: `error` (the default) rejects the file, `quarantine` "
     "puts them aside",
-    maxBytes=f"of a file: {DEFAULTS.bytes:,} if not said",
-    maxUncompressedBytes=f"{DEFAULTS.uncompressed:,} if not said: as parquet and ORC declare it; text is counted as it "
+    maxBytes=f"of a file: {DEFAULTS.bytes:,} by default",
+    maxUncompressedBytes=f"{DEFAULTS.uncompressed:,} by default: as parquet and ORC declare it; text is counted as it "
     "is uncompressed",
-    maxRows=f"{DEFAULTS.rows:,} if not said",
-    maxRowGroups=f"of parquet, and stripes of ORC: {DEFAULTS.row_groups:,} if not said",
-    maxColumns=f"{DEFAULTS.columns:,} if not said; the parts of nested ones count, too, as the file's schema has "
+    maxRows=f"{DEFAULTS.rows:,} by default",
+    maxRowGroups=f"of parquet, and stripes of ORC: {DEFAULTS.row_groups:,} by default",
+    maxColumns=f"{DEFAULTS.columns:,} by default; the parts of nested ones count, too, as the file's schema has "
     "them: a list in parquet is three",
-    maxNesting=f"of parquet, ORC and Avro: {DEFAULTS.nesting:,} if not said; "
+    maxNesting=f"of parquet, ORC and Avro: {DEFAULTS.nesting:,} by default; "
     "a column that is not nested has 1, and a list in parquet 3",
-    maxFooterBytes=f"of parquet's and ORC's footers and Avro's headers: {DEFAULTS.footer:,} if not said",
+    maxFooterBytes=f"of parquet's and ORC's footers and Avro's headers: {DEFAULTS.footer:,} by default",
 )
 EVERY_SETTING = (*COLUMN_SETTINGS, *QUALITY_SETTINGS, *TABLE_SETTINGS, *SERVER_SETTINGS)
 

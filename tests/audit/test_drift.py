@@ -54,7 +54,7 @@ def test_only_the_last_files_are_looked_at() -> None:
 def test_the_first_files_of_a_table_pass_and_say_why() -> None:
     result = judged(15, (10,))
     assert (result.verdict, result.value, result.measured) == (Verdict.PASS, None, 15)
-    assert "too few are published" in result.expected
+    assert "too few published files" in result.expected
 
 
 def test_a_file_without_a_value_does_not_pass_where_there_is_something_to_compare_with() -> None:

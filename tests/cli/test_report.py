@@ -333,12 +333,12 @@ def test_rows_that_do_not_parse_are_listed_once_they_are_in_quarantine(desk: Des
             "_lakegate_file": [bad.id, bad.id],
             "reasons": [["rows that do not parse"], ["amount required"]],
             "line": [7, None],
-            "why": ["it has not 4 fields", None],
+            "why": ["it does not have 4 fields", None],
             "text": ["1;x", None],
         }
     )
     rows = desk.json("show", BATCH, "--rows", "rows that do not parse")
-    assert rows == [{"file": "2", "line": 7, "why": "it has not 4 fields", "text": "1;x"}]
+    assert rows == [{"file": "2", "line": 7, "why": "it does not have 4 fields", "text": "1;x"}]
     assert "--rows unparsed-" in desk.run("show", BATCH).stdout
 
 

@@ -125,7 +125,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         + "    customProperties:\n"
         + "      - {property: newColumns, vendor: lakegate, value: evolve}\n"
         + "      - {property: newColumns, vendor: lakegate, value: discard}\n",
-        [("value: discard", "newColumns is there twice")],
+        [("value: discard", "newColumns is given twice")],
     ),
     "reuploads that are none": (
         ORDERS,
@@ -143,7 +143,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         + "    customProperties:\n"
         + "      - {property: reuploads, vendor: lakegate, value: append}\n"
         + "      - {property: reuploads, vendor: lakegate, value: ignore}\n",
-        [("value: ignore", "reuploads is there twice")],
+        [("value: ignore", "reuploads is given twice")],
     ),
     "more files in a batch than can be": (
         ORDERS,
@@ -163,7 +163,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "key twice": (
         AMOUNT,
         AMOUNT + "        name: total\n",
-        [("        name: total", "'name' is there twice, first on line 19")],
+        [("        name: total", "'name' is given twice, first on line 19")],
     ),
     "two operators": (
         OPERATOR,
@@ -271,7 +271,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "custom check of a column without a future": (
         CHECK,
         CUSTOM + "            implementation: {notInFuture: true}\n",
-        [("implementation", "is string, which has no future")],
+        [("implementation", "is string: only a date or a timestamp has a future")],
     ),
     "custom check that is off": (
         CHECK,
@@ -536,7 +536,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
             ("name: a,", "a part of a nested column cannot belong to the primary key"),
             ("name: A,", "a part of a nested column cannot partition the table"),
             ("name: A,", "'requird' is not a word of ODCS (did you mean 'required'?)"),
-            ("name: A,", "the column 'A' is there twice"),
+            ("name: A,", "the column 'A' is given twice"),
             ("name: b,", "checks of a part of a nested column are said by its own words"),
         ],
     ),
@@ -680,7 +680,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "        unique: true\n        customProperties: [{property: scope, value: table}]\n",
         [("customProperties", "takes effect with `vendor: lakegate`")],
     ),
-    "names that differ in case": (AMOUNT, "      - name: ID\n", [("name: ID", "there twice, first on line 15")]),
+    "names that differ in case": (AMOUNT, "      - name: ID\n", [("name: ID", "given twice, first on line 15")]),
     "reserved name": (AMOUNT, "      - name: _Lakegate_file\n", [("_Lakegate_file", "lakegate's own")]),
     "name with a control character": (AMOUNT, '      - name: "a\\tb"\n', [('name: "a', "without control characters")]),
     "empty name": (AMOUNT, '      - name: ""\n', [('name: ""', "a column's name is text")]),
@@ -792,7 +792,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "format: json\n    delimiter: array",
         [("delimiter", "json files have an object a line")],
     ),
-    "long delimiter": ("format: parquet", "format: csv\n    delimiter: '||'", [("delimiter", "is not one sign")]),
+    "long delimiter": ("format: parquet", "format: csv\n    delimiter: '||'", [("delimiter", "is not one character")]),
     "quote that delimits": (
         "format: parquet",
         'format: csv\n    delimiter: "\'"\n' + OURS.format("quote", '"\'"'),
@@ -833,7 +833,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "format: csv\n"
         + OURS.format("header", "true")
         + "\n      - {property: header, vendor: lakegate, value: false}",
-        [("value: false", "header is there twice")],
+        [("value: false", "header is given twice")],
     ),
     "misspelt setting of files": (
         "format: parquet",
@@ -908,7 +908,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "promise of a column that has no age": (
         "status: active",
         "slaProperties: [{property: latency, value: 4, unit: d, element: amount}]",
-        [("slaProperties", "the column 'amount' is double, which has no age")],
+        [("slaProperties", "the column 'amount' is double: only a date or a timestamp has an age")],
     ),
     "promise of no number": (
         "status: active",

@@ -208,4 +208,4 @@ def test_rows_that_tables_refuse_and_rows_that_do_not_parse_leave_their_file(
         ("unparsed",): (None, 5),
     }
     [unparsed] = [row for row in rows_on(job, quarantine_of(by.table)) if row["_lakegate_file"] == IDS[5]]
-    assert (unparsed["line"], unparsed["text"], unparsed["why"]) == (3, "13,2", "it has not 3 fields")
+    assert (unparsed["line"], unparsed["text"], unparsed["why"]) == (3, "13,2", "it does not have 3 fields")

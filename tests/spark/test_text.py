@@ -136,14 +136,14 @@ def _plain(row: Row, column: str) -> object:
 
 BROKEN = {
     b"1,a": "",
-    b"2": "it has not 2 fields",
-    b"3,a,": "it has not 2 fields",
+    b"2": "it does not have 2 fields",
+    b"3,a,": "it does not have 2 fields",
     b'4,"a': "a quote is out of place",
     b'5,"a"b': "a quote is out of place",
     b'6,5" pipe': "",
     b"7,\xff\xfe": "its bytes are not UTF-8",
     b"": None,
-    b"  ": "it has not 2 fields",
+    b"  ": "it does not have 2 fields",
     b"x,a": 'column "id" is no int',
     b"8,\x00": "",
     b"9,a\tb": "",
@@ -211,7 +211,7 @@ def test_without_a_header_columns_are_found_by_place(spark: SparkSession, tmp_pa
     by = written(replace(CSV, header=False, quote="'", escape="\\"), {"id": "int", "say": "string"})
     good, bad = read(spark, tmp_path, by, b"\xef\xbb\xbf1,'it\\'s \\\\'\n2,\"\n3,a,b\n4,''x\n")
     assert [tuple(row) for row in good] == [(1, "it's \\"), (2, '"')]
-    assert bad == [(3, "it has not 2 fields"), (4, "a quote is out of place")]
+    assert bad == [(3, "it does not have 2 fields"), (4, "a quote is out of place")]
 
 
 def test_fields_may_hold_line_ends_where_the_contract_says_so(spark: SparkSession, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_fields_may_hold_line_ends_where_the_contract_says_so(spark: SparkSessio
     body = b'\xef\xbb\xbfid,say\r\n1,"a\r\nb"\r\n\r\n2,"c,""\n"\r\nx,"d\ne"\r\n3\r\n4,\xff\r\n'
     good, bad = read(spark, tmp_path, by, body)
     assert [tuple(row) for row in good] == [(1, "a\nb"), (2, 'c,"\n')]
-    assert bad == [(3, 'column "id" is no int'), (4, "it has not 2 fields"), (5, "its bytes are not UTF-8")]
+    assert bad == [(3, 'column "id" is no int'), (4, "it does not have 2 fields"), (5, "its bytes are not UTF-8")]
     open_quote = b'id,say\n1,"a\n2,b\n'
     stray = b'id,say\n1,"a"b"c"\n'
     seen = looked(spark, tmp_path, by, f1=open_quote, f2=stray, f3=body)
