@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from lakegate.audit.plan import Severity
+from lakegate.audit.plan import Severity, Unit
 from lakegate.audit.wire import from_json
 
 
@@ -37,7 +37,7 @@ class Source(StrEnum):
 class CheckResult:
     """One check on one file version.
 
-    `measured` is the metric as it is, `value` in the unit of the check; both are None where there is no number (the
+    `measured` is the metric as it is, `value` is in the check's `unit`; both are None where there is no number (the
     mean of nothing). `sample` holds up to a hundred of the failing rows, column → value as text or JSON scalar, masked
     where the contract says so; there are fewer where they would make the report too large.
     """
@@ -55,18 +55,28 @@ class CheckResult:
     sample: tuple[dict[str, Any], ...] = ()
     metric: str = ""
     measured: float | None = None
+    unit: Unit = Unit.ROWS
 
     @property
     def reason(self) -> str:
         """One line for a person: what failed, how often, out of how many."""
-        counted = (
-            f"{self.failing_rows:,} of {self.rows:,} rows"
-            if self.failing_rows
-            else f"{self.value:,.15g}{'%' if self.expected.endswith('%') else ''}"
-            if self.value is not None
-            else "no value"
-        )
-        return f"{self.name}: {counted}, expected {self.expected}"
+        return f"{self.name}: {self.found}, expected {self.expected}"
+
+    @property
+    def found(self) -> str:
+        """`12 of 2,000 rows`, `4% (80 of 2,000 rows)`, `17.25`, `no value`."""
+        if self.value is None:
+            return "no value"
+        failing = f"{self.failing_rows:,} of {self.rows:,} rows" if self.failing_rows else ""
+        if failing and self.unit is Unit.ROWS:
+            return failing
+        value = _number(self.value) + ("%" if self.unit is Unit.PERCENT else "")
+        return f"{value} ({failing})" if failing else value
+
+
+def _number(value: float) -> str:
+    """Whole numbers in full, others to nine digits: `1,234,567`, `33.3333333`."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{float(f'{value:.9g}'):,.15g}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -193,6 +193,7 @@ def _result(plan: Plan, check: Check, measured: Measured, rows: int, past: Past)
         source=measured.source,
         metric=check.metric,
         measured=measured.value,
+        unit=Unit.PERCENT if check.drift and check.drift.comparison is Comparison.RATE else check.unit,
     )
 
 

@@ -169,19 +169,6 @@ def tally(report: Report) -> str:
     return f"{files:,} file{'s' * (files != 1)}: {', '.join(parts) or 'none'}"
 
 
-def found(check: CheckResult) -> str:
-    """What a check found: `12 of 2,000 rows`, `4% (80 of 2,000 rows)`, `17.25`, `no value`."""
-    failing = f"{check.failing_rows:,} of {check.rows:,} rows"
-    if check.value is None:
-        return "no value"
-    if check.failing_rows and check.value == check.failing_rows:
-        return failing
-    value = f"{check.value:,.6g}"
-    if not check.failing_rows:
-        return value
-    return f"{value}% ({failing})" if check.value == 100 * check.failing_rows / max(check.rows, 1) else value
-
-
 def columns_of(report: Report, check: CheckResult) -> list[str]:
     """The columns of its failing rows: key, offending ones, and the others in the table's order."""
     there = {name for row in check.sample for name in row}

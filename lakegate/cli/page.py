@@ -16,7 +16,7 @@ from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, clean, complain, count
 
 PRINTED = Path("-")
-TOOLS = ("checks_of", "columns_of", "files_of", "found", "has_rows", "rows_command", "shown", "tally")
+TOOLS = ("checks_of", "columns_of", "files_of", "has_rows", "rows_command", "shown", "tally")
 
 
 def write(installation: Installation, batch: str, to: Path) -> Exit:

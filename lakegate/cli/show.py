@@ -13,7 +13,6 @@ from lakegate.cli.batch import (
     checks_of,
     columns_of,
     files_of,
-    found,
     has_rows,
     look,
     rows_command,
@@ -130,7 +129,7 @@ def _checks(checks: list[CheckResult]) -> Iterator[RenderableType]:
     made = terminal.table("", "check", "found", "expected", "from")
     for check in checks:
         state = terminal.state(str(check.verdict))
-        made.add_row(state, clean(check.name), found(check), clean(check.expected), str(check.source))
+        made.add_row(state, clean(check.name), check.found, clean(check.expected), str(check.source))
     yield indented(made, 4)
 
 

@@ -111,12 +111,32 @@ def test_the_worst_verdict_wins() -> None:
 def test_percent_is_of_the_files_rows() -> None:
     [result] = judge(plan(check(Operator.LESS_OR_EQUAL, 5, unit=Unit.PERCENT)), [file(nulls=12, rows=200)], {})["f1"]
     assert (result.value, result.verdict, result.failing_rows) == (6.0, Verdict.FAIL, 12)
-    assert result.reason == "id required: 12 of 200 rows, expected at most 5%"
+    assert result.reason == "id required: 6% (12 of 200 rows), expected at most 5%"
 
 
 def test_percent_of_no_rows_is_zero() -> None:
     [result] = judge(plan(check(unit=Unit.PERCENT)), [file(rows=0)], {})["f1"]
     assert (result.value, result.verdict) == (0.0, Verdict.PASS)
+
+
+@pytest.mark.parametrize(
+    ("value", "failing", "unit", "said"),
+    [
+        (None, 0, Unit.ROWS, "no value"),
+        (12.0, 12, Unit.ROWS, "12 of 2,000 rows"),
+        (1_234_567.0, 0, Unit.ROWS, "1,234,567"),
+        (0.6, 12, Unit.PERCENT, "0.6% (12 of 2,000 rows)"),
+        (100 / 3, 0, Unit.PERCENT, "33.3333333%"),
+        (1_234_567.5, 0, Unit.NUMBER, "1,234,567.5"),
+        (1.5e-9, 0, Unit.NUMBER, "1.5e-09"),
+        (float("nan"), 0, Unit.NUMBER, "nan"),
+    ],
+)
+def test_what_was_found_reads_as_a_person_would_say_it(
+    value: float | None, failing: int, unit: Unit, said: str
+) -> None:
+    [result] = judge(plan(check()), [file(rows=2000)], {})["f1"]
+    assert replace(result, value=value, failing_rows=failing, unit=unit).found == said
 
 
 def test_a_row_count_that_fails_has_no_failing_rows() -> None:
