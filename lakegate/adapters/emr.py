@@ -3,9 +3,11 @@
 The service's own retries are off: an attempt is never run twice, another try is another attempt.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import boto3
@@ -19,11 +21,7 @@ from lakegate.settings import LONGEST_QUEUE, Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_emr_serverless import EMRServerlessClient
-    from mypy_boto3_emr_serverless.type_defs import (
-        JobRunSummaryTypeDef,
-        JobRunTypeDef,
-        ListJobRunsRequestPaginateTypeDef,
-    )
+    from mypy_boto3_emr_serverless.type_defs import JobRunSummaryTypeDef, JobRunTypeDef
 
 STATES = {
     "SUBMITTED": JobState.RUNNING,
@@ -37,6 +35,19 @@ STATES = {
     "CANCELLED": JobState.CANCELLED,
 }
 MARGIN = timedelta(days=1)  # a clock may be wrong, a run is never that much older than its batch
+PAGE, A_WHILE = 50, 10  # runs in an answer, the most there may be; seconds that a listing is good for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """The runs that were made since then, as they were at `read` of this process's clock."""
+
+    since: datetime
+    read: float
+    runs: Sequence["JobRunSummaryTypeDef"]
+
+    def serves(self, since: datetime) -> bool:
+        return self.since <= since and monotonic() - self.read < A_WHILE
 
 
 class EmrJobRunner:
@@ -44,12 +55,14 @@ class EmrJobRunner:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._listing: Listing | None = None
 
     @cached_property
     def _emr(self) -> "EMRServerlessClient":
         return boto3.client("emr-serverless", config=CONFIG)
 
     def start(self, attempt: Attempt, job_uri: str) -> str:
+        self._listing = None
         with aws_errors(f"starting the job of {attempt.branch}"):
             try:
                 return self._start(attempt, job_uri)
@@ -87,6 +100,7 @@ class EmrJobRunner:
         return started["jobRunId"]
 
     def run(self, run_id: str) -> JobRun:
+        self._listing = None  # who asks for one knows that something has become of it
         with aws_errors(f"looking at job run {run_id}"):
             try:
                 found = self._emr.get_job_run(applicationId=self._settings.application_id, jobRunId=run_id)["jobRun"]
@@ -98,20 +112,30 @@ class EmrJobRunner:
 
     def find(self, branch: str) -> JobRun | None:
         """The service can't look runs up by name: it lists those since the batch landed."""
-        wanted: ListJobRunsRequestPaginateTypeDef = {"applicationId": self._settings.application_id}
-        since = _not_before(branch)
-        if since:
-            wanted["createdAtAfter"] = since
-        with aws_errors(f"looking for the job of {branch}"):
-            pages = self._emr.get_paginator("list_job_runs").paginate(**wanted)
-            found = [run for page in pages for run in page["jobRuns"] if run.get("name") == branch]
+        found = [run for run in self._since(_not_before(branch), branch) if run.get("name") == branch]
         if not found:
             return None
         last = max(found, key=lambda run: run["createdAt"])
         run = _run(last["id"], last)
         return self.run(run.id) if run.state is JobState.CANCELLED else replace(run, branch=branch)
 
+    def _since(self, since: datetime, branch: str) -> Sequence["JobRunSummaryTypeDef"]:
+        """The service answers one listing a second, whoever asks: a sweep, which looks for run after run, is answered
+        from one of a few seconds ago.
+        """
+        if self._listing and self._listing.serves(since):
+            return self._listing.runs
+        read = monotonic()
+        with aws_errors(f"looking for the job of {branch}"):
+            pages = self._emr.get_paginator("list_job_runs").paginate(
+                applicationId=self._settings.application_id, createdAtAfter=since, PaginationConfig={"PageSize": PAGE}
+            )
+            runs = [run for page in pages for run in page["jobRuns"]]
+        self._listing = Listing(since=since, read=read, runs=runs)
+        return runs
+
     def cancel(self, run_id: str) -> None:
+        self._listing = None
         with aws_errors(f"cancelling job run {run_id}"):
             try:
                 self._emr.cancel_job_run(applicationId=self._settings.application_id, jobRunId=run_id)
@@ -143,9 +167,9 @@ def _overdue(found: "JobRunTypeDef") -> str:
     return f"it ran for longer than {limit}" if limit and ran >= limit else ""
 
 
-def _not_before(branch: str) -> datetime | None:
+def _not_before(branch: str) -> datetime:
     """A batch is named for the minute its first file landed: its jobs are younger."""
     attempt = Attempt.parse(branch)
     if attempt is None:
-        return None
+        raise Misconfigured(f"{branch} is no attempt's branch, and has no job")
     return datetime.strptime(attempt.batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC) - MARGIN

@@ -24,6 +24,7 @@ from lakegate.testing import MemoryJobRunner, MemoryStore
 BATCH = "20130131T0405-1a2b3c4d"
 ATTEMPT = Attempt(table="nyc.flights", batch=BATCH, number=1)
 JOB = "s3://service/attempts/x/job.json"
+LISTING = {"applicationId": "00app", "maxResults": 50, "createdAtAfter": ANY}
 SETTINGS = Settings(
     landing_bucket="landing",
     service_bucket="service",
@@ -184,21 +185,21 @@ def test_a_job_is_started_once_with_the_attempts_token_and_frozen_arguments(emr:
 def test_a_token_used_before_a_new_deployment_is_the_run_that_it_started(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
-    stub.add_response("list_job_runs", {"jobRuns": [listed(1)]}, {"applicationId": "00app", "createdAtAfter": ANY})
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1)]}, LISTING)
     assert runner.start(ATTEMPT, JOB) == "00run1"
 
 
 def test_a_job_that_is_being_started_elsewhere_is_a_conflict(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
-    stub.add_response("list_job_runs", {"jobRuns": []}, {"applicationId": "00app", "createdAtAfter": ANY})
+    stub.add_response("list_job_runs", {"jobRuns": []}, LISTING)
     with pytest.raises(Conflict):
         runner.start(ATTEMPT, JOB)
 
 
 def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
-    since = {"applicationId": "00app", "createdAtAfter": datetime(2013, 1, 30, 4, 5, tzinfo=UTC)}
+    since = {"applicationId": "00app", "maxResults": 50, "createdAtAfter": datetime(2013, 1, 30, 4, 5, tzinfo=UTC)}
     stub.add_response("list_job_runs", {"jobRuns": [listed(1), listed(9, name="wap-other")], "nextToken": "n"}, since)
     last = {"jobRuns": [listed(3, state="FAILED", stateDetails="out of memory"), listed(2)]}
     stub.add_response("list_job_runs", last, since | {"nextToken": "n"})
@@ -210,6 +211,35 @@ def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner
         ended_at=datetime(2013, 1, 31, 5, 3, tzinfo=UTC),
     )
     assert runner.find(ATTEMPT.branch) == failed
+
+
+def test_runs_that_are_looked_for_one_after_the_other_are_listed_once(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    other = Attempt(table="nyc.flights", batch="20130131T0406-1a2b3c4d", number=1)
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1), listed(2, name=other.branch)]})
+    assert [run and run.id for run in map(runner.find, (ATTEMPT.branch, other.branch))] == ["00run1", "00run2"]
+
+
+def test_runs_of_an_older_batch_are_listed_anew(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    older = Attempt(table="nyc.flights", batch="20130130T0405-1a2b3c4d", number=1)
+    stub.add_response("list_job_runs", {"jobRuns": []})
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1, name=older.branch)]})
+    assert runner.find(ATTEMPT.branch) is None
+    assert runner.find(older.branch) is not None
+
+
+def test_a_listing_serves_nobody_once_something_is_known_to_have_changed(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1)]})
+    stub.add_response("get_job_run", {"jobRun": described(listed(1, state="FAILED"))})
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1, state="FAILED")]})
+    running = runner.find(ATTEMPT.branch)
+    runner.run("00run1")
+    failed = runner.find(ATTEMPT.branch)
+    assert running is not None
+    assert failed is not None
+    assert (running.state, failed.state) == (JobState.RUNNING, JobState.FAILED)
 
 
 @pytest.mark.parametrize(("minutes", "ours"), [(44, JobState.CANCELLED), (45, JobState.FAILED)])
