@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 
 class LakegateError(Exception):
-    """The root: catch it at a process's edge only."""
+    """The root: catch it at a process's edge, or where steps must go on without each other."""
 
 
 def foreseen(errors: Iterable[Exception]) -> list[LakegateError]:
-    """The errors of many steps, once all were tried. Raises the first that is a fault of ours, if one is."""
+    """These errors of many steps, once all were tried. Raises the first that is no LakegateError, which is a bug."""
     found = list(errors)
     for error in found:
         if not isinstance(error, LakegateError):

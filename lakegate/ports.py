@@ -43,8 +43,8 @@ class Changes:
 
 @dataclass(frozen=True, kw_only=True)
 class DecidedFile:
-    """One file version in a decision's commit. `rows` is 0 where no row was read; `quarantined` are not among them.
-    They took the place of so many rows of the versions that it `replaces`.
+    """One file version in a decision's commit. `rows` are those in the table, without the `quarantined` ones; 0 where
+    none was read. `replaced` is how many rows of the versions that it `replaces` they took the place of.
     """
 
     key: str
@@ -107,8 +107,8 @@ class Catalog(Protocol):
     def fold(
         self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
     ) -> None:
-        """Take these keys' receipts off main, and put shorter ones there in the place of others, in one commit that
-        also puts the watermark up, if one is given. Raises Conflict where one of them changed since `expected`.
+        """Delete the receipts of `keys` from main and replace those in `shorter`, in one commit that also raises the
+        watermark, if one is given. Raises Conflict where one of them changed since `expected`.
         """
 
     def watermark(self) -> datetime | None:
@@ -127,8 +127,9 @@ class Catalog(Protocol):
         """
 
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
-        """Do on a branch that stands at `base` what was done from there to `commit`, in one commit of its own, but for
-        the receipts of the keys `without`; return the new head. To a merge it has nothing in common with `commit`.
+        """Repeat on a branch that stands at `base` what was done from there to `commit`, as one new commit, without the
+        receipts of the keys `without`; return the new head. It does not descend from `commit`, which Nessie therefore
+        does not take for merged once it is.
         """
 
     def changes(self, base: str, head: str) -> Changes:
@@ -167,8 +168,8 @@ class TableIdentity:
 
 @dataclass(frozen=True, kw_only=True)
 class FileChanges:
-    """The paths of data files that a table has at one commit and not at another, and the reverse. `deletes` are delete
-    files, by which rows of data files that stay are gone, that it has at only one of them.
+    """How a table's files differ between an earlier commit and a later one, as paths: data files that only the later one
+    has (`added`) or only the earlier one (`removed`), and delete files that only one of them has (`deletes`).
     """
 
     added: frozenset[str] = frozenset()
@@ -255,8 +256,8 @@ class Landing(Protocol):
         """The version with its checksum, or None where it is gone (or is a delete marker)."""
 
     def versions(self) -> Iterator[FileVersion]:
-        """All versions that are there, without checksums. Of a key's that landed in one second the newest comes last in
-        their order.
+        """Every version in the bucket, without checksums. Of versions of one key that landed in the same second, the
+        newest is the last by `order`.
         """
 
     def stage(self, file: FileVersion, name: str) -> str:

@@ -34,8 +34,8 @@ class Near:
 class Base:
     """A catalog of the session that stands at the base, and its tables as far as they are loaded (None: not there).
 
-    Of a table, the data files that are `replaced` do not count, nor the rows of file versions that are `rewritten`, so
-    many of each beyond those data files.
+    By table: `replaced` are data files that don't count, `rewritten` says how many rows of a file version (by id) other
+    data files hold, which don't count either.
     """
 
     spark: SparkSession

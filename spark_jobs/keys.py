@@ -1,7 +1,7 @@
 """Keys: which of the batch's repeat, which the table has already, and which refer to nothing.
 
-What holds of all rows is shown by one cheap query; only a batch at fault pays for where. A null among a key's columns
-makes it no key.
+One cheap query shows that no key is at fault; only where one is, further queries find which. A null among a key's
+columns makes it no key.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

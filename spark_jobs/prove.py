@@ -17,7 +17,9 @@ PerFile = dict[str, list[DataFileStatistics]]
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """What data files hold, in rows by file version: of what the batch replaces by path, of the others in all."""
+    """How many rows data files hold of file versions (by id): of those that the batch replaces for each data file's
+    path (`replaced`), of all `others` in all data files together.
+    """
 
     replaced: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     others: Mapping[str | None, int] = field(default_factory=dict)

@@ -52,7 +52,9 @@ class Wanted:
 
 @dataclass(kw_only=True)
 class Search:
-    """The rows that are looked through, each with its dice; what tells those that fail; what is let go at the end."""
+    """One search for failing rows: the `rows` that are looked through, each with a random number (its dice), and the
+    DataFrames that are `held` in memory until the end.
+    """
 
     results: Results
     plan: Plan

@@ -21,8 +21,9 @@ _BRANCH = re.compile(
 
 
 def batch_id(table: str, files: Iterable[FileVersion], *, tried: bool = True) -> str:
-    """Derived from the files, so that a redelivery of the same ones is the same batch: `20130131T0405-1a2b3c4d`. What
-    is decided without being tried is another batch: a worker that looked before may be about to try it.
+    """Derived from the files, so that a redelivery of the same ones is the same batch: `20130131T0405-1a2b3c4d`. Files
+    that are decided without an attempt (`tried=False`) have another id: a worker that looked earlier may be about to
+    try them.
     """
     members = sorted(files, key=lambda file: file.order)
     digest = hashlib.sha256(

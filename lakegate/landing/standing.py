@@ -32,8 +32,8 @@ class Standing:
 
 
 def standing(receipt: Receipt | None, file: FileVersion, table: str, reuploads: Reuploads) -> Standing:
-    """By the key's receipt on main; the file itself is open, or on main nowhere but in this reading. What another table
-    has of the key, from the time when that one's contract routed it, is that one's.
+    """What the key's receipt on main says of the file. Its own entry does not count, nor do versions that were
+    published to another table while that table's contract routed the key.
     """
     if receipt is None:
         return Standing()
@@ -68,9 +68,9 @@ def _repeated(receipt: Receipt, on_main: Iterable[Entry]) -> list[Entry]:
 
 
 def shorten(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, ...]]:
-    """The receipt without what landed before and no standing rests on any more, and that: versions whose rows were
-    replaced, and discarded ones, but for the newest that repeats bytes on main. What is rejected may be retried, and
-    what was decided last is what people ask for.
+    """Split a receipt into what stays and what is closed: entries that landed before that time, were replaced or
+    discarded, and that no standing depends on. The newest of those that repeat bytes on main stays, and so do rejected
+    ones, which may be retried, and the last entry, which is what people ask for.
     """
     repeated = sorted(_repeated(receipt, receipt.on_main), key=lambda entry: entry.order)
     newest = {(entry.table, entry.content): entry for entry in repeated}.values()
