@@ -16,10 +16,13 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind
 from lakegate.audit.report import Source
 from lakegate.audit.types import quoted
+from spark_jobs.java import FAILURES, names
 
 Numbers = dict[str, dict[str, float | None]]
 """File version → metric → its number, or None where there is none."""
 _THREADS = 4
+_OF_VALUES = {"ArithmeticException", "DateTimeException", "SparkArithmeticException", "SparkDateTimeException"}
+"""Exceptions that a row's values cause, whatever the machines do."""
 _VIEW = Lock()
 
 
@@ -32,9 +35,9 @@ def numbers(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Ite
             alone.setdefault(metric.columns, []).append(metric)
     queries = [metric for metric in metrics if metric.kind is MetricKind.QUERY]
     jobs = [
-        *([partial(_aggregated, read(files), shared)] if shared else []),
-        *(partial(_aggregated, read(files), of_columns) for of_columns in alone.values()),
-        *(partial(_queried, read([file]), metric, file) for metric in queries for file in files),
+        *([partial(_computed, shared, files, read)] if shared else []),
+        *(partial(_computed, of_columns, files, read) for of_columns in alone.values()),
+        *(partial(_computed, [metric], [file], read) for metric in queries for file in files),
     ]
     with ThreadPoolExecutor(_THREADS) as pool:
         return _merged(pool.map(lambda job: job(), jobs))
@@ -52,6 +55,25 @@ def failing(metric: Metric) -> Column:
     if metric.passes:  # where it isn't true, a null included, the predicate is asked
         return F.when(F.expr(metric.passes), False).otherwise(F.expr(metric.sql))  # noqa: FBT003 - a value
     return F.expr(metric.sql)
+
+
+def _computed(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Iterable[str]], DataFrame]) -> Numbers:
+    """All at once, unless a value ends that (a date so far off that nothing can be added to it): what is wrong with one
+    file keeps no other from its numbers. Halved as often as needed, just that metric of that file has none.
+    """
+    try:
+        rows = read(files)
+        return _queried(rows, *metrics, *files) if metrics[0].kind is MetricKind.QUERY else _aggregated(rows, metrics)
+    except FAILURES as error:
+        if not any(name.rpartition(".")[2] in _OF_VALUES for name in names(error)):
+            raise
+        if len(files) == len(metrics) == 1:
+            return {files[0]: {metrics[0].id: None}}
+    whole = files if len(files) > 1 else metrics
+    halves = whole[: len(whole) // 2], whole[len(whole) // 2 :]
+    if whole is files:
+        return _merged(_computed(metrics, half, read) for half in halves)
+    return _merged(_computed(half, files, read) for half in halves)
 
 
 def _aggregated(rows: DataFrame, metrics: Sequence[Metric]) -> Numbers:

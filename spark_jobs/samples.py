@@ -143,8 +143,11 @@ def _collect(search: Search, tells: Sequence[Column], columns: Sequence[planned.
 
 
 def _by_itself(search: Search, wanted: Wanted) -> Column:
-    """What is wrong with a row shows in the row."""
-    return failing(wanted.metric) & search.thinned(wanted.failing)
+    """What is wrong with a row shows in the row. Rows of other files are not asked: a value of theirs may be one that
+    can't be computed with.
+    """
+    mine = F.col(FILE_COLUMN).isin(list(wanted.failing))
+    return F.when(mine, search.thinned(wanted.failing) & failing(wanted.metric)).otherwise(F.lit(False))  # noqa: FBT003
 
 
 def _by_key(search: Search, wanted: Wanted) -> Column:

@@ -180,6 +180,9 @@ def _result(plan: Plan, check: Check, measured: Measured, rows: int, past: Past)
     is_first = check.drift is not None and not before(check, past)
     said = Verdict.PASS if is_first else _verdict(check, value)
     counts_rows = kind.counts_rows and check.drift is None
+    why = " (too few published files to compare with)" if is_first else ""
+    if kind.counts_rows and measured.value is None:
+        why = " (a row of the file has a value that it can't be computed with)"
     return CheckResult(
         check=check.id,
         name=check.name,
@@ -187,7 +190,7 @@ def _result(plan: Plan, check: Check, measured: Measured, rows: int, past: Past)
         severity=check.severity,
         verdict=said,
         value=value,
-        expected=expected(check) + (" (too few published files to compare with)" if is_first else ""),
+        expected=expected(check) + why,
         failing_rows=int(measured.value or 0) if counts_rows and said is not Verdict.PASS else 0,
         rows=rows if measured.rows is None else measured.rows,
         source=measured.source,
@@ -209,7 +212,9 @@ def _value(check: Check, kind: MetricKind, value: float | None, rows: int, past:
 
 
 def _verdict(check: Check, value: float | None) -> Verdict:
-    """A check on a number that isn't there does not hold: nothing has shown that it does."""
+    """A check on a number that isn't there does not hold: nothing has shown that it does, nor which rows to put
+    aside.
+    """
     if value is not None and holds(check, value):
         return Verdict.PASS
-    return _SAYS[check.severity]
+    return _SAYS[Severity.ERROR if value is None and check.severity is Severity.QUARANTINE else check.severity]

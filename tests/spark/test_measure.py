@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.mask import MASK
 from lakegate.audit.plan import Plan, Proof, Scope, Severity
-from lakegate.audit.report import Source
+from lakegate.audit.report import Source, Verdict
 from lakegate.audit.verdicts import judge
 from spark_jobs import samples
 from tests.support.held import Table
@@ -46,6 +46,27 @@ def test_nan_is_counted_though_bounds_leave_it_out(spark: SparkSession) -> None:
     by = plan("nyc.t", {"x": "double"}, [failing("x", OUTSIDE, IN_RANGE)])
     table = Table(spark=spark, plan=by).hold({"f1": [(1.0, None), (float("nan"), None)]})
     assert table.measured()[0].metrics["failing-x"].value == 1
+
+
+def test_a_value_that_cannot_be_computed_with_fails_its_check_of_its_file_alone(spark: SparkSession) -> None:
+    overflows = failing("x", "COALESCE(timestamp_micros(x) + INTERVAL 3 HOURS < timestamp_micros(0), FALSE)")
+    three = failing("x", "COALESCE(x = 3, FALSE)")
+    by = plan("nyc.t", {"x": "bigint"}, [nulls("x"), overflows, replace(three, id="three")])
+    held = {"good": [(1, None)], "far": [(2**63 - 1, None), (3, None)], "bad": [(3, None), (-(10**13), None)]}
+    table = Table(spark=spark, plan=by).hold(held)
+    seen = {file.file: {name: metric.value for name, metric in file.metrics.items()} for file in table.measured()}
+    assert seen == {
+        "good": {"nulls-x": 0, "failing-x": 0, "three": 0},
+        "far": {"nulls-x": 0, "failing-x": None, "three": 1},
+        "bad": {"nulls-x": 0, "failing-x": 1, "three": 1},
+    }
+    results = table.judged()
+    assert [(check.verdict, len(check.sample)) for check in results["far"]] == [
+        (Verdict.PASS, 0),
+        (Verdict.FAIL, 0),
+        (Verdict.FAIL, 1),
+    ]
+    assert "can't be computed" in results["far"][1].reason
 
 
 def test_statistics_reach_beyond_a_hundred_columns(spark: SparkSession) -> None:
