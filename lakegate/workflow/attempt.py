@@ -90,7 +90,9 @@ def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) ->
 
 
 def _meant_for(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
-    """All files that the attempt is for, by whoever noted it first; none where some of these are not among them.
+    """All files that the attempt is for, by whoever noted it first; none where some of these are not among them. What is
+    known of these goes before what was noted: by a listing a version's place among its key's may be another than by its
+    event, and whoever found that it is to be tried must not find here that it is overtaken.
 
     Nessie sees no conflict between claims of different files: a slow worker's would be put on the branch beside
     those of another, whose job runs already. A first attempt needs no note: its batch is named for its files.
@@ -100,7 +102,8 @@ def _meant_for(service: Service, attempt: Attempt, files: list[FileVersion]) -> 
     name = f"attempts/{attempt.branch}/files.json"
     service.store.create(name, to_json(files).encode())
     noted = from_json(tuple[FileVersion, ...], service.store.read(name) or b"[]")
-    return list(noted) if {file.id for file in files} <= {file.id for file in noted} else []
+    known = {file.id: file for file in files}
+    return [known.get(file.id, file) for file in noted] if known.keys() <= {file.id for file in noted} else []
 
 
 def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lakegate.audit.report import Report, Rewritten
@@ -11,13 +13,14 @@ from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN, Decided
 from lakegate.workflow.approve import approve
 from lakegate.workflow.fold import fold
+from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.reports import read_report, report_name
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import push
 from lakegate.workflow.status import status
-from tests.workflow.world import CONTRACT, TABLE, World
+from tests.workflow.world import CONTRACT, TABLE, Story, World
 
 
 @pytest.fixture
@@ -416,3 +419,24 @@ def test_a_replaced_version_counts_in_no_history(world: World) -> None:
     world.run()
     world.drop("2", rows=3)
     assert list(world.last_job().history.values()) == [(1.0, 5.0)]
+
+
+def test_a_version_whose_newer_neighbour_of_one_second_was_deleted_keeps_no_later_one_waiting(world: World) -> None:
+    """By the event it is older than what is published, and by the listing, which lacks that one, the newest."""
+    key = world.key("2")
+    old, new = (world.landing.put(key, body) for body in (b"old", b"new"))
+    world.stories |= {old.id: Story(rows=1), new.id: Story(rows=2)}
+    world.names |= {old.id: "old", new.id: "new"}
+    receive(world.service, [Arrival(key=key, version_id=old.version_id, sequencer="01")])
+    world.kill_jobs("the driver was killed")
+    world.open_attempt(replace(new, sequencer="02"))
+    world.run()
+    assert world.names_at(MAIN) == {"0", "1", "new"}
+    world.landing.drop(key, new.version_id)
+    world.drop("later", rows=3, under=key)
+    for _ in range(4):
+        world.wait_out_the_grace()
+        assert reconcile(world.service) == []
+        world.run()
+    assert world.names_at(MAIN) == {"0", "1", "later"}
+    assert world.attempts() == []
