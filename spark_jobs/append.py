@@ -12,7 +12,6 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import StructType
 
 from lakegate.audit.files import FileKind
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
@@ -22,6 +21,7 @@ from spark_jobs.apart import each
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, causes, names, root
 from spark_jobs.look import Look
+from spark_jobs.origin import origin
 from spark_jobs.session import LAKE
 from spark_jobs.table import table_name
 from spark_jobs.unparsed import count, parsed
@@ -99,12 +99,9 @@ def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uri
     schema = ", ".join(f"{quoted(column.name)} {types[column.name]}" for column in plan.columns if column.name in types)
     found = {name: F.col(quoted(name)) for name in types}
     columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
-    # A staged file is named by its file version's id.
-    file = F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
-    read = (
-        spark.read.schema(schema or StructType([])).format(plan.files.kind).options(**_OPTIONS.get(plan.files.kind, {}))
-    )
-    return read.load(list(uris)).select(*columns, file)
+    reader = spark.read.schema(schema or StructType([])).format(plan.files.kind)
+    read = reader.options(**_OPTIONS.get(plan.files.kind, {})).load(list(uris))
+    return read.select(*columns, origin(read))
 
 
 def _write(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> None:

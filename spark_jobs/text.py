@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column as Sql
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
@@ -16,6 +15,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.types import canonical, quoted
+from spark_jobs.origin import origin
 from spark_jobs.parsing import NUMBER, literal, value, whole
 
 BLOCK, AT, TEXT = "block", "at", "text"
@@ -69,8 +69,9 @@ def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFra
     """
     raw = F.col("value").cast("binary")
     text = F.decode(raw, form.encoding)
-    return spark.read.text(list(uris)).select(
-        _file(),
+    read = spark.read.text(list(uris))
+    return read.select(
+        origin(read),
         F.col("_metadata.file_block_start").alias(BLOCK),
         F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT),
         text.alias(TEXT),
@@ -81,13 +82,12 @@ def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFra
 def records(spark: SparkSession, form: FileFormat, uris: Sequence[str], width: int = 1) -> DataFrame:
     """Rows of CSV whose fields may hold line ends, as `width` texts c0, c1, …; a broken quote is an error."""
     told = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding}
-    read = spark.read.schema(_fields(width)).options(
-        **_options(form, width), **told, unescapedQuoteHandling="RAISE_ERROR"
-    )
+    options = {**_options(form, width), **told, "unescapedQuoteHandling": "RAISE_ERROR"}
+    read = spark.read.schema(_fields(width)).options(**options).csv(list(uris))
     fields = [f"c{number}" for number in range(width)]
     text = F.coalesce(_CORRUPT, F.concat_ws(form.delimiter, *fields))
-    return read.csv(list(uris)).select(
-        _file(),
+    return read.select(
+        origin(read),
         F.lit(0).alias(BLOCK),
         F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT),
         text.alias(TEXT),
@@ -105,11 +105,6 @@ def header_of(form: FileFormat) -> str:
 def row_of(form: FileFormat) -> str:
     """The SQL of whether a line is a row: lines with nothing in them are none."""
     return f"NOT ({_BLANK[form.kind]}) AND NOT {header_of(form)}"
-
-
-def _file() -> Sql:
-    """A staged file is named by its file version's id."""
-    return F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
 
 
 def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:

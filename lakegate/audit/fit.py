@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from lakegate.audit.plan import Column, Plan, SchemaPolicy, Stance
+from lakegate.audit.reserved import reserved_for
 from lakegate.audit.types import (
     Array,
     Atom,
@@ -30,7 +31,6 @@ FILE_COLUMN = "_lakegate_file"
 """The column that every row carries: the id of the file version that it came from."""
 CONTRACT_HASH = "lakegate.contract-hash"
 """The table's property that names the contract which its columns, and the rows of the last batch, fit."""
-RESERVED = "_lakegate"
 NOTHING = "void"
 """The type of a column that has no type, because it has no values: it is read as nulls of any other."""
 
@@ -157,6 +157,9 @@ class _Judge:
         if self.policy.new_columns is Stance.DISCARD and not (in_struct and name in table.fields):
             self.discards.append(label)  # a field that the table has is read with the struct around it
             return None
+        if not in_struct and (whose := reserved_for(name)):
+            self.faults.append(f"column {quoted(label)} is new and its name is reserved: it is {whose}'s own")
+            return None
         if name in table.fields:
             policy = replace(self.policy, missing_columns=Stance.ALLOW)  # the contract asks for none of it
             there = table.fields[name]
@@ -168,7 +171,7 @@ class _Judge:
     def why_not_new(self, name: str, part: Type, table: Struct) -> str:
         if near := _alike(name, table.fields):
             return f"differs in case or spaces alone from {quoted(near[0])}, which the table has"
-        if not name or not name.isprintable() or name.lower().startswith(RESERVED):
+        if not name or not name.isprintable():
             return "its name cannot be a column's"
         if name.lower() in _partition_names(self.partitions):
             return "the table's partitions have that name"

@@ -60,7 +60,10 @@ def test_a_file_at_fault_changes_nothing_of_the_table() -> None:
     [
         ("zip", "INT64 (TIME(MICROS,true))", "is INT64 (TIME(MICROS,true)), which a table cannot hold"),
         ("at", "INT64 (TIMESTAMP(NANOS,true))", "is a timestamp in nanoseconds: write it in microseconds"),
-        ("_lakegate_x", "int", "its name cannot be a column's"),
+        ("_lakegate_x", "int", "its name is reserved: it is lakegate's own"),
+        ("_file", "int", "its name is reserved: it is Iceberg's own"),
+        ("_Spec_ID", "int", "its name is reserved: it is Iceberg's own"),
+        ("_metadata", "int", "its name is reserved: it is Spark's own"),
         ("a\nb", "int", "its name cannot be a column's"),
         ("id_bucket", "int", "the table's partitions have that name"),
     ],
@@ -70,6 +73,18 @@ def test_not_everything_can_be_a_new_column(name: str, kind: str, said: str) -> 
     found = [FileColumn(name="id", type="int"), FileColumn(name="name", type="string")]
     [fit] = agree(by, None, [[*found, FileColumn(name=name, unreadable=kind)]]).fits
     assert fit.faults[0].endswith(said)
+
+
+def test_a_reserved_name_is_a_fault_even_where_the_table_has_it_and_is_never_read() -> None:
+    found = CONTRACT | {"_pos": "bigint"}
+    said = 'column "_pos" is new and its name is reserved: it is Iceberg\'s own'
+    assert faults(asked({"new_columns": EVOLVE}), found, there=found) == [(said,)]
+    [fit] = agreed(asked({"new_columns": DISCARD}), found).fits
+    assert (fit.faults, fit.discards, [column.name for column in fit.reads]) == ((), ("_pos",), ["id", "name"])
+
+
+def test_a_field_of_a_nested_column_may_have_a_reserved_name() -> None:
+    assert faults(asked({"new_columns": EVOLVE}), CONTRACT | {"at": "struct<`_pos`:bigint>"}) == [()]
 
 
 @pytest.mark.parametrize("stance", [FREEZE, EVOLVE, DISCARD])

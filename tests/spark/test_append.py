@@ -61,6 +61,14 @@ def test_files_of_different_shapes_become_the_contracts_rows(spark: SparkSession
 
 
 @pytest.mark.spark
+def test_no_column_of_a_file_says_where_its_rows_came_from(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint", "_metadata": "struct<`file_name`:string>"})
+    tables = [pa.table({"id": [number], "_metadata": [{"file_name": "other.parquet"}]}) for number in range(3)]
+    found = rows_of(spark, by, looks(spark, tmp_path, by, tables)).select("id", FILE_COLUMN).collect()
+    assert {tuple(row) for row in found} == {(number, IDS[number]) for number in range(3)}
+
+
+@pytest.mark.spark
 def test_a_data_file_holds_rows_of_one_file_version_only(spark: SparkSession, tmp_path: Path) -> None:
     by = plan("nyc.t", {"id": "bigint", "part": "int"}, partitions=["part", "bucket(2, id)"])
     rows = {"id": pa.array(range(40), pa.int64()), "part": pa.array([n % 3 for n in range(40)], pa.int32())}
