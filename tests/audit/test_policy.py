@@ -83,6 +83,54 @@ def test_a_reserved_name_is_a_fault_even_where_the_table_has_it_and_is_never_rea
     assert (fit.faults, fit.discards, [column.name for column in fit.reads]) == ((), ("_pos",), ["id", "name"])
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("struct<``:int>", 'its field "" has a name that cannot be a column\'s'),
+        ("array<struct<`x`:int,`a\nb`:int>>", 'its field "[].a\N{REPLACEMENT CHARACTER}b" has a name that cannot be'),
+    ],
+)
+def test_the_fields_of_a_new_column_have_names_that_columns_can_have(kind: str, said: str) -> None:
+    [found] = faults(asked({"new_columns": EVOLVE}), CONTRACT | {"s": kind})
+    assert found[0].startswith(f'column "s" is new and {said}')
+
+
+@pytest.mark.parametrize(
+    ("there", "new", "said"),
+    [
+        ({}, {"s": "struct<`x`:int,`X`:int>"}, '"s"."X" is new, and a table cannot tell it from "s"."x"'),
+        (
+            {},
+            {"s": "map<int,array<struct<`x`:int,`X`:int>>>"},
+            '"s"."value"."element"."X" is new, and a table cannot tell it from "s"."value"."element"."x"',
+        ),
+        (
+            {"s": "struct<`x`:int>"},
+            {"s": "struct<`x`:int,`Y`:int,`y`:int>"},
+            '"s"."y" is new, and a table cannot tell it from "s"."Y"',
+        ),
+        ({"a": "struct<`b`:int>"}, {"A.B": "int"}, '"A.B" is new, and a table cannot tell it from "a"."b"'),
+        ({"a.b": "int"}, {"a": "struct<`b`:int>"}, '"a"."b" is new, and a table cannot tell it from "a.b"'),
+        ({}, {"a": "struct<`b`:int>", "a.b": "int"}, '"a.b" is new, and a table cannot tell it from "a"."b"'),
+        (
+            {"a": "map<int,struct<`b`:array<struct<`c`:int>>>>"},
+            {"a.b.c": "int"},
+            '"a.b.c" is new, and a table cannot tell it from "a"."b"."c"',
+        ),
+    ],
+)
+def test_a_new_name_is_none_that_something_else_goes_by(there: dict[str, str], new: dict[str, str], said: str) -> None:
+    """Iceberg writes the place of a field with dots, may leave out that it is an item's, and is read without case."""
+    found = CONTRACT | there | new
+    assert faults(asked({"new_columns": EVOLVE}), found, there=CONTRACT | there) == [(f"column {said}",)]
+
+
+def test_names_with_dots_that_go_by_no_other_name_are_new_columns() -> None:
+    by, there = asked({"new_columns": EVOLVE}), CONTRACT | {"a": "array<struct<`b`:int>>", "a.b": "int", "c.d": "int"}
+    found = there | {"a": "array<struct<`b`:int,`c`:int>>", "c": "array<struct<`d`:int>>", "a.d": "int"}
+    assert faults(by, found, CONTRACT, there=there) == [(), ()]
+
+
 def test_a_field_of_a_nested_column_may_have_a_reserved_name() -> None:
     assert faults(asked({"new_columns": EVOLVE}), CONTRACT | {"at": "struct<`_pos`:bigint>"}) == [()]
 

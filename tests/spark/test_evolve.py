@@ -120,6 +120,36 @@ def test_a_file_with_a_reserved_column_is_refused_and_the_others_are_published(
     assert rows(spark) == [{"id": 1}]
 
 
+@pytest.mark.parametrize(
+    ("there", "new"),
+    [
+        ({"a": {"b": 1}}, {"a.b": 3}),
+        ({"a": [{"b": 1}]}, {"a.b": 3}),
+        ({"a.b": 1}, {"a": {"b": 3}}),
+        ({}, {"s": {"x": 1, "X": 2}}),
+        ({}, {"s": {"": 1}}),
+        ({}, {"a": {"b": 1}, "a.b": 2}),
+    ],
+)
+def test_a_file_whose_names_no_table_can_have_is_refused_and_the_others_are_published(
+    spark: SparkSession, tmp_path: Path, there: dict[str, object], new: dict[str, object]
+) -> None:
+    by = plan("nyc.t", {"id": "bigint"}, policy=EVOLVE)
+    first, good, bad = ({"id": number} | more for number, more in ((1, there), (2, {}), (3, there | new)))
+    assert ingest(spark, tmp_path, by, pa.Table.from_pylist([first])) == [()]
+    refused = ingest(spark, tmp_path, by, *(pa.Table.from_pylist([row]) for row in (bad, good)))
+    assert [len(faults) for faults in refused] == [1, 0]
+    assert [row["id"] for row in rows(spark)] == [1, 2]
+
+
+def test_names_with_dots_become_columns(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint"}, policy=EVOLVE)
+    found: list[dict[str, object]] = [{"id": 1, "a.b": 1}, {"id": 2, "a": [{"b": 2}]}, {"id": 3, "a.c": 3}]
+    for row in found:
+        assert ingest(spark, tmp_path, by, pa.Table.from_pylist([row])) == [()]
+    assert rows(spark) == [{"a.b": None, "a": None, "a.c": None} | row for row in found]
+
+
 def test_every_name_that_iceberg_keeps_for_itself_is_reserved(spark: SparkSession, tmp_path: Path) -> None:
     ingest(spark, tmp_path, plan("nyc.t", {"id": "bigint"}))
     java = jvm(spark).org.apache.iceberg
