@@ -19,7 +19,7 @@ from lakegate.audit.types import quoted
 from spark_jobs import avro_header, nessie, orc_footer, parquet_footer
 from spark_jobs.apart import each
 from spark_jobs.errors import JobError
-from spark_jobs.java import FAILURES, causes, names, root
+from spark_jobs.java import FAILURES, by_task, names, root
 from spark_jobs.look import Look
 from spark_jobs.origin import origin
 from spark_jobs.session import LAKE
@@ -126,5 +126,4 @@ def _told(plan: Plan, look: Look, found: Exception | None) -> Look:
 def _certainly_nothing_happened(error: Exception, before: str, after: str) -> bool:
     """Whether a task failed, after which Spark does not commit, and the branch stands where it stood."""
     unknown = any(name.endswith("CommitStateUnknownException") for name in names(error))
-    by_task = any("stage failure" in str(cause.getMessage()) for cause in causes(error))
-    return by_task and not unknown and before == after
+    return by_task(error) and not unknown and before == after
