@@ -6,6 +6,7 @@ Such a row is never appended with nulls in it: it is left out, counted, and show
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
@@ -30,6 +31,7 @@ _BLANK = {FileKind.CSV: f"{TEXT} = ''", FileKind.JSON: f"trim({TEXT}) = ''"}  # 
 _ENDS = r"[}]\s*,"  # an object, and something comes after it
 _HALF = r"\\u[dD][89a-fA-F]"  # of a letter that JSON spells in two
 _NO_HALF = r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_END = f"end_{token_hex(8)}"
 _RAW = "from_json(wrapped, 'row map<string, string>').row"
 _HEADER = f"({BLOCK} = 0 AND {AT} = 0)"
 
@@ -130,13 +132,14 @@ def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[s
 def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
     """JSON knows numbers and truth values, so those are read as such; the rest is spelled in strings.
 
-    The object is read inside another, because Spark's reader would pass over anything after it.
+    The object is read inside another, because Spark's reader would pass over anything after it. A line that closes the
+    other one itself cannot know what the other ends with.
     """
     form, there = plan.files, [column for column in plan.columns if column.name in names]
     types = ", ".join(f"{quoted(column.name)}: {_read_as(column)}" for column in there)
-    wrapped = F.concat(F.lit('{"row":'), TEXT, F.lit(',"end":true}'))
+    wrapped = F.concat(F.lit('{"row":'), TEXT, F.lit(f',"{_END}":true}}'))
     options = {"columnNameOfCorruptRecord": _CORRUPT, "allowNonNumericNumbers": "false", "allowSingleQuotes": "false"}
-    read = F.from_json(wrapped, f"row struct<{types}>, end boolean, {_CORRUPT} string", options)
+    read = F.from_json(wrapped, f"row struct<{types}>, {_END} boolean, {_CORRUPT} string", options)
     body = lines(spark, form, uris).where(row_of(form)).select("*", wrapped.alias("wrapped"), read.alias("f"))
     texts = [F.col("f.row").getField(it.name) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
     values = [text.alias(f"t{at}") for at, text in enumerate(texts)]
@@ -172,7 +175,7 @@ _HALVED = (
     f" THEN regexp_replace({TEXT}, {literal(_NO_HALF)}, ' ') RLIKE {literal(_HALF)} ELSE FALSE END"
 )
 _NO_OBJECT = {
-    "it is no JSON object": f"row IS NULL OR end IS NULL OR {_GOES_ON}",
+    "it is no JSON object": f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
     "half of a letter stands alone in it, such as \\ud83d": _HALVED,
 }
 
