@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from spark_jobs.java import FAILURES
+from spark_jobs.java import FAILURES, unreached
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -12,14 +12,19 @@ R = TypeVar("R")
 
 def each(items: Sequence[T], read: Callable[[T], R], threads: int) -> list[R | Exception]:
     """What was read of each, or why it failed. What fails beside others is read once more with nothing beside it:
-    another file may have taken the memory.
+    another file may have taken the memory. What cannot be reached then either is nothing that is wrong with the item:
+    that is raised.
     """
     with ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(lambda item: _attempt(read, item), items))
-    return [
+    again = [
         _attempt(read, item) if isinstance(it, Exception) and items[1:] else it
         for item, it in zip(items, found, strict=True)
     ]
+    for it in again:
+        if isinstance(it, Exception) and unreached(it):
+            raise it
+    return again
 
 
 def _attempt(read: Callable[[T], R], item: T) -> R | Exception:

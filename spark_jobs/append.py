@@ -12,16 +12,16 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import StructType
 
 from lakegate.audit.files import FileKind
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
-from spark_jobs import avro_header, nessie, orc_footer, parquet_footer
+from spark_jobs import avro_header, nessie, orc_footer, parquet_footer, paths
 from spark_jobs.apart import each
 from spark_jobs.errors import JobError
-from spark_jobs.java import FAILURES, causes, names, root
+from spark_jobs.java import FAILURES, by_task, names, root
 from spark_jobs.look import Look
+from spark_jobs.origin import origin
 from spark_jobs.session import LAKE
 from spark_jobs.table import table_name
 from spark_jobs.unparsed import count, parsed
@@ -37,14 +37,16 @@ _OPTIONS = {FileKind.AVRO: avro_header.OPTIONS, FileKind.PARQUET: parquet_footer
 
 
 def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
-    """Append these files; those whose pages turn out corrupt come back with that fault, and the others are appended."""
+    """Append these files; those that turn out not to be writable come back with that fault, and the others are
+    appended.
+    """
     before = nessie.head(job.nessie_uri, job.branch)
     try:
         _write(spark, job.plan, looks)
     except FAILURES as error:
         if not _certainly_nothing_happened(error, before, nessie.head(job.nessie_uri, job.branch)):
             raise
-        looked = find_corrupt(spark, job.plan, looks)
+        looked = find_faulty(spark, job.plan, looks)
         if not any(look.faults for look in looked):
             raise
         readable = [look for look in looked if not look.faults]
@@ -59,8 +61,8 @@ def resume(spark: SparkSession, job: Job, looks: Sequence[Look], there: Mapping[
 
     `there` counts the rows on the branch beyond its base, by file version.
     """
-    corrupt = find_corrupt(spark, job.plan, [look for look in looks if look.file.id not in there])
-    faulty = {look.file.id: look for look in corrupt if look.faults}
+    missing = find_faulty(spark, job.plan, [look for look in looks if look.file.id not in there])
+    faulty = {look.file.id: look for look in missing if look.faults}
     if there != expected(spark, job.plan, [look for look in looks if look.file.id not in faulty], there):
         raise JobError(
             f"batch {job.batch}: branch {job.branch} already holds other rows of table {job.plan.table} than this "
@@ -74,6 +76,14 @@ def expected(spark: SparkSession, plan: Plan, looks: Sequence[Look], there: Mapp
     unparsed = count(spark, plan, looks, there)
     rows = {look.file.id: look.rows - unparsed.get(look.file.id, 0) for look in looks}
     return {file: number for file, number in rows.items() if number}
+
+
+def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+    """The same files, with a fault on each that cannot be read to its end, or whose values no path has room for."""
+    looked = find_corrupt(spark, plan, looks)
+    readable = [look for look in looked if not look.faults]
+    wrong = paths.too_long(plan, rows_of(spark, plan, readable)) if readable else {}
+    return [replace(look, faults=(wrong[look.file.id],)) if look.file.id in wrong else look for look in looked]
 
 
 def find_corrupt(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
@@ -99,12 +109,9 @@ def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uri
     schema = ", ".join(f"{quoted(column.name)} {types[column.name]}" for column in plan.columns if column.name in types)
     found = {name: F.col(quoted(name)) for name in types}
     columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
-    # A staged file is named by its file version's id.
-    file = F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
-    read = (
-        spark.read.schema(schema or StructType([])).format(plan.files.kind).options(**_OPTIONS.get(plan.files.kind, {}))
-    )
-    return read.load(list(uris)).select(*columns, file)
+    reader = spark.read.schema(schema or StructType([])).format(plan.files.kind)
+    read = reader.options(**_OPTIONS.get(plan.files.kind, {})).load(list(uris))
+    return read.select(*columns, origin(read))
 
 
 def _write(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> None:
@@ -129,5 +136,4 @@ def _told(plan: Plan, look: Look, found: Exception | None) -> Look:
 def _certainly_nothing_happened(error: Exception, before: str, after: str) -> bool:
     """Whether a task failed, after which Spark does not commit, and the branch stands where it stood."""
     unknown = any(name.endswith("CommitStateUnknownException") for name in names(error))
-    by_task = any("stage failure" in str(cause.getMessage()) for cause in causes(error))
-    return by_task and not unknown and before == after
+    return by_task(error) and not unknown and before == after

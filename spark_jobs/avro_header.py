@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import StructType
 
 from lakegate.audit.fit import FILE_COLUMN
@@ -19,6 +18,7 @@ from spark_jobs.apart import each
 from spark_jobs.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.java import FAILURES, jvm, root
 from spark_jobs.look import THREADS, Look
+from spark_jobs.origin import origin
 
 TRUNCATED = "it is truncated: it begins as an Avro file and does not end as one"
 # Dates are days of the calendar that Avro's specification means, whoever wrote them.
@@ -74,8 +74,7 @@ def _told(look: Look, found: dict[str, int] | Exception) -> Look:
 
 def _rows(spark: SparkSession, uris: Sequence[str]) -> dict[str, int]:
     read: DataFrame = spark.read.format("avro").schema(StructType([])).options(**OPTIONS).load(list(uris))
-    file = F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
-    return dict(read.select(file).groupBy(FILE_COLUMN).count().collect())
+    return dict(read.select(origin(read)).groupBy(FILE_COLUMN).count().collect())
 
 
 def _header(spark: SparkSession, uri: str, length: int, limits: Limits) -> tuple[str, bytes]:

@@ -12,6 +12,20 @@ from pyspark.sql import SparkSession
 FAILURES = (Py4JJavaError, CapturedException)
 """What an exception of the JVM becomes in Python: pyspark translates some of them."""
 _LONGEST = 200
+_SPARKS, _BY_TASK = "org.apache.spark.SparkException", "stage failure"
+_IN_TRACE = re.compile(r"(?: executor \S+\): |^Caused by: )([\w.$]+)", re.MULTILINE)
+_SHORT = re.compile(r"\.(?:FileNotFoundException|EOFException)$")
+# Whoever bundles a client puts a name of his own before the client's.
+_UNREACHED = re.compile(
+    r"""(?x) (?:^|\.) (?:
+    java\.net\.(?:Socket|SocketTimeout|Connect|NoRouteToHost|UnknownHost)Exception
+    | javax\.net\.ssl\.SSL\w*Exception
+    | java\.nio\.file\.AccessDeniedException
+    | org\.apache\.hadoop\.security\.AccessControlException
+    | org\.apache\.http\.(?:NoHttpResponse|ConnectionClosed|conn\.\w+)Exception
+    | (?:com\.amazonaws|software\.amazon\.awssdk)\.[\w.$]+
+    )$"""
+)
 # The roots of what this package names, and what pyspark names with each expression.
 _OFTEN = ("java", "org", "py4j", "shaded", "functions", "PythonUtils")
 
@@ -80,3 +94,41 @@ def root(error: Exception) -> str:
     said = str(innermost[0].getMessage() or innermost[0].getClass().getSimpleName()) if innermost else str(error)
     line = next(iter(said.strip().splitlines()), type(error).__name__)
     return re.sub(r"\b[a-z0-9]+://\S+|\bfile:/\S+", "the file", line)[:_LONGEST]
+
+
+def unreached(error: Exception) -> bool:
+    """Whether data could not be got at, so that nothing is known of it: a network, a right or a throttle is in the way.
+
+    The outermost cause that says either decides: what is not there, or ends too early, is told so by storage as well.
+    """
+    for kinds in _kinds(error):
+        if any(_SHORT.search(kind) for kind in kinds):
+            return False
+        if any(_UNREACHED.search(kind) for kind in kinds):
+            return True
+    return False
+
+
+def _kinds(error: Exception) -> Iterator[list[str]]:
+    """What each cause is, outermost first. A task's own may have been lost on their way: then they stand in the text
+    alone, which is not asked otherwise, for it may quote a file.
+    """
+    last, said = "", ""
+    for cause in causes(error):
+        kinds, said = list(_classes(cause)), str(cause.getMessage())
+        last = kinds[0]
+        yield kinds
+    if last == _SPARKS and _BY_TASK in said:
+        yield from ([name] for name in _IN_TRACE.findall(said))
+
+
+def _classes(cause: Any) -> Iterator[str]:
+    kind = cause.getClass()
+    while kind is not None:
+        yield str(kind.getName())
+        kind = kind.getSuperclass()
+
+
+def by_task(error: Exception) -> bool:
+    """Whether a task failed."""
+    return any(_BY_TASK in str(cause.getMessage()) for cause in causes(error))

@@ -1,6 +1,6 @@
 """A first look at each staged file: does it open, is it within its limits, does it fit the plan and the table?
 
-One file's trouble is that file's fault and never the job's.
+One file's trouble is that file's fault and never the job's; that files cannot be reached is the job's.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.types import Struct
 from spark_jobs import avro_header, hadoop, orc_footer, parquet_footer
 from spark_jobs.footer import Ends, Footer, Unreadable
-from spark_jobs.java import FAILURES, names, root
+from spark_jobs.java import FAILURES, names, root, unreached
 from spark_jobs.look import EMPTY, GONE, THREADS, Look
 from spark_jobs.staged_text import look_at_text
 
@@ -69,12 +69,14 @@ def _look(spark: SparkSession, plan: Plan, file: JobFile) -> Look:
     try:
         found = _footer(spark, plan, file)
     except FAILURES as error:
+        if unreached(error):
+            raise
         found = Footer(faults=(_said(error),))
     return Look(file=file, rows=found.rows, columns=found.columns, faults=found.faults)
 
 
 def _footer(spark: SparkSession, plan: Plan, file: JobFile) -> Footer:
-    """Once more where it fails, so that a network's hiccup is not taken for a broken file."""
+    """Once more where it fails, so that a network's hiccup does not end the job."""
     try:
         return _read(spark, plan.files.kind, file.uri, plan.files.limits)
     except FAILURES:

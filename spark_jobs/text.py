@@ -6,8 +6,8 @@ Such a row is never appended with nulls in it: it is left out, counted, and show
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 
-from pyspark.sql import Column as Sql
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
@@ -16,6 +16,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.types import canonical, quoted
+from spark_jobs.origin import origin
 from spark_jobs.parsing import NUMBER, literal, value, whole
 
 BLOCK, AT, TEXT = "block", "at", "text"
@@ -30,6 +31,7 @@ _BLANK = {FileKind.CSV: f"{TEXT} = ''", FileKind.JSON: f"trim({TEXT}) = ''"}  # 
 _ENDS = r"[}]\s*,"  # an object, and something comes after it
 _HALF = r"\\u[dD][89a-fA-F]"  # of a letter that JSON spells in two
 _NO_HALF = r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_END = f"end_{token_hex(8)}"
 _RAW = "from_json(wrapped, 'row map<string, string>').row"
 _HEADER = f"({BLOCK} = 0 AND {AT} = 0)"
 
@@ -69,8 +71,9 @@ def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFra
     """
     raw = F.col("value").cast("binary")
     text = F.decode(raw, form.encoding)
-    return spark.read.text(list(uris)).select(
-        _file(),
+    read = spark.read.text(list(uris))
+    return read.select(
+        origin(read),
         F.col("_metadata.file_block_start").alias(BLOCK),
         F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT),
         text.alias(TEXT),
@@ -81,13 +84,12 @@ def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFra
 def records(spark: SparkSession, form: FileFormat, uris: Sequence[str], width: int = 1) -> DataFrame:
     """Rows of CSV whose fields may hold line ends, as `width` texts c0, c1, …; a broken quote is an error."""
     told = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding}
-    read = spark.read.schema(_fields(width)).options(
-        **_options(form, width), **told, unescapedQuoteHandling="RAISE_ERROR"
-    )
+    options = {**_options(form, width), **told, "unescapedQuoteHandling": "RAISE_ERROR"}
+    read = spark.read.schema(_fields(width)).options(**options).csv(list(uris))
     fields = [f"c{number}" for number in range(width)]
     text = F.coalesce(_CORRUPT, F.concat_ws(form.delimiter, *fields))
-    return read.csv(list(uris)).select(
-        _file(),
+    return read.select(
+        origin(read),
         F.lit(0).alias(BLOCK),
         F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT),
         text.alias(TEXT),
@@ -105,11 +107,6 @@ def header_of(form: FileFormat) -> str:
 def row_of(form: FileFormat) -> str:
     """The SQL of whether a line is a row: lines with nothing in them are none."""
     return f"NOT ({_BLANK[form.kind]}) AND NOT {header_of(form)}"
-
-
-def _file() -> Sql:
-    """A staged file is named by its file version's id."""
-    return F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
 
 
 def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
@@ -135,13 +132,14 @@ def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[s
 def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
     """JSON knows numbers and truth values, so those are read as such; the rest is spelled in strings.
 
-    The object is read inside another, because Spark's reader would pass over anything after it.
+    The object is read inside another, because Spark's reader would pass over anything after it. A line that closes the
+    other one itself cannot know what the other ends with.
     """
     form, there = plan.files, [column for column in plan.columns if column.name in names]
     types = ", ".join(f"{quoted(column.name)}: {_read_as(column)}" for column in there)
-    wrapped = F.concat(F.lit('{"row":'), TEXT, F.lit(',"end":true}'))
+    wrapped = F.concat(F.lit('{"row":'), TEXT, F.lit(f',"{_END}":true}}'))
     options = {"columnNameOfCorruptRecord": _CORRUPT, "allowNonNumericNumbers": "false", "allowSingleQuotes": "false"}
-    read = F.from_json(wrapped, f"row struct<{types}>, end boolean, {_CORRUPT} string", options)
+    read = F.from_json(wrapped, f"row struct<{types}>, {_END} boolean, {_CORRUPT} string", options)
     body = lines(spark, form, uris).where(row_of(form)).select("*", wrapped.alias("wrapped"), read.alias("f"))
     texts = [F.col("f.row").getField(it.name) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
     values = [text.alias(f"t{at}") for at, text in enumerate(texts)]
@@ -177,7 +175,7 @@ _HALVED = (
     f" THEN regexp_replace({TEXT}, {literal(_NO_HALF)}, ' ') RLIKE {literal(_HALF)} ELSE FALSE END"
 )
 _NO_OBJECT = {
-    "it is no JSON object": f"row IS NULL OR end IS NULL OR {_GOES_ON}",
+    "it is no JSON object": f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
     "half of a letter stands alone in it, such as \\ud83d": _HALVED,
 }
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from lakegate.audit.plan import Column, Plan, SchemaPolicy, Stance
+from lakegate.audit.reserved import reserved_for
 from lakegate.audit.types import (
     Array,
     Atom,
@@ -21,6 +22,7 @@ from lakegate.audit.types import (
     kind,
     leaves,
     parse,
+    parts,
     promoted,
     strangers,
     within,
@@ -30,7 +32,6 @@ FILE_COLUMN = "_lakegate_file"
 """The column that every row carries: the id of the file version that it came from."""
 CONTRACT_HASH = "lakegate.contract-hash"
 """The table's property that names the contract which its columns, and the rows of the last batch, fit."""
-RESERVED = "_lakegate"
 NOTHING = "void"
 """The type of a column that has no type, because it has no values: it is read as nulls of any other."""
 
@@ -120,7 +121,9 @@ class _Judge:
         self.faults += _repeated(names)
         if self.policy.reordered_columns is Stance.FREEZE:
             self.faults += _reordered([name for name in names if name in contract.fields], list(contract.fields))
-        return self.struct("", Struct({column.name: _type_of(column) for column in found}), contract, table)
+        grown = self.struct("", Struct({column.name: _type_of(column) for column in found}), contract, table)
+        self.faults += [] if self.faults or grown == table else _confused(table, grown)
+        return grown
 
     def struct(self, label: str, found: Struct, contract: Struct, table: Struct) -> Struct:
         grown = dict(table.fields)
@@ -157,6 +160,9 @@ class _Judge:
         if self.policy.new_columns is Stance.DISCARD and not (in_struct and name in table.fields):
             self.discards.append(label)  # a field that the table has is read with the struct around it
             return None
+        if not in_struct and (whose := reserved_for(name)):
+            self.faults.append(f"column {quoted(label)} is new and its name is reserved: it is {whose}'s own")
+            return None
         if name in table.fields:
             policy = replace(self.policy, missing_columns=Stance.ALLOW)  # the contract asks for none of it
             there = table.fields[name]
@@ -168,8 +174,10 @@ class _Judge:
     def why_not_new(self, name: str, part: Type, table: Struct) -> str:
         if near := _alike(name, table.fields):
             return f"differs in case or spaces alone from {quoted(near[0])}, which the table has"
-        if not name or not name.isprintable() or name.lower().startswith(RESERVED):
+        if not _is_name(name):
             return "its name cannot be a column's"
+        if bad := [inner for inner, place in _places(part) if not _is_name(place[-1])]:
+            return f"its field {quoted(bad[0])} has a name that cannot be a column's"
         if name.lower() in _partition_names(self.partitions):
             return "the table's partitions have that name"
         if kinds := list(strangers(part)):
@@ -276,6 +284,46 @@ def _alike(name: str, others: Iterable[str]) -> list[str]:
 
 def _plain(name: str) -> str:
     return name.strip().lower()
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and name.isprintable()
+
+
+_Place = tuple[str, ...]
+"""The names on the way to a part of a table."""
+
+
+def _places(of: Type, label: str = "", at: _Place = ()) -> Iterator[tuple[str, _Place]]:
+    """Every part of a nested type, by its label and its place."""
+    for name, part in parts(of):
+        inner = within(label, of, name)
+        yield inner, (*at, name)
+        yield from _places(part, inner, (*at, name))
+
+
+def _shortened(of: Type, at: _Place = ()) -> Iterator[_Place]:
+    """The places that Iceberg knows, too: it leaves out that a struct is an item of an array, or a value of a map."""
+    for name, part in parts(of):
+        is_left_out = not isinstance(of, Struct) and isinstance(part, Struct) and name != "key"
+        inner = at if is_left_out else (*at, name)
+        yield inner
+        yield from _shortened(part, inner)
+
+
+def _confused(table: Struct, grown: Struct) -> Iterator[str]:
+    """New parts that would go by the name of another: Iceberg writes a place with dots, and engines ignore case."""
+    known = {place for _, place in _places(table)}
+    taken = {".".join(place).lower(): place for place in (*_shortened(table), *known)}
+    for _, place in _places(grown):
+        name = ".".join(place).lower()
+        if place not in known and name in taken:
+            yield f"column {_spelled(place)} is new, and a table cannot tell it from {_spelled(taken[name])}"
+        taken[name] = place
+
+
+def _spelled(place: _Place) -> str:
+    return ".".join(map(quoted, place))
 
 
 def _repeated(names: Sequence[str]) -> list[str]:

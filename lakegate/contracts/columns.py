@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lakegate.audit.reserved import reserved_for
 from lakegate.audit.types import Array, Map, Struct, parse
 from lakegate.contracts import words
 from lakegate.contracts.document import Item
 from lakegate.contracts.metrics import Field, Into, Step
 from lakegate.contracts.types import LOGICAL, TYPES, Type, nested, physical
 
-_RESERVED = "_lakegate"
 _UTC = ("UTC", "Etc/UTC")
 _OF_THE_TABLE = {"unique": "be unique", "primaryKey": "belong to the primary key", "partitioned": "partition the table"}
 _PARTS = {"properties": "object", "items": "array", "map": "map"}
@@ -44,8 +44,8 @@ def read_column(item: Item) -> Read | None:
     names = _names(item)
     place = _Place(label=names[0], name=names[1]) if names else _Place(label="", name="")
     found = _read(item, place)
-    if names and names[1].lower().startswith(_RESERVED):
-        item.fault(f"{names[1]!r}: names that begin with {_RESERVED} are lakegate's own")
+    if names and (whose := reserved_for(names[1])):
+        item.fault(f"the name {names[1]!r} is reserved: it is {whose}'s own")
     return found if names else None
 
 

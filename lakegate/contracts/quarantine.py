@@ -1,6 +1,6 @@
 """Quarantine in a contract: which checks may put rows aside, and how many rows of a file may go. It moves none."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from lakegate.audit.plan import Budget, Check, Metric, Severity
 from lakegate.audit.verdicts import holds
@@ -11,10 +11,9 @@ from lakegate.errors import Fault
 
 SETTING = "quarantineBudget"
 _HUNDRED = 100
-_ICEBERGS = ("_file", "_pos")  # what Iceberg calls a row's place, by which rows are put aside
 
 
-def budget_of(table: Item, checks: Sequence[Checked], columns: Mapping[str, Item]) -> Budget | None:
+def budget_of(table: Item, checks: Sequence[Checked]) -> Budget | None:
     """The table's budget; a fault where a check asks for quarantine and can't have it, or where none asks."""
     asking = [(check, metric) for check, metric in checks if check.severity is Severity.QUARANTINE]
     said = setting(table, SETTING)
@@ -26,8 +25,6 @@ def budget_of(table: Item, checks: Sequence[Checked], columns: Mapping[str, Item
         table.document.faults.append(Fault(line=asking[0][0].line, message=needs))
     if said and not asking:
         said.fault(f"{SETTING} without a check of severity quarantine")
-    for name in columns.keys() & set(_ICEBERGS) if asking else ():
-        columns[name].fault(f"the name {name!r} is Iceberg's own: a table with such a column cannot quarantine")
     return _budget(said) if said else None
 
 

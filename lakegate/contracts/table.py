@@ -55,7 +55,7 @@ def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
         partitions=_partitions(columns),
         metrics=tuple(metrics),
         checks=tuple(checks),
-        budget=budget_of(table, found, {read.field.name.lower(): read.item for read in columns}),
+        budget=budget_of(table, found),
         key=tuple(read.field.name for read in key),
         policy=policy_of(table),
         files=spelled(files, [(read.field, read.item) for read in columns]),

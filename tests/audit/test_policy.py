@@ -60,7 +60,10 @@ def test_a_file_at_fault_changes_nothing_of_the_table() -> None:
     [
         ("zip", "INT64 (TIME(MICROS,true))", "is INT64 (TIME(MICROS,true)), which a table cannot hold"),
         ("at", "INT64 (TIMESTAMP(NANOS,true))", "is a timestamp in nanoseconds: write it in microseconds"),
-        ("_lakegate_x", "int", "its name cannot be a column's"),
+        ("_lakegate_x", "int", "its name is reserved: it is lakegate's own"),
+        ("_file", "int", "its name is reserved: it is Iceberg's own"),
+        ("_Spec_ID", "int", "its name is reserved: it is Iceberg's own"),
+        ("_metadata", "int", "its name is reserved: it is Spark's own"),
         ("a\nb", "int", "its name cannot be a column's"),
         ("id_bucket", "int", "the table's partitions have that name"),
     ],
@@ -70,6 +73,66 @@ def test_not_everything_can_be_a_new_column(name: str, kind: str, said: str) -> 
     found = [FileColumn(name="id", type="int"), FileColumn(name="name", type="string")]
     [fit] = agree(by, None, [[*found, FileColumn(name=name, unreadable=kind)]]).fits
     assert fit.faults[0].endswith(said)
+
+
+def test_a_reserved_name_is_a_fault_even_where_the_table_has_it_and_is_never_read() -> None:
+    found = CONTRACT | {"_pos": "bigint"}
+    said = 'column "_pos" is new and its name is reserved: it is Iceberg\'s own'
+    assert faults(asked({"new_columns": EVOLVE}), found, there=found) == [(said,)]
+    [fit] = agreed(asked({"new_columns": DISCARD}), found).fits
+    assert (fit.faults, fit.discards, [column.name for column in fit.reads]) == ((), ("_pos",), ["id", "name"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("struct<``:int>", 'its field "" has a name that cannot be a column\'s'),
+        ("array<struct<`x`:int,`a\nb`:int>>", 'its field "[].a\N{REPLACEMENT CHARACTER}b" has a name that cannot be'),
+    ],
+)
+def test_the_fields_of_a_new_column_have_names_that_columns_can_have(kind: str, said: str) -> None:
+    [found] = faults(asked({"new_columns": EVOLVE}), CONTRACT | {"s": kind})
+    assert found[0].startswith(f'column "s" is new and {said}')
+
+
+@pytest.mark.parametrize(
+    ("there", "new", "said"),
+    [
+        ({}, {"s": "struct<`x`:int,`X`:int>"}, '"s"."X" is new, and a table cannot tell it from "s"."x"'),
+        (
+            {},
+            {"s": "map<int,array<struct<`x`:int,`X`:int>>>"},
+            '"s"."value"."element"."X" is new, and a table cannot tell it from "s"."value"."element"."x"',
+        ),
+        (
+            {"s": "struct<`x`:int>"},
+            {"s": "struct<`x`:int,`Y`:int,`y`:int>"},
+            '"s"."y" is new, and a table cannot tell it from "s"."Y"',
+        ),
+        ({"a": "struct<`b`:int>"}, {"A.B": "int"}, '"A.B" is new, and a table cannot tell it from "a"."b"'),
+        ({"a.b": "int"}, {"a": "struct<`b`:int>"}, '"a"."b" is new, and a table cannot tell it from "a.b"'),
+        ({}, {"a": "struct<`b`:int>", "a.b": "int"}, '"a.b" is new, and a table cannot tell it from "a"."b"'),
+        (
+            {"a": "map<int,struct<`b`:array<struct<`c`:int>>>>"},
+            {"a.b.c": "int"},
+            '"a.b.c" is new, and a table cannot tell it from "a"."b"."c"',
+        ),
+    ],
+)
+def test_a_new_name_is_none_that_something_else_goes_by(there: dict[str, str], new: dict[str, str], said: str) -> None:
+    """Iceberg writes the place of a field with dots, may leave out that it is an item's, and is read without case."""
+    found = CONTRACT | there | new
+    assert faults(asked({"new_columns": EVOLVE}), found, there=CONTRACT | there) == [(f"column {said}",)]
+
+
+def test_names_with_dots_that_go_by_no_other_name_are_new_columns() -> None:
+    by, there = asked({"new_columns": EVOLVE}), CONTRACT | {"a": "array<struct<`b`:int>>", "a.b": "int", "c.d": "int"}
+    found = there | {"a": "array<struct<`b`:int,`c`:int>>", "c": "array<struct<`d`:int>>", "a.d": "int"}
+    assert faults(by, found, CONTRACT, there=there) == [(), ()]
+
+
+def test_a_field_of_a_nested_column_may_have_a_reserved_name() -> None:
+    assert faults(asked({"new_columns": EVOLVE}), CONTRACT | {"at": "struct<`_pos`:bigint>"}) == [()]
 
 
 @pytest.mark.parametrize("stance", [FREEZE, EVOLVE, DISCARD])

@@ -682,6 +682,16 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     ),
     "names that differ in case": (AMOUNT, "      - name: ID\n", [("name: ID", "given twice, first on line 15")]),
     "reserved name": (AMOUNT, "      - name: _Lakegate_file\n", [("_Lakegate_file", "lakegate's own")]),
+    "reserved name of Iceberg": (
+        AMOUNT,
+        "      - name: _Pos\n",
+        [("_Pos", "the name '_Pos' is reserved: it is Iceberg's own")],
+    ),
+    "reserved name in the files": (
+        AMOUNT,
+        "      - name: about\n        physicalName: _metadata\n",
+        [("name: about", "'_metadata' is reserved: it is Spark's own")],
+    ),
     "name with a control character": (AMOUNT, '      - name: "a\\tb"\n', [('name: "a', "without control characters")]),
     "empty name": (AMOUNT, '      - name: ""\n', [('name: ""', "a column's name is text")]),
     "no name": (AMOUNT, "      - businessName: x\n", [("businessName: x", "'name' is missing")]),

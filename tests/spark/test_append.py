@@ -9,13 +9,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import JobFile
 from lakegate.audit.plan import Plan
 from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import DataFileStatistics, Field
-from spark_jobs import iceberg
+from spark_jobs import append as appending
+from spark_jobs import iceberg, nessie, paths
 from spark_jobs.append import rows_of
 from spark_jobs.errors import JobError
 from spark_jobs.iceberg import DataFiles, Difference
@@ -61,6 +63,14 @@ def test_files_of_different_shapes_become_the_contracts_rows(spark: SparkSession
 
 
 @pytest.mark.spark
+def test_no_column_of_a_file_says_where_its_rows_came_from(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint", "_metadata": "struct<`file_name`:string>"})
+    tables = [pa.table({"id": [number], "_metadata": [{"file_name": "other.parquet"}]}) for number in range(3)]
+    found = rows_of(spark, by, looks(spark, tmp_path, by, tables)).select("id", FILE_COLUMN).collect()
+    assert {tuple(row) for row in found} == {(number, IDS[number]) for number in range(3)}
+
+
+@pytest.mark.spark
 def test_a_data_file_holds_rows_of_one_file_version_only(spark: SparkSession, tmp_path: Path) -> None:
     by = plan("nyc.t", {"id": "bigint", "part": "int"}, partitions=["part", "bucket(2, id)"])
     rows = {"id": pa.array(range(40), pa.int64()), "part": pa.array([n % 3 for n in range(40)], pa.int32())}
@@ -75,6 +85,53 @@ def test_a_data_file_holds_rows_of_one_file_version_only(spark: SparkSession, tm
         by_id[data.constant(column)] = by_id.get(data.constant(column), 0) + data.rows
     assert by_id == dict.fromkeys(IDS, 40)
     assert len(added.statistics) == 5 * 6
+
+
+@pytest.mark.spark
+def test_a_file_with_a_value_that_no_path_has_room_for_is_refused_alone(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nessie, "head", lambda *_: "0" * 64)  # nobody else writes to the branch
+    by = plan("nyc.t", {"id": "bigint", "name": "string"}, partitions=["name"])
+    tables = [pa.table({"id": [number], "name": [name]}) for number, name in enumerate(("a", "ä" * 120, "b"))]
+    prepare(spark, by, None)
+    seen = looks(spark, tmp_path, by, tables)
+    done = appending.append(spark, replace(job(), plan=by), seen)
+    said = 'its values of the partition columns "name" take 720 bytes in a path, and the most is 700'
+    assert [look.faults for look in done] == [(), (said,), ()]
+    assert {row["id"] for row in spark.table("lake.nyc.t").collect()} == {0, 2}
+    again = appending.resume(spark, replace(job(), plan=by), seen, {IDS[0]: 1, IDS[2]: 1})
+    assert again == done
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("partitions", "text", "size"),
+    [
+        (["name"], "x" * 700, 700),
+        (["name"], " " * 701, 701),
+        (["name"], "\U0001f600" * 10, 120),
+        (["name", "truncate(10, raw)"], "x" * 10, 30),
+        (["truncate(4, `name`)"], "é" * 900, 24),
+        (["raw"], "x" * 600, 800),
+        (["bucket(4, name)", "id"], "x" * 900, 0),
+    ],
+)
+def test_what_a_value_takes_in_a_path_is_what_iceberg_writes_there(
+    spark: SparkSession, partitions: list[str], text: str, size: int
+) -> None:
+    by = plan("nyc.t", {"id": "bigint", "name": "string", "raw": "binary"}, partitions=partitions)
+    rows = [(1, text, text.encode(), "f1"), (2, None, None, "f2"), (3, "a", b"a", "f1")]
+    found = paths.sizes(by, spark.createDataFrame(rows, f"id bigint, name string, raw binary, {FILE_COLUMN} string"))
+    assert found.get("f1", 0) == size
+    if 0 < size < 200:  # a file system has no room for more
+        prepare(spark, by, None)
+        spark.createDataFrame([row[:3] for row in rows[:1]], "id bigint, name string, raw binary").withColumn(
+            FILE_COLUMN, F.lit("f1")
+        ).writeTo("lake.nyc.t").append()
+        [(path,)] = spark.sql("select file_path from lake.nyc.t.files").collect()
+        values = [part.split("=")[1] for part in path.split("/") if "=" in part]
+        assert sum(map(len, values)) == size
 
 
 @pytest.mark.spark

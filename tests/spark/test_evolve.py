@@ -12,9 +12,11 @@ from pyspark.sql import SparkSession
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import JobFile
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
+from lakegate.audit.reserved import reserved_for
 from spark_jobs import iceberg
 from spark_jobs.append import rows_of
 from spark_jobs.errors import Unfit
+from spark_jobs.java import jvm
 from spark_jobs.session import LAKE
 from spark_jobs.staged import fit_all, look_at_all
 from spark_jobs.table import CONTRACT_COLUMNS, Shape, prepare, shape, unfit
@@ -106,6 +108,65 @@ def test_nested_fields_are_matched_by_name_cast_and_filled(spark: SparkSession, 
         },
         {"id": 2, "s": None, "m": None},
     ]
+
+
+@pytest.mark.parametrize("name", ["_file", "_pos", "_deleted", "_spec_id", "_partition", "_metadata"])
+def test_a_file_with_a_reserved_column_is_refused_and_the_others_are_published(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    by = plan("nyc.t", {"id": "bigint"}, policy=EVOLVE)
+    good, bad = pa.table({"id": [1]}), pa.table({"id": [2], name: ["x"]})
+    assert [len(faults) for faults in ingest(spark, tmp_path, by, good, bad)] == [0, 1]
+    assert rows(spark) == [{"id": 1}]
+
+
+@pytest.mark.parametrize(
+    ("there", "new"),
+    [
+        ({"a": {"b": 1}}, {"a.b": 3}),
+        ({"a": [{"b": 1}]}, {"a.b": 3}),
+        ({"a.b": 1}, {"a": {"b": 3}}),
+        ({}, {"s": {"x": 1, "X": 2}}),
+        ({}, {"s": {"": 1}}),
+        ({}, {"a": {"b": 1}, "a.b": 2}),
+    ],
+)
+def test_a_file_whose_names_no_table_can_have_is_refused_and_the_others_are_published(
+    spark: SparkSession, tmp_path: Path, there: dict[str, object], new: dict[str, object]
+) -> None:
+    by = plan("nyc.t", {"id": "bigint"}, policy=EVOLVE)
+    first, good, bad = ({"id": number} | more for number, more in ((1, there), (2, {}), (3, there | new)))
+    assert ingest(spark, tmp_path, by, pa.Table.from_pylist([first])) == [()]
+    refused = ingest(spark, tmp_path, by, *(pa.Table.from_pylist([row]) for row in (bad, good)))
+    assert [len(faults) for faults in refused] == [1, 0]
+    assert [row["id"] for row in rows(spark)] == [1, 2]
+
+
+def test_names_with_dots_become_columns(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint"}, policy=EVOLVE)
+    found: list[dict[str, object]] = [{"id": 1, "a.b": 1}, {"id": 2, "a": [{"b": 2}]}, {"id": 3, "a.c": 3}]
+    for row in found:
+        assert ingest(spark, tmp_path, by, pa.Table.from_pylist([row])) == [()]
+    assert rows(spark) == [{"a.b": None, "a": None, "a.c": None} | row for row in found]
+
+
+def test_every_name_that_iceberg_keeps_for_itself_is_reserved(spark: SparkSession, tmp_path: Path) -> None:
+    ingest(spark, tmp_path, plan("nyc.t", {"id": "bigint"}))
+    java = jvm(spark).org.apache.iceberg
+    known = java.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, "lake.nyc.t")
+    own = [column.name() for column in java.spark.source.SparkTable(known, False).metadataColumns()]  # noqa: FBT003
+    assert "_file" in own
+    assert [name for name in own if reserved_for(name) != "Iceberg"] == []
+
+
+def test_a_reserved_column_that_is_not_read_says_nothing_of_where_rows_came_from(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    by = plan("nyc.t", {"id": "bigint"}, policy=LOOSE)
+    tables = [pa.table({"id": [number], "_metadata": [{"file_name": "other.parquet"}]}) for number in range(3)]
+    assert ingest(spark, tmp_path, by, *tables) == [(), (), ()]
+    found = spark.table(f"{LAKE}.nyc.t").select("id", FILE_COLUMN).collect()
+    assert {tuple(row) for row in found} == {(number, f"{number:020x}") for number in range(3)}
 
 
 def test_a_contract_that_grows_and_widens_brings_its_table_along(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,7 +1,15 @@
+from __future__ import annotations
+
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_jobs.java import jvm
+from spark_jobs.java import FAILURES, jvm, unreached
+from tests.support.spark import raised
 
 pytestmark = pytest.mark.spark
 
@@ -12,3 +20,103 @@ def test_a_class_is_looked_for_once_wherever_it_is_named(spark: SparkSession) ->
     assert java.org.apache.iceberg.SchemaParser is java.org.apache.iceberg.SchemaParser
     assert java.functions is java.functions
     assert java.java.util.ArrayList([1]).get(0) == 1
+
+
+def made(spark: SparkSession, name: str, *said: Any) -> Any:
+    return reduce(getattr, name.split("."), jvm(spark))(*(said or ("said",)))
+
+
+def chain(spark: SparkSession, *names: str) -> Py4JJavaError:
+    """A failure whose causes are of these classes, outermost first."""
+    found = [made(spark, name) for name in names]
+    for outer, inner in pairwise(found):
+        outer.initCause(inner)
+    return raised(spark, found[0])
+
+
+S3 = "com.amazonaws.services.s3.model.AmazonS3Exception"
+
+
+@pytest.mark.parametrize(
+    "causes",
+    [
+        ("java.net.ConnectException",),
+        ("java.lang.RuntimeException", "java.io.IOException", "java.net.SocketTimeoutException"),
+        ("org.apache.hadoop.net.ConnectTimeoutException",),  # by its superclass
+        ("java.io.IOException", "java.net.UnknownHostException"),
+        ("java.net.NoRouteToHostException",),
+        ("javax.net.ssl.SSLHandshakeException", "java.io.EOFException"),
+        ("java.nio.file.AccessDeniedException", S3),
+        ("org.apache.hadoop.security.AccessControlException",),
+        ("java.io.IOException", S3),
+        ("com.amazonaws.SdkClientException",),
+        ("org.apache.http.NoHttpResponseException",),
+        ("org.apache.http.ConnectionClosedException",),
+        ("org.apache.http.conn.ConnectTimeoutException",),
+    ],
+)
+def test_what_keeps_us_from_a_file_is_no_fault_of_the_file(spark: SparkSession, causes: tuple[str, ...]) -> None:
+    assert unreached(chain(spark, *causes))
+
+
+def test_so_is_it_with_the_other_sdk_of_the_same_storage(spark: SparkSession) -> None:
+    model = jvm(spark).software.amazon.awssdk.services.s3.model.S3Exception
+    assert unreached(raised(spark, model.builder().message("Please reduce your request rate").build()))
+
+
+@pytest.mark.parametrize(
+    "causes",
+    [
+        ("java.io.FileNotFoundException", S3),
+        ("java.io.EOFException", S3),
+        ("java.lang.RuntimeException", "java.io.EOFException"),
+        ("java.lang.IllegalArgumentException",),
+        ("org.apache.parquet.io.ParquetDecodingException", "java.io.IOException"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is(spark: SparkSession, causes: tuple[str, ...]) -> None:
+    assert not unreached(chain(spark, *causes))
+
+
+TRACE = """Job aborted due to stage failure: Task 0 in stage 8.0 failed 4 times, most recent failure: \
+Lost task 0.3 in stage 8.0 (TID 9) (192.0.2.1 executor 3): {}: said
+\tat org.apache.spark.sql.Reader.next(Reader.scala:1)
+Caused by: {}: said: said
+\tat java.base/java.lang.Thread.run(Thread.java:1)
+\t... 28 more
+Driver stacktrace:"""
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "is_unreached"),
+    [
+        ("org.apache.spark.SparkException", "java.net.SocketException", True),
+        ("java.net.SocketException", "java.io.IOException", True),
+        ("org.apache.spark.SparkException", f"com.amazon.ws.emr.hadoop.fs.shaded.{S3}", True),
+        ("org.apache.spark.SparkException", "java.io.EOFException", False),
+        ("java.io.FileNotFoundException", S3, False),
+        ("org.apache.parquet.io.ParquetDecodingException", "java.lang.IllegalArgumentException", False),
+    ],
+)
+def test_a_task_tells_its_causes_in_the_text_alone(
+    spark: SparkSession, outer: str, inner: str, *, is_unreached: bool
+) -> None:
+    said = TRACE.format(outer, inner)
+    assert unreached(raised(spark, made(spark, "org.apache.spark.SparkException", said))) is is_unreached
+
+
+def test_a_files_own_text_is_not_taken_for_a_cause(spark: SparkSession) -> None:
+    said = TRACE.format("java.lang.RuntimeException", "java.net.SocketException")
+    told = made(spark, "org.apache.spark.SparkException", said, made(spark, "java.lang.RuntimeException", said))
+    assert not unreached(raised(spark, told))
+
+
+def test_a_task_that_really_fails_is_understood(spark: SparkSession) -> None:
+    asked = {"java.net.InetAddress': 'getByName": "[", "java.lang.Integer': 'parseInt": "x"}
+    found = []
+    for call, text in asked.items():
+        named = call.replace("': '", "', '")
+        with pytest.raises(FAILURES) as caught:
+            spark.range(1).selectExpr(f"reflect('{named}', '{text}')").collect()
+        found.append(unreached(caught.value))
+    assert found == [True, False]

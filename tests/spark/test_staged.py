@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import pyarrow as pa
@@ -17,15 +20,28 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from examples.bad_files import bad_files
 from lakegate.audit.job import JobFile
 from lakegate.audit.plan import Plan
+from spark_jobs.apart import each
 from spark_jobs.append import find_corrupt, rows_of
+from spark_jobs.java import FAILURES, jvm
 from spark_jobs.look import Look
 from spark_jobs.staged import fit_all, look_at_all
 from tests.support.jobs import parquet
 from tests.support.plans import plan
+from tests.support.spark import raised
 
 pytestmark = pytest.mark.spark
 GOOD = pa.table({"id": pa.array(range(1000), pa.int32()), "name": [f"name {number}" for number in range(1000)]})
 PLAN = plan("nyc.t", {"id": "int", "name": "string"})
+AWAY = {
+    "endpoint": "http://127.0.0.1:{}",
+    "endpoint.region": "us-east-1",
+    "attempts.maximum": "1",
+    "retry.limit": "1",
+    "retry.interval": "1ms",
+    "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    "access.key": "nobody",
+    "secret.key": "nobody",
+}
 BAD = {bad.wrong: bad.body for bad in bad_files(GOOD, missing="name", wrong="id")}
 
 
@@ -81,6 +97,31 @@ def test_a_broken_footer_is_refused(spark: SparkSession, tmp_path: Path) -> None
 def test_a_staged_copy_that_is_gone_is_that_files_fault(spark: SparkSession, tmp_path: Path) -> None:
     gone = JobFile(id="f", key="landed", uri=f"file:{tmp_path}/f.parquet", size=100)
     assert look_at_all(spark, PLAN, [gone])[0].faults == ("its staged copy is gone",)
+
+
+def test_a_storage_that_cannot_be_reached_is_no_files_fault(spark: SparkSession, tmp_path: Path) -> None:
+    with closing(socket()) as nobody:  # it holds a port, and takes no call
+        nobody.bind(("127.0.0.1", 0))
+        for option, value in AWAY.items():
+            spark.conf.set(f"fs.s3a.{option}", value.format(nobody.getsockname()[1]))
+        away = JobFile(id="f", key="landed", uri="s3a://away/f.parquet", size=100)
+        with pytest.raises(FAILURES, match="Connection refused"):
+            look_at_all(spark, PLAN, [away])
+        seen = [look(spark, tmp_path, parquet(GOOD)), look(spark, tmp_path, BAD["corrupt page"])]
+        with pytest.raises(FAILURES, match="Connection refused"):
+            find_corrupt(spark, PLAN, [*seen, replace(seen[0], file=away)])
+
+
+def test_what_is_reached_the_second_time_is_read(spark: SparkSession) -> None:
+    tries: list[int] = []
+
+    def read(number: int) -> int:
+        tries.append(number)
+        if number and tries.count(number) == 1:
+            raise raised(spark, jvm(spark).java.net.ConnectException("Connection refused"))
+        return number
+
+    assert each([0, 1, 2], read, 2) == [0, 1, 2]
 
 
 def test_corrupt_pages_are_found_by_reading_through(spark: SparkSession, tmp_path: Path) -> None:

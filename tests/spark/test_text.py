@@ -263,6 +263,13 @@ OBJECTS = {
     '{"id": 1} {"id": 2}': "it is no JSON object",
     '{"id": 1}, "x": 2': "it is no JSON object",
     '{"id": 1} , "row": {"id": 2}': "it is no JSON object",
+    '{"id": 1},"end":true} what ever': "it is no JSON object",
+    '{"id": 1},"end":true}': "it is no JSON object",
+    '{"id": 1},"row":{"id": 2},"end":true}': "it is no JSON object",
+    '{"id": 1}}': "it is no JSON object",
+    '{"id": 1}}{"end":true}': "it is no JSON object",
+    '{"id": 1}]': "it is no JSON object",
+    '{"say": "a},{", "extra": {"end": true, "b": [{}, {"c": {}}]}}\t ': "",
     '{"say": "\\ud83dx"}': HALF,
     '{"say": "\\ude00\\ud83d"}': HALF,
     '{"say": "\\\\ud83d\\ud83d\\ude00"}': "",
@@ -288,6 +295,7 @@ def test_json_has_an_object_a_line_whose_values_are_of_their_types(spark: SparkS
         {"amount": Decimal("1.25"), "extra": "5"},
         {"amount": Decimal("1.25"), "big": 2**63 - 1},
         {"amount": Decimal("1.50"), "say": "1,5", "extra": '{"amount":1}'},
+        {"say": "a},{", "extra": '{"end":true,"b":[{},{"c":{}}]}'},
         {"say": "\\ud83d😀"},
     ]
     told = [(at, said) for at, said in enumerate(OBJECTS.values(), start=1) if said]

@@ -6,8 +6,10 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from lakegate.audit.job import Job
@@ -79,6 +81,17 @@ def on_nessie(cluster: SparkSession, lake: Lake) -> SparkSession:
 def run(cluster: SparkSession, lake: Lake) -> Callable[[Job], Report]:
     """Runs a job in a session that no other job has used, as the cluster does."""
     return lambda job: append_and_audit(reaching(cluster, lake), job)
+
+
+def raised(spark: SparkSession, failure: Any) -> Py4JJavaError:
+    """A failure of the JVM as it comes to Python."""
+    future = jvm(spark).java.util.concurrent.CompletableFuture()
+    future.completeExceptionally(failure)
+    try:
+        future.join()
+    except Py4JJavaError as error:
+        return error
+    raise AssertionError
 
 
 def reaching(cluster: SparkSession, lake: Lake) -> SparkSession:

@@ -1,0 +1,19 @@
+"""Names that no column of a table may have, because readers of the lake have columns of these names for themselves."""
+
+_OURS = "_lakegate"  # and whatever begins so
+_OWNERS = {
+    "_file": "Iceberg",
+    "_pos": "Iceberg",
+    "_partition": "Iceberg",
+    "_deleted": "Iceberg",
+    "_spec_id": "Iceberg",
+    "_row_id": "Iceberg",
+    "_last_updated_sequence_number": "Iceberg",
+    "_metadata": "Spark",
+}
+
+
+def reserved_for(name: str) -> str:
+    """Whose the name is; nothing where it is free. Engines compare names without case."""
+    plain = name.lower()
+    return "lakegate" if plain.startswith(_OURS) else _OWNERS.get(plain, "")
