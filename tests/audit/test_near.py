@@ -96,6 +96,24 @@ def test_a_moment_beyond_the_calendar_is_no_bound() -> None:
     assert of([data_file(longs(2**62, 2**62))], [(column, column)]) is True
 
 
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [("\ufffd", "é"), ("a", "b\ufffd"), ("a\ufffdb", "b"), ("a", "\ufffe")],
+    ids=["crossed", "upper", "within", "rounded up"],
+)
+def test_bounds_of_text_that_was_not_utf_8_leave_nothing_out(low: str, high: str) -> None:
+    name, more = Field(id=1, name="name", type="string"), Field(id=2, name="id", type="long")
+    file = data_file((1, low.encode(), high.encode()), longs(1, 5, 2))
+    assert of([file], [(name, name)]) is True
+    assert of([file], [(name, name), (more, more)])["left"] == {"type": "gt-eq", "term": "id", "value": 1}
+
+
+def test_bounds_that_cross_leave_nothing_out() -> None:
+    name = Field(id=1, name="name", type="string")
+    assert of([data_file((1, b"b", b"a"))], [(name, name)]) is True
+    assert of([data_file(longs(2, 1))], [(LONG, LONG)]) is True
+
+
 def test_a_file_without_keys_or_with_keys_too_large_for_the_other_column_is_near_nothing() -> None:
     small = Field(id=9, name="small", type="int")
     assert of([], [(LONG, LONG)]) is False

@@ -243,6 +243,56 @@ def test_what_lies_between_keys_far_apart_is_not_read(
     assert said(table) == {"f1": [2]}
 
 
+def texts(table: Table, file: str, *raw: bytes) -> Table:
+    """The file with these texts, UTF-8 or not, in one data file."""
+    rows = [(bytearray(each), file) for each in raw]
+    frame = table.spark.createDataFrame(rows, f"id binary, {FILE_COLUMN} string").coalesce(1)
+    frame.selectExpr("CAST(id AS string) AS id", FILE_COLUMN).writeTo(f"{LAKE}.{table.plan.table}").append()
+    return table
+
+
+LONE = b"\x80"  # no UTF-8, and in the order of bytes between a and é
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([b"\xc3\xa9", b"b"], [b"\xc3\xa9", LONE], 1),
+        ([b"\xc3\xa9", LONE], [b"\xc3\xa9", b"b"], 1),
+        ([LONE], [b"a", LONE, b"\xc3\xa9"], 1),
+        ([b"x\xc3\xa9", b"x" + LONE], [b"x\xc3\xa9"], 1),
+        ([b"\xf0\x9f\x8c\x8d", b"a", b"\xff"], [b"\xf0\x9f\x8c\x8d", b"\xff"], 2),
+        ([b"long enough to be cut " + LONE], [b"long enough to be cut " + LONE], 1),
+    ],
+    ids=["in the batch", "in the table", "in the midst of the batch", "behind a text", "above all texts", "cut off"],
+)
+@pytest.mark.parametrize("closer", [False, True], ids=["bounds", "a closer look"])
+def test_text_that_is_not_utf_8_hides_no_key(
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    before: list[bytes],
+    after: list[bytes],
+    expected: int,
+    *,
+    closer: bool,
+) -> None:
+    if closer:
+        monkeypatch.setattr(of_keys, "_MANY", 0)
+        monkeypatch.setattr(of_keys, "_MANY_FOR_EACH", 0)
+    table = Table(spark=spark, plan=plan("nyc.t", {"id": "string"}, [duplicates("id", scope=TABLE)])).hold({})
+    texts(table, "f0", *before).on_main({"f9": [("z", None)]})
+    assert said(texts(table, "f1", *after)) == {"f1": [expected]}
+
+
+def test_only_data_files_whose_bounds_tell_nothing_are_read_besides(spark: SparkSession) -> None:
+    table = Table(spark=spark, plan=plan("nyc.t", {"id": "string"}, [duplicates("id", scope=TABLE)])).hold({})
+    texts(table, "f0", LONE, b"\xc3\xa9")
+    table.on_main({"f2": [("b", None)] * 10, "f3": [("x", None)] * 100})
+    found = near_of(texts(table, "f1", b"b"), "f1")
+    assert found is not None
+    assert found.rows == 12
+
+
 def near_of(table: Table, *files: str) -> Near | None:
     [metric] = table.plan.metrics
     return of_keys.near_table(table.plan, metric, table.batch, table.base, files)

@@ -10,11 +10,13 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import SparkSession
 
+from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.mask import MASK
 from lakegate.audit.plan import Plan, Proof, Scope, Severity
 from lakegate.audit.report import Source
 from lakegate.audit.verdicts import judge
 from spark_jobs import samples
+from spark_jobs.session import LAKE
 from tests.support.held import Table
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, plan
 
@@ -45,6 +47,16 @@ def test_what_statistics_leave_open_is_counted_in_one_pass(spark: SparkSession) 
 def test_nan_is_counted_though_bounds_leave_it_out(spark: SparkSession) -> None:
     by = plan("nyc.t", {"x": "double"}, [failing("x", OUTSIDE, IN_RANGE)])
     table = Table(spark=spark, plan=by).hold({"f1": [(1.0, None), (float("nan"), None)]})
+    assert table.measured()[0].metrics["failing-x"].value == 1
+
+
+def test_a_text_is_found_beside_one_that_is_not_utf_8(spark: SparkSession) -> None:
+    by = plan(
+        "nyc.t", {"x": "string"}, [failing("x", "COALESCE(x IN ('é'), FALSE)", Proof(column="x", without=("é",)))]
+    )
+    table = Table(spark=spark, plan=by).hold({})
+    rows = f"SELECT 'é' AS x, 'f1' AS {FILE_COLUMN} UNION ALL SELECT CAST(X'80' AS string), 'f1'"
+    spark.sql(rows).coalesce(1).writeTo(f"{LAKE}.nyc.t").append()
     assert table.measured()[0].metrics["failing-x"].value == 1
 
 
