@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from lakegate.audit.files import PARQUET
 from lakegate.audit.limits import DEFAULTS
-from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity
+from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity, Stance
 from lakegate.contracts import words
 from lakegate.contracts.checks import Checked, checked, column_checks, entries, key_checks, without_repeats
-from lakegate.contracts.columns import Read, check_names, read_column
+from lakegate.contracts.columns import Read, check_names, read_column, widened
 from lakegate.contracts.custom import COLUMN, TABLE
 from lakegate.contracts.document import Document, Item
 from lakegate.contracts.formats import Written, parse_checks, spelled
@@ -35,7 +35,10 @@ _SUFFIX = {"years": "year", "months": "month", "days": "day", "hours": "hour", "
 def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
     """The plan as far as the table could be read: the document's faults say whether that is all of it."""
     files = files or Written(form=PARQUET)
+    policy = policy_of(table)
     columns = [read for item in table.each("properties") if (read := read_column(item))]
+    if policy.widened_types is Stance.EVOLVE:
+        columns = list(map(widened, columns))
     if not table.has("properties") or table.plain("properties") == []:
         table.fault("the table has no columns: list them under 'properties'")
     check_names(columns)
@@ -57,7 +60,7 @@ def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
         checks=tuple(checks),
         budget=budget_of(table, found, {read.field.name.lower(): read.item for read in columns}),
         key=tuple(read.field.name for read in key),
-        policy=policy_of(table),
+        policy=policy,
         files=spelled(files, [(read.field, read.item) for read in columns]),
     )
     return replace(plan, contract_hash=meaning(plan))
