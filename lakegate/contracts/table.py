@@ -203,7 +203,9 @@ def _partition(read: Read, names: set[str]) -> str | None:
         return None
     name, width = match[1] or match[2], int(match[3]) if match[3] else None
     if name not in read.field.type.transforms:
-        (said or read.item).fault(f"{read.field.name!r} is {read.field.type.name}, which {name} cannot partition")
+        instead = ": take bucket[16], or do without" if "bucket" in read.field.type.transforms else ""
+        text = f"{read.field.name!r} is {read.field.type.name}, which {name} cannot partition{instead}"
+        (said or read.item).fault(text)
     elif name != "bucket" and _is_masked(read.item.value):
         hidden = "its values are masked, and would stand in the names of data files: take bucket[16], or do without"
         (said or read.item).fault(f"{read.field.name!r} can't partition the table by {name}: {hidden}")

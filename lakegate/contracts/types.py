@@ -236,6 +236,7 @@ def physical(name: str) -> Type:
 
 
 def _decimals(precision: int, scale: int) -> Type:
+    """No truncate: near its least, it would make a decimal of more digits, and no manifest could be written."""
     if not 1 <= precision <= _WIDEST or scale > precision:
         raise ValueError(f"is no decimal: it has 1 to {_WIDEST} digits, and no more places than digits")
     return Type(
@@ -243,5 +244,4 @@ def _decimals(precision: int, scale: int) -> Type:
         kind="decimal",
         parse=_decimal(precision, scale),
         options=words.DECIMAL_OPTIONS,
-        transforms=_CUT,
     )

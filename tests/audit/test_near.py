@@ -119,8 +119,20 @@ def test_a_file_without_keys_or_with_keys_too_large_for_the_other_column_is_near
     assert of([], [(LONG, LONG)]) is False
     assert of([data_file(longs(1, 1), nulls={1: 3})], [(LONG, LONG)]) is False
     assert of([data_file(longs(2**40, 2**41))], [(LONG, small)]) is False
-    wide = of([data_file(longs(-(2**40), 5))], [(LONG, small)])
-    assert (wide["left"]["value"], wide["right"]["value"]) == (-(2**31), 5)
+    wide = of([data_file(longs(-5, 2**40))], [(LONG, small)])
+    assert (wide["left"]["value"], wide["right"]["value"]) == (-5, 2**31 - 1)
+
+
+@pytest.mark.parametrize(("kind", "bits"), [("int", 32), ("long", 64)])
+def test_a_range_that_a_truncate_may_begin_again_from_above_leaves_nothing_out(kind: str, bits: int) -> None:
+    column, least = Field(id=1, name="id", type=kind), -(2 ** (bits - 1))
+    assert of([data_file(longs(least, 5))], [(LONG, column)]) is True
+    assert of([data_file(longs(least + 999_998, least + 999_999))], [(LONG, column)]) is True
+    assert of([data_file(longs(least + 10**6, least + 10**6))], [(LONG, column)]) is not True
+
+
+def test_a_range_that_is_cut_at_the_least_of_the_other_column_leaves_nothing_out() -> None:
+    assert of([data_file(longs(-(2**40), 5))], [(LONG, Field(id=9, name="small", type="int"))]) is True
 
 
 @pytest.mark.parametrize(

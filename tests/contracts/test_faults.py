@@ -709,12 +709,17 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         TRANSFORM.replace("days", '"truncate[4]"'),
         [("truncate", "'placed' is timestamp, which truncate cannot partition")],
     ),
+    "decimals cut": (
+        AMOUNT,
+        DECIMAL.format("b", "numeric(9, 2)", CUT) + AMOUNT,
+        [("name: b", "'b' is decimal(9,2), which truncate cannot partition: take bucket[16], or do without")],
+    ),
     "two partitions of one decimal type": (
         AMOUNT,
         DECIMAL.format("a", "decimal(9,2)", IDENTITY)
-        + DECIMAL.format("b", "numeric(9, 2)", CUT)
+        + DECIMAL.format("b", "numeric(9, 2)", IDENTITY)
         + DECIMAL.format("c", "decimal(9,2)", BUCKET)
-        + DECIMAL.format("d", "decimal(9,3)", CUT)
+        + DECIMAL.format("d", "decimal(9,3)", IDENTITY)
         + AMOUNT,
         [("name: b", "'b' can't partition the table by decimal(9,2) beside 'a': ")],
     ),

@@ -293,6 +293,32 @@ def test_only_data_files_whose_bounds_tell_nothing_are_read_besides(spark: Spark
     assert found.rows == 12
 
 
+@pytest.mark.parametrize(("kind", "least"), [("int", -(2**31)), ("bigint", -(2**63))])
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([5, 305], [None, *range(5, 605, 10)], 2),  # so many that neighbours are looked at together
+        ([None], [None, 5], 1),
+        ([None, 1000], [None], 1),
+        ([5], [5, 7], 1),
+    ],
+    ids=["beside it", "itself among others", "itself alone", "without it"],
+)
+def test_the_least_number_hides_no_key_where_a_table_is_partitioned_by_truncate(
+    spark: SparkSession, kind: str, least: int, before: list[int | None], after: list[int | None], expected: int
+) -> None:
+    """Iceberg's truncate begins again from above below it."""
+    numbers = [[least if number is None else number for number in each] for each in (before, after)]
+    name = f"nyc.{kind}"
+    make(spark, name, {"id": kind}, [])
+    spark.sql(f"ALTER TABLE {LAKE}.{name} ADD PARTITION FIELD truncate(10, id)")
+    spark.createDataFrame([(number,) for number in numbers[0]], f"id {kind}").writeTo(f"{LAKE}.{name}").append()
+    metrics = [duplicates("id", scope=TABLE), orphans(["id"], name, ["id"])]
+    by = plan("nyc.t", {"id": kind}, metrics, partitions=("truncate(10, id)",))
+    table = Table(spark=spark, plan=by).on_main({"f0": numbered(numbers[0])}).hold({"f1": numbered(numbers[1])})
+    assert said(table) == {"f1": [expected, len(after) - expected]}
+
+
 def near_of(table: Table, *files: str) -> Near | None:
     [metric] = table.plan.metrics
     return of_keys.near_table(table.plan, metric, table.batch, table.base, files)
