@@ -7,7 +7,7 @@ import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -183,7 +183,7 @@ def limit(kind: str, value: float | str) -> Any:
         now = datetime.now(UTC)
         value = (now.date() if kind == "date" else now).isoformat()
     if kind == "date":
-        return (date.fromisoformat(str(value)) - _EPOCH.date()).days
+        return (datetime.fromisoformat(str(value)).date() - _EPOCH.date()).days
     if kind in _MICROSECONDS:
         moment = datetime.fromisoformat(str(value))
         return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
