@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +19,8 @@ from pyspark.sql import DataFrame, SparkSession
 from lakegate.audit.carried import combined, of_table_scope
 from lakegate.audit.job import Job
 from lakegate.audit.mask import masked
-from lakegate.audit.plan import Column
+from lakegate.audit.moment import at
+from lakegate.audit.plan import Column, Plan
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.report import CheckResult, FileReport, Replaced, Report, Verdict
 from lakegate.audit.statistics import Field
@@ -63,6 +64,11 @@ class Run:
         began = time.monotonic()
         yield
         self.timings[name] = round(self.timings.get(name, 0) + time.monotonic() - began, 3)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What is asked, of the moment at which the job began."""
+        return at(self.job.plan, self.started_at)
 
     @property
     def grown(self) -> Job:
@@ -248,14 +254,14 @@ def audit_table(run: Run, loaded: Any, catalog: str, files: Sequence[str]) -> qu
     batch = Batch(files={look.file.id: run.files[look.file.id] for look in looks}, columns=columns, read=read)
     base = _base(run)
     with run.step("measure"):
-        measured, resolved = measure.measure_all(job.plan, batch, base)
-        dependents: dict[str, Dependent] = {**resolved, **unparsed.metrics(job.plan, looks, rows)}
+        measured, resolved = measure.measure_all(run.plan, batch, base)
+        dependents: dict[str, Dependent] = {**resolved, **unparsed.metrics(run.plan, looks, rows)}
         entries = difference.added.entries
-        view = quarantine.View(plan=job.plan, batch=batch, base=base, read=partial(read, apart=True), entries=entries)
-        by = unforgiving(job.plan) if catalog == LEFT else job.plan
+        view = quarantine.View(plan=run.plan, batch=batch, base=base, read=partial(read, apart=True), entries=entries)
+        by = unforgiving(run.plan) if catalog == LEFT else run.plan
         results = judge(by, measured, dependents, job.history, partial(quarantine.failing_rows, view))
     with run.step("sample"):
-        checks = samples.with_samples(job.plan, results, batch, base)
+        checks = samples.with_samples(run.plan, results, batch, base)
         run.checks = unparsed.with_samples(spark, run.grown.plan, looks, checks)
     return view
 

@@ -70,10 +70,12 @@ class Base:
             return None  # a column that came with the batch: no row has a key
         where = near(boxes, [(mine, theirs[name]) for mine, name in zip(columns, target.columns, strict=True)])
         replaced = frozenset(data.path for data in self.replaced.get(target.table, ()))
-        tasks = iceberg.plan(self.spark, table, json.dumps(where), replaced)
+        name = table_name(self.catalog, target.table)
+        texts = [theirs[column] for column in target.columns if theirs[column].type == "string"]
+        whole = iceberg.unbounded(self.spark, name, texts) if texts and where is not False else frozenset()
+        tasks = iceberg.plan(self.spark, table, json.dumps(where), replaced, whole)
         if tasks.isEmpty():
             return None
-        name = table_name(self.catalog, target.table)
         rows = self._but_rewritten(target.table, iceberg.staged(self.spark, name, table, tasks))
         return Near(rows=iceberg.rows_in(tasks), table=rows)
 

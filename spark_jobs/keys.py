@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.duplicates import OwnRepeats, Pattern, Repeats
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.near import BOXES, Box, boxes, is_ordered
+from lakegate.audit.near import BOXES, Box, Range, boxes, is_ordered
 from lakegate.audit.plan import Metric, MetricKind, Plan, Reference, Scope
-from lakegate.audit.statistics import DataFileStatistics, Field, bound
+from lakegate.audit.statistics import DataFileStatistics, Field, bound, exact
 from lakegate.audit.table_scope import Orphans, TableRows
 from lakegate.audit.types import quoted
 from lakegate.audit.verdicts import Dependent
@@ -164,10 +165,17 @@ def _clusters(rows: DataFrame, columns: Sequence[Field]) -> list[Box]:
     ends = [end for number in numbers for end in (F.min(number), F.max(number))]
     apart = rows.repartitionByRange(BOXES, *_names(columns)).groupBy(F.spark_partition_id()).agg(*ends).collect()
     ranges = [list(zip(row[1::2], row[2::2], strict=True)) for row in apart]
-    return [
-        tuple(span if is_ordered(column) else None for span, column in zip(spans, columns, strict=True))
-        for spans in ranges
-    ]
+    return [tuple(_range(column, *ends) for ends, column in zip(spans, columns, strict=True)) for spans in ranges]
+
+
+def _range(column: Field, low: Any, high: Any) -> Range:
+    """The least and the greatest value as a range, if it is one."""
+    if not is_ordered(column):
+        return None
+    try:
+        return (exact(low), exact(high)) if column.type == "string" else (low, high)
+    except ValueError:
+        return None
 
 
 def _own_repeats(metric: Metric, batch: Batch, rows: DataFrame) -> OwnRepeats:

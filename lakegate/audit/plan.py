@@ -92,7 +92,7 @@ class Column:
 
 
 NOW = "now"
-"""As a limit of dates and timestamps: the moment at which it is asked."""
+"""As a limit of dates and timestamps: the moment at which it is asked, which in a job is the one at which it began."""
 
 
 class Stance(StrEnum):

@@ -7,7 +7,7 @@ import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -18,6 +18,10 @@ _NUMBERS = {"int": "<i", "long": "<q", "float": "<f", "double": "<d", "date": "<
 _NARROW = {"long": "int", "double": "float"}
 _MICROSECONDS = ("timestamp", "timestamptz")
 _FLOATING = ("float", "double")
+REPLACED = ("\ufffd", "\ufffe")
+"""What Iceberg reads where a text is no UTF-8, and what becomes of it where an upper bound is rounded up. Parquet
+orders the bytes as they are, so that such a text is no bound.
+"""
 _COUNTED = ("boolean", "int", "long", "date")  # between two of their values there are so many others, and no more
 
 
@@ -111,7 +115,7 @@ def _proves(proof: Proof, file: DataFileStatistics, column: Field) -> bool:
     if column.type in _FLOATING and file.nans.get(column.id) != 0:
         return False
     try:
-        lower, upper = bound(column.type, file.lower[column.id]), bound(column.type, file.upper[column.id])
+        lower, upper = between(file, column)
         above = proof.minimum is None or _above(lower, limit(column.type, proof.minimum), proof.exclusive_minimum)
         below = proof.maximum is None or _above(limit(column.type, proof.maximum), upper, proof.exclusive_maximum)
         known = _all_among(proof.values, column.type, lower, upper) and _none_of(
@@ -138,8 +142,18 @@ def _above(greater: Any, smaller: Any, exclusive: bool) -> bool:  # noqa: FBT001
     return bool(greater > smaller if exclusive else greater >= smaller)
 
 
+def between(file: DataFileStatistics, column: Field) -> tuple[Any, Any]:
+    """The column's bounds; KeyError where there are none, ValueError where they can't be what they say."""
+    lower, upper = bound(column.type, file.lower[column.id]), bound(column.type, file.upper[column.id])
+    if lower > upper:
+        raise ValueError(f"the bounds of {column.name!r} cross")
+    return lower, upper
+
+
 def bound(kind: str, text: str) -> Any:
-    """An Iceberg bound as a value that compares: temporal ones as the number that Iceberg keeps."""
+    """An Iceberg bound as a value that compares: temporal ones as the number that Iceberg keeps. ValueError where it
+    bounds nothing.
+    """
     raw = bytes.fromhex(text)
     if kind in _MICROSECONDS:
         return struct.unpack("<q", raw)[0]
@@ -150,10 +164,17 @@ def bound(kind: str, text: str) -> Any:
         scale = int(kind.rstrip(")").split(",")[1])
         return Decimal(f"{int.from_bytes(raw, 'big', signed=True)}E-{scale}")  # exact: arithmetic rounds to 28 digits
     if kind == "string":
-        return raw.decode()
+        return exact(raw.decode())
     if kind == "boolean":
         return raw != b"\x00"
     raise TypeError(kind)
+
+
+def exact(text: str) -> str:
+    """The text, as a bound; ValueError where other bytes may stand in the file."""
+    if any(sign in text for sign in REPLACED):
+        raise ValueError(f"{text!r} may stand for bytes that are not UTF-8")
+    return text
 
 
 def limit(kind: str, value: float | str) -> Any:
@@ -162,7 +183,7 @@ def limit(kind: str, value: float | str) -> Any:
         now = datetime.now(UTC)
         value = (now.date() if kind == "date" else now).isoformat()
     if kind == "date":
-        return (date.fromisoformat(str(value)) - _EPOCH.date()).days
+        return (datetime.fromisoformat(str(value)).date() - _EPOCH.date()).days
     if kind in _MICROSECONDS:
         moment = datetime.fromisoformat(str(value))
         return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.mask import MASK
+from lakegate.audit.moment import at
 from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
@@ -46,7 +47,7 @@ def show_rows(installation: Installation, batch: str, check: str, *, as_json: bo
     with busy(f"reading the rows of {batch}"):
         view = look(installation.service, batch)
         tried, failing = _asked(view, check)
-        plan = _plan(installation.service, view, tried)
+        plan = at(_plan(installation.service, view, tried), failing.report.started_at)
         statement = statement_for(plan, failing)
         ref = _ref(view, tried, failing)
         files = _read(plan, failing)

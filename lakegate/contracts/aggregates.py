@@ -40,11 +40,13 @@ def standard_deviation(field: Field) -> Metric:
 
 
 def total(field: Field) -> Metric:
-    """A sum; of 64-bit numbers in more digits than those, because beyond them Spark begins again from below."""
+    """A sum; of whole numbers, which files may widen, in more digits than 64 bits have: beyond those Spark begins again
+    from below.
+    """
     if (places := _wide_places(field)) is not None:
         return _value(field, _in_parts(field, places))
     summed: exp.Expr = column(field.name)
-    if field.type.name == "bigint":
+    if field.type.kind == "whole":
         summed = exp.Cast(this=summed, to=exp.DataType.build("decimal(19,0)", dialect="spark"))
     return _value(field, exp.Sum(this=summed))
 

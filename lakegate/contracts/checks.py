@@ -25,7 +25,7 @@ from lakegate.contracts.metrics import (
 from lakegate.contracts.quick import lengths
 from lakegate.contracts.settings import SCOPE, scope, setting
 from lakegate.contracts.texts import DESCRIBING, FORMATS, like, longer, not_of_format, shorter, unlike, whole
-from lakegate.contracts.types import Comparable
+from lakegate.contracts.types import WIDENED, Comparable
 from lakegate.contracts.words import meant
 
 Checked = tuple[Check, Metric]
@@ -54,6 +54,9 @@ def _enum(field: Field, item: Item) -> Metric | None:
 
 
 def _multiple(field: Field, item: Item) -> Metric | None:
+    if field.type.widens:
+        item.fault(f"multipleOf is judged by other digits {WIDENED}")
+        return None
     of = value_of(field, item)
     if of == 0:
         item.fault(f"{item.value!r} is 0 as a {field.type.name}, which has no multiples")

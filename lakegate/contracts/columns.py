@@ -3,14 +3,14 @@
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakegate.audit.reserved import reserved_for
 from lakegate.audit.types import Array, Map, Struct, parse
 from lakegate.contracts import words
 from lakegate.contracts.document import Item
 from lakegate.contracts.metrics import Field, Into, Step
-from lakegate.contracts.types import LOGICAL, TYPES, Type, nested, physical
+from lakegate.contracts.types import LOGICAL, TYPES, Type, nested, physical, widening
 
 _UTC = ("UTC", "Etc/UTC")
 _OF_THE_TABLE = {"unique": "be unique", "primaryKey": "belong to the primary key", "partitioned": "partition the table"}
@@ -47,6 +47,12 @@ def read_column(item: Item) -> Read | None:
     if names and (whose := reserved_for(names[1])):
         item.fault(f"the name {names[1]!r} is reserved: it is {whose}'s own")
     return found if names else None
+
+
+def widened(read: Read) -> Read:
+    """The column, where files may widen it and its parts."""
+    parts = tuple(map(widened, read.parts))
+    return replace(read, field=replace(read.field, type=widening(read.field.type)), parts=parts)
 
 
 def _read(item: Item, place: _Place) -> Read | None:

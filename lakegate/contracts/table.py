@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from lakegate.audit.files import PARQUET
 from lakegate.audit.limits import DEFAULTS
-from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity
+from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity, Stance
 from lakegate.contracts import words
 from lakegate.contracts.checks import Checked, checked, column_checks, entries, key_checks, without_repeats
-from lakegate.contracts.columns import Read, check_names, read_column
+from lakegate.contracts.columns import Read, check_names, read_column, widened
 from lakegate.contracts.custom import COLUMN, TABLE
 from lakegate.contracts.document import Document, Item
 from lakegate.contracts.formats import Written, parse_checks, spelled
@@ -35,7 +35,10 @@ _SUFFIX = {"years": "year", "months": "month", "days": "day", "hours": "hour", "
 def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
     """The plan as far as the table could be read: the document's faults say whether that is all of it."""
     files = files or Written(form=PARQUET)
+    policy = policy_of(table)
     columns = [read for item in table.each("properties") if (read := read_column(item))]
+    if policy.widened_types is Stance.EVOLVE:
+        columns = list(map(widened, columns))
     if not table.has("properties") or table.plain("properties") == []:
         table.fault("the table has no columns: list them under 'properties'")
     check_names(columns)
@@ -57,7 +60,7 @@ def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
         checks=tuple(checks),
         budget=budget_of(table, found),
         key=tuple(read.field.name for read in key),
-        policy=policy_of(table),
+        policy=policy,
         files=spelled(files, [(read.field, read.item) for read in columns]),
     )
     return replace(plan, contract_hash=meaning(plan))
@@ -200,7 +203,9 @@ def _partition(read: Read, names: set[str]) -> str | None:
         return None
     name, width = match[1] or match[2], int(match[3]) if match[3] else None
     if name not in read.field.type.transforms:
-        (said or read.item).fault(f"{read.field.name!r} is {read.field.type.name}, which {name} cannot partition")
+        instead = ": take bucket[16], or do without" if "bucket" in read.field.type.transforms else ""
+        text = f"{read.field.name!r} is {read.field.type.name}, which {name} cannot partition{instead}"
+        (said or read.item).fault(text)
     elif name != "bucket" and _is_masked(read.item.value):
         hidden = "its values are masked, and would stand in the names of data files: take bucket[16], or do without"
         (said or read.item).fault(f"{read.field.name!r} can't partition the table by {name}: {hidden}")

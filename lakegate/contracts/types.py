@@ -3,7 +3,7 @@
 import re
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -25,13 +25,16 @@ TEMPORAL = ("date", "instant", "clock")
 
 @dataclass(frozen=True, kw_only=True)
 class Type:
-    """A column's type. `name` is Spark SQL's; `parse` reads a value out of a contract or raises ValueError."""
+    """A column's type. `name` is Spark SQL's; `parse` reads a value out of a contract or raises ValueError. `widens`
+    says that files may make a number of twice the bits of it, by which its values are compared from then on.
+    """
 
     name: str
     kind: str
     parse: Callable[[Any], Comparable]
     options: words.Place
     transforms: tuple[str, ...] = ("identity", "bucket")
+    widens: bool = False
 
     @property
     def has_nan(self) -> bool:
@@ -86,6 +89,13 @@ def _single(value: Any) -> float:
         return float(struct.unpack("f", struct.pack("f", _number(value)))[0])
     except OverflowError:
         raise ValueError("does not fit in 32 bits") from None
+
+
+def _in_both(value: Any) -> float:
+    """A number that 32 bits and 64 hold alike."""
+    if (found := _single(value)) != _number(value):
+        raise ValueError(f"is another number {WIDENED}")
+    return found
 
 
 def _decimal(precision: int, scale: int) -> Callable[[Any], Decimal]:
@@ -188,6 +198,17 @@ TYPES: Mapping[str, Type] = {
     )
 }
 
+WIDENED = (
+    "in 32 bits than in 64, to which files may widen the column: write the column with format: f64, or leave out "
+    "widenedTypes: evolve"
+)
+
+
+def widening(of: Type) -> Type:
+    """The type where files may widen it."""
+    return replace(of, parse=_in_both, widens=True) if of.name == "float" else of
+
+
 _ALIASES = {"integer": "int", "long": "bigint", "real": "float", "timestamp_ltz": "timestamp"}
 _DECIMAL = re.compile(r"(?:decimal|dec|numeric)(?:\s*\(\s*(\d{1,2})\s*(?:,\s*(\d{1,2})\s*)?\))?")
 _WIDEST = 38
@@ -215,6 +236,7 @@ def physical(name: str) -> Type:
 
 
 def _decimals(precision: int, scale: int) -> Type:
+    """No truncate: near its least, it would make a decimal of more digits, and no manifest could be written."""
     if not 1 <= precision <= _WIDEST or scale > precision:
         raise ValueError(f"is no decimal: it has 1 to {_WIDEST} digits, and no more places than digits")
     return Type(
@@ -222,5 +244,4 @@ def _decimals(precision: int, scale: int) -> Type:
         kind="decimal",
         parse=_decimal(precision, scale),
         options=words.DECIMAL_OPTIONS,
-        transforms=_CUT,
     )

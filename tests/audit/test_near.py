@@ -96,13 +96,43 @@ def test_a_moment_beyond_the_calendar_is_no_bound() -> None:
     assert of([data_file(longs(2**62, 2**62))], [(column, column)]) is True
 
 
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [("\ufffd", "é"), ("a", "b\ufffd"), ("a\ufffdb", "b"), ("a", "\ufffe")],
+    ids=["crossed", "upper", "within", "rounded up"],
+)
+def test_bounds_of_text_that_was_not_utf_8_leave_nothing_out(low: str, high: str) -> None:
+    name, more = Field(id=1, name="name", type="string"), Field(id=2, name="id", type="long")
+    file = data_file((1, low.encode(), high.encode()), longs(1, 5, 2))
+    assert of([file], [(name, name)]) is True
+    assert of([file], [(name, name), (more, more)])["left"] == {"type": "gt-eq", "term": "id", "value": 1}
+
+
+def test_bounds_that_cross_leave_nothing_out() -> None:
+    name = Field(id=1, name="name", type="string")
+    assert of([data_file((1, b"b", b"a"))], [(name, name)]) is True
+    assert of([data_file(longs(2, 1))], [(LONG, LONG)]) is True
+
+
 def test_a_file_without_keys_or_with_keys_too_large_for_the_other_column_is_near_nothing() -> None:
     small = Field(id=9, name="small", type="int")
     assert of([], [(LONG, LONG)]) is False
     assert of([data_file(longs(1, 1), nulls={1: 3})], [(LONG, LONG)]) is False
     assert of([data_file(longs(2**40, 2**41))], [(LONG, small)]) is False
-    wide = of([data_file(longs(-(2**40), 5))], [(LONG, small)])
-    assert (wide["left"]["value"], wide["right"]["value"]) == (-(2**31), 5)
+    wide = of([data_file(longs(-5, 2**40))], [(LONG, small)])
+    assert (wide["left"]["value"], wide["right"]["value"]) == (-5, 2**31 - 1)
+
+
+@pytest.mark.parametrize(("kind", "bits"), [("int", 32), ("long", 64)])
+def test_a_range_that_a_truncate_may_begin_again_from_above_leaves_nothing_out(kind: str, bits: int) -> None:
+    column, least = Field(id=1, name="id", type=kind), -(2 ** (bits - 1))
+    assert of([data_file(longs(least, 5))], [(LONG, column)]) is True
+    assert of([data_file(longs(least + 999_998, least + 999_999))], [(LONG, column)]) is True
+    assert of([data_file(longs(least + 10**6, least + 10**6))], [(LONG, column)]) is not True
+
+
+def test_a_range_that_is_cut_at_the_least_of_the_other_column_leaves_nothing_out() -> None:
+    assert of([data_file(longs(-(2**40), 5))], [(LONG, Field(id=9, name="small", type="int"))]) is True
 
 
 @pytest.mark.parametrize(

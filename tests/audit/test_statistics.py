@@ -235,6 +235,20 @@ def test_values_beyond_the_bounds_are_not_there(low: bytes, high: bytes, without
     assert proved(statistics(low, high), Proof(column="x", without=without), "string") is known
 
 
+@pytest.mark.parametrize(
+    ("low", "high"), [("\ufffd", "é"), ("a", "z\ufffd"), ("a\ufffd", "z"), ("a", "\ufffe"), ("b", "a")]
+)
+def test_bounds_of_text_that_was_not_utf_8_prove_nothing(low: str, high: str) -> None:
+    file = statistics(low.encode(), high.encode())
+    assert not proved(file, Proof(column="x", without=("N/A",)), "string")
+    assert not proved(file, Proof(column="x", minimum=""), "string")
+
+
+def test_a_text_that_is_there_in_place_of_one_that_was_not_utf_8_is_no_known_value() -> None:
+    lost = "\ufffd".encode()
+    assert not proved(statistics(lost, lost), Proof(column="x", values=("\ufffd",)), "string")
+
+
 def test_a_null_is_no_proof_where_it_fails() -> None:
     proof = Proof(column="x", without=("",), nulls=False)
 

@@ -719,12 +719,17 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         TRANSFORM.replace("days", '"truncate[4]"'),
         [("truncate", "'placed' is timestamp, which truncate cannot partition")],
     ),
+    "decimals cut": (
+        AMOUNT,
+        DECIMAL.format("b", "numeric(9, 2)", CUT) + AMOUNT,
+        [("name: b", "'b' is decimal(9,2), which truncate cannot partition: take bucket[16], or do without")],
+    ),
     "two partitions of one decimal type": (
         AMOUNT,
         DECIMAL.format("a", "decimal(9,2)", IDENTITY)
-        + DECIMAL.format("b", "numeric(9, 2)", CUT)
+        + DECIMAL.format("b", "numeric(9, 2)", IDENTITY)
         + DECIMAL.format("c", "decimal(9,2)", BUCKET)
-        + DECIMAL.format("d", "decimal(9,3)", CUT)
+        + DECIMAL.format("d", "decimal(9,3)", IDENTITY)
         + AMOUNT,
         [("name: b", "'b' can't partition the table by decimal(9,2) beside 'a': ")],
     ),
@@ -976,6 +981,55 @@ def test_bad_contract_is_refused_with_every_fault_by_line(name: str) -> None:
     ):
         assert part in message
         assert line == line_of(text, (marker, part))[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "word", "part"),
+    [
+        ("{format: f32, minimum: 0, maximum: 0.1}", "maximum", "0.1 is another number in 32 bits than in 64, to which"),
+        ("{format: f32}\n        enum: [{value: 0.5}, {value: 0.3}]", "enum", "0.3 is another number in 32 bits"),
+        (
+            """{format: f32}
+        quality:
+          - {metric: missingValues, mustBe: 0, arguments: {missingValues: [null, -1, 0.7]}}""",
+            "missingValues",
+            "0.7 is another number in 32 bits",
+        ),
+        (
+            f"{{format: f32}}\n        quality:\n{CUSTOM}            implementation: {{share: 0.7, mustBe: 5}}",
+            "share",
+            "0.7",
+        ),
+        ("{format: f32, multipleOf: 0.5}", "multipleOf", "is judged by other digits in 32 bits than in 64, to which"),
+    ],
+)
+def test_a_float_that_files_may_widen_is_compared_with_what_is_the_same_in_both(
+    options: str, word: str, part: str
+) -> None:
+    narrow = GOOD.replace(BOUNDS, options, 1)
+    wider = narrow + OURS.format("widenedTypes", "evolve") + "\n"
+    load(narrow, "orders.yaml")
+    load(wider.replace("f32", "f64"), "orders.yaml")
+
+    [(line, message)] = faults_of(wider)
+
+    assert part in message
+    assert "write the column with format: f64" in message
+    assert word in wider.splitlines()[line - 1]
+
+
+def test_a_part_of_a_column_may_be_a_float_that_files_widen() -> None:
+    parts = "[{name: a, logicalType: number, logicalTypeOptions: {format: f32, maximum: 0.1}}]"
+    text = GOOD.replace(AMOUNT, f"      - {{name: o, logicalType: object, properties: {parts}}}\n{AMOUNT}")
+
+    [(_, message)] = faults_of(text + OURS.format("widenedTypes", "evolve") + "\n")
+
+    assert "0.1 is another number in 32 bits" in message
+
+
+def test_a_float_that_files_may_widen_is_compared_with_halves_and_whole_numbers() -> None:
+    text = GOOD.replace(BOUNDS, "{format: f32, minimum: -0.5, exclusiveMaximum: 16777216}", 1)
+    load(text + OURS.format("widenedTypes", "evolve") + "\n", "orders.yaml")
 
 
 def line_of(text: str, expected: tuple[str, str]) -> tuple[int, str]:

@@ -13,6 +13,9 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import JobFile
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.reserved import reserved_for
+from lakegate.contracts import aggregates
+from lakegate.contracts.metrics import Field
+from lakegate.contracts.types import TYPES
 from spark_jobs import iceberg
 from spark_jobs.append import rows_of
 from spark_jobs.errors import Unfit
@@ -20,6 +23,7 @@ from spark_jobs.java import jvm
 from spark_jobs.session import LAKE
 from spark_jobs.staged import fit_all, look_at_all
 from spark_jobs.table import CONTRACT_COLUMNS, Shape, prepare, shape, unfit
+from tests.support.held import Table
 from tests.support.jobs import parquet
 from tests.support.plans import plan
 
@@ -86,6 +90,15 @@ def test_files_make_the_table_grow_and_wider_and_the_contract_catches_up(spark: 
     assert "decimal(9,2)" in seen(spark).properties[CONTRACT_COLUMNS]
     with pytest.raises(Unfit, match='column "id" is bigint in the table, the contract says int'):
         ingest(spark, tmp_path, frozen)
+
+
+def test_a_sum_of_numbers_that_a_file_widened_does_not_begin_again_from_below(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    total = aggregates.total(Field(label="n", name="n", type=TYPES["int"]))
+    by = plan("nyc.t", {"n": "int"}, [total], policy=EVOLVE)
+    assert ingest(spark, tmp_path, by, pa.table({"n": pa.array([2**62, 2**62, 7])})) == [()]
+    assert [file.metrics[total.id].value for file in Table(spark=spark, plan=by).measured()] == [float(2**63 + 7)]
 
 
 def test_nested_fields_are_matched_by_name_cast_and_filled(spark: SparkSession, tmp_path: Path) -> None:

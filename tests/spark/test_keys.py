@@ -243,6 +243,82 @@ def test_what_lies_between_keys_far_apart_is_not_read(
     assert said(table) == {"f1": [2]}
 
 
+def texts(table: Table, file: str, *raw: bytes) -> Table:
+    """The file with these texts, UTF-8 or not, in one data file."""
+    rows = [(bytearray(each), file) for each in raw]
+    frame = table.spark.createDataFrame(rows, f"id binary, {FILE_COLUMN} string").coalesce(1)
+    frame.selectExpr("CAST(id AS string) AS id", FILE_COLUMN).writeTo(f"{LAKE}.{table.plan.table}").append()
+    return table
+
+
+LONE = b"\x80"  # no UTF-8, and in the order of bytes between a and é
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([b"\xc3\xa9", b"b"], [b"\xc3\xa9", LONE], 1),
+        ([b"\xc3\xa9", LONE], [b"\xc3\xa9", b"b"], 1),
+        ([LONE], [b"a", LONE, b"\xc3\xa9"], 1),
+        ([b"x\xc3\xa9", b"x" + LONE], [b"x\xc3\xa9"], 1),
+        ([b"\xf0\x9f\x8c\x8d", b"a", b"\xff"], [b"\xf0\x9f\x8c\x8d", b"\xff"], 2),
+        ([b"long enough to be cut " + LONE], [b"long enough to be cut " + LONE], 1),
+    ],
+    ids=["in the batch", "in the table", "in the midst of the batch", "behind a text", "above all texts", "cut off"],
+)
+@pytest.mark.parametrize("closer", [False, True], ids=["bounds", "a closer look"])
+def test_text_that_is_not_utf_8_hides_no_key(
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    before: list[bytes],
+    after: list[bytes],
+    expected: int,
+    *,
+    closer: bool,
+) -> None:
+    if closer:
+        monkeypatch.setattr(of_keys, "_MANY", 0)
+        monkeypatch.setattr(of_keys, "_MANY_FOR_EACH", 0)
+    table = Table(spark=spark, plan=plan("nyc.t", {"id": "string"}, [duplicates("id", scope=TABLE)])).hold({})
+    texts(table, "f0", *before).on_main({"f9": [("z", None)]})
+    assert said(texts(table, "f1", *after)) == {"f1": [expected]}
+
+
+def test_only_data_files_whose_bounds_tell_nothing_are_read_besides(spark: SparkSession) -> None:
+    table = Table(spark=spark, plan=plan("nyc.t", {"id": "string"}, [duplicates("id", scope=TABLE)])).hold({})
+    texts(table, "f0", LONE, b"\xc3\xa9")
+    table.on_main({"f2": [("b", None)] * 10, "f3": [("x", None)] * 100})
+    found = near_of(texts(table, "f1", b"b"), "f1")
+    assert found is not None
+    assert found.rows == 12
+
+
+@pytest.mark.parametrize(("kind", "least"), [("int", -(2**31)), ("bigint", -(2**63))])
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([5, 305], [None, *range(5, 605, 10)], 2),  # so many that neighbours are looked at together
+        ([None], [None, 5], 1),
+        ([None, 1000], [None], 1),
+        ([5], [5, 7], 1),
+    ],
+    ids=["beside it", "itself among others", "itself alone", "without it"],
+)
+def test_the_least_number_hides_no_key_where_a_table_is_partitioned_by_truncate(
+    spark: SparkSession, kind: str, least: int, before: list[int | None], after: list[int | None], expected: int
+) -> None:
+    """Iceberg's truncate begins again from above below it."""
+    numbers = [[least if number is None else number for number in each] for each in (before, after)]
+    name = f"nyc.{kind}"
+    make(spark, name, {"id": kind}, [])
+    spark.sql(f"ALTER TABLE {LAKE}.{name} ADD PARTITION FIELD truncate(10, id)")
+    spark.createDataFrame([(number,) for number in numbers[0]], f"id {kind}").writeTo(f"{LAKE}.{name}").append()
+    metrics = [duplicates("id", scope=TABLE), orphans(["id"], name, ["id"])]
+    by = plan("nyc.t", {"id": kind}, metrics, partitions=("truncate(10, id)",))
+    table = Table(spark=spark, plan=by).on_main({"f0": numbered(numbers[0])}).hold({"f1": numbered(numbers[1])})
+    assert said(table) == {"f1": [expected, len(after) - expected]}
+
+
 def near_of(table: Table, *files: str) -> Near | None:
     [metric] = table.plan.metrics
     return of_keys.near_table(table.plan, metric, table.batch, table.base, files)

@@ -10,11 +10,13 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import SparkSession
 
+from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.mask import MASK
 from lakegate.audit.plan import Plan, Proof, Scope, Severity
 from lakegate.audit.report import Source, Verdict
 from lakegate.audit.verdicts import judge
 from spark_jobs import samples
+from spark_jobs.session import LAKE
 from tests.support.held import Table
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, plan
 
@@ -67,6 +69,16 @@ def test_a_value_that_cannot_be_computed_with_fails_its_check_of_its_file_alone(
         (Verdict.FAIL, 1),
     ]
     assert "can't be computed" in results["far"][1].reason
+
+
+def test_a_text_is_found_beside_one_that_is_not_utf_8(spark: SparkSession) -> None:
+    by = plan(
+        "nyc.t", {"x": "string"}, [failing("x", "COALESCE(x IN ('é'), FALSE)", Proof(column="x", without=("é",)))]
+    )
+    table = Table(spark=spark, plan=by).hold({})
+    rows = f"SELECT 'é' AS x, 'f1' AS {FILE_COLUMN} UNION ALL SELECT CAST(X'80' AS string), 'f1'"
+    spark.sql(rows).coalesce(1).writeTo(f"{LAKE}.nyc.t").append()
+    assert table.measured()[0].metrics["failing-x"].value == 1
 
 
 def test_statistics_reach_beyond_a_hundred_columns(spark: SparkSession) -> None:

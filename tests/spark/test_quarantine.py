@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Any, Self
 
 import pyarrow as pa
 import pytest
@@ -16,7 +17,9 @@ from lakegate.audit.job import Job
 from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import Report, Verdict
-from spark_jobs import quarantine
+from lakegate.contracts.metrics import Field, age, in_future
+from lakegate.contracts.types import TYPES
+from spark_jobs import append_and_audit, quarantine
 from spark_jobs.errors import JobError
 from spark_jobs.session import LAKE, open_catalog
 from spark_jobs.table import FIXED, making
@@ -136,6 +139,38 @@ def test_failing_rows_leave_the_files_that_may_give_them_up(
 
 KEY, BOSS = duplicates("id", scope=Scope.TABLE), "boss"
 UNPARSED = Metric(id="unparsed", kind=MetricKind.UNPARSED)
+
+
+def test_a_row_is_in_the_future_of_the_moment_at_which_the_job_began(
+    run: Run, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it takes: the row is counted, put aside and left out by one and the same moment."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls(2000, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(append_and_audit, "datetime", Clock)
+    columns = {"at": "timestamp", "day": "date", "clock": "timestamp_ntz"}
+    fields = [Field(label=name, name=name, type=TYPES[kind]) for name, kind in columns.items()]
+    late, old = [in_future(field) for field in fields], age(fields[0], 86_400)
+    by = plan(f"{unique('nyc')}.flights", columns, (*late, old))
+    aside = [none_of(metric, Severity.QUARANTINE) for metric in late]
+    checks = (*aside, replace(none_of(old), operator=Operator.LESS_OR_EQUAL, threshold=(1,)))
+    by = replace(by, checks=checks, budget=Budget(rows=9))
+    seconds = [datetime(2000, 1, 1, tzinfo=UTC) + timedelta(seconds=ahead) for ahead in (-1, 0, 1, -2)]
+    days = [date(2000, 1, 1), date(2000, 1, 1), date(2000, 1, 1), date(2000, 1, 2)]
+    naive = [moment.replace(tzinfo=None) for moment in seconds]
+    table = {"at": pa.array(seconds, pa.timestamp("us", "UTC")), "day": days, "clock": pa.array(naive)}
+    job = job_for(lake, by, parquet(pa.table(table)))
+
+    report = run(job)
+
+    [file] = report.files
+    assert (file.verdict, file.rows, file.quarantined_rows) == (Verdict.QUARANTINE, 2, 2)
+    assert [check.value for check in file.checks if check.check != "rows for quarantine"][:3] == [1, 1, 1]
+    assert report.plan_hash == by.hash
 
 
 def staff() -> Plan:
