@@ -62,18 +62,18 @@ def _computed(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[I
     file keeps no other from its numbers. Halved as often as needed, just that metric of that file has none.
     """
     try:
-        rows = read(files)
-        return _queried(rows, *metrics, *files) if metrics[0].kind is MetricKind.QUERY else _aggregated(rows, metrics)
+        if metrics[0].kind is MetricKind.QUERY:
+            return _queried(read(files), metrics[0], files[0])
+        return _aggregated(read(files), metrics)
     except FAILURES as error:
         if not any(name.rpartition(".")[2] in _OF_VALUES for name in names(error)):
             raise
         if len(files) == len(metrics) == 1:
             return {files[0]: {metrics[0].id: None}}
-    whole = files if len(files) > 1 else metrics
-    halves = whole[: len(whole) // 2], whole[len(whole) // 2 :]
-    if whole is files:
-        return _merged(_computed(metrics, half, read) for half in halves)
-    return _merged(_computed(half, files, read) for half in halves)
+    if half := len(files) // 2:
+        return _merged(_computed(metrics, some, read) for some in (files[:half], files[half:]))
+    half = len(metrics) // 2
+    return _merged(_computed(some, files, read) for some in (metrics[:half], metrics[half:]))
 
 
 def _aggregated(rows: DataFrame, metrics: Sequence[Metric]) -> Numbers:
