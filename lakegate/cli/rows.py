@@ -47,7 +47,7 @@ def show_rows(installation: Installation, batch: str, check: str, *, as_json: bo
     with busy(f"reading the rows of {batch}"):
         view = look(installation.service, batch)
         tried, failing = _asked(view, check)
-        plan = at(_plan(installation.service, view, tried), failing.report.started_at)
+        plan = _plan(installation.service, view, tried)
         statement = statement_for(plan, failing)
         ref = _ref(view, tried, failing)
         files = _read(plan, failing)
@@ -149,7 +149,8 @@ def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:
 
 
 def statement_for(plan: Plan, failing: Failing) -> str:
-    """The failing rows as DuckDB's SQL: file, key and offending columns first."""
+    """The failing rows as DuckDB's SQL, of when the audit began: file, key and offending columns first."""
+    plan = at(plan, failing.report.started_at)
     metric = plan.metric(failing.check.metric)
     there = [column.name for column in plan.columns]
     first = [name for name in (*plan.key, *failing.check.columns, *metric.columns) if name in there]

@@ -23,6 +23,8 @@ from lakegate.cli.batch import look
 from lakegate.cli.page import page
 from lakegate.cli.rows import Failing, statement_for
 from lakegate.contracts import load
+from lakegate.contracts.metrics import Field, in_future
+from lakegate.contracts.types import TYPES
 from lakegate.landing.receipts import Decision
 from lakegate.ports import Note
 from lakegate.workflow.reports import read_report, report_name
@@ -195,6 +197,21 @@ def test_a_key_of_an_earlier_good_file_is_found_and_one_of_a_bad_file_is_not(des
         metric = next(check.metric for check in plan.checks if check.name.startswith("primary key id unique"))
         asked = replace(failing, check=replace(repeated, metric=metric))
         assert [row["id"] for row in desk.json("query", statement_for(plan, asked), "--ref", report.branch)] == ids
+
+
+def test_rows_ahead_of_the_audit_are_those_ahead_of_when_it_began(desk: Desk) -> None:
+    reported(desk, SHOP, {"1": BAD})
+    report = read_report(desk.world.store, desk.world.attempts()[0])
+    assert report is not None
+    check = report.files[0].checks[0]
+    late = in_future(Field(label="placed", name="placed", type=TYPES["timestamp"]))
+    plan = replace(load(SHOP, "shop.yaml").plan, metrics=(late,))
+    failing = Failing(report=report, check=replace(check, metric=late.id), files=report.files, counted=1)
+
+    said = statement_for(plan, failing)
+
+    assert "CURRENT_TIMESTAMP" not in said
+    assert report.started_at.isoformat() in said
 
 
 def put_aside(rows: pa.Table, reason: str) -> pa.Table:
