@@ -2,11 +2,12 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lakegate.audit.reserved import reserved_for
-from lakegate.audit.types import Array, Map, Struct, parse
+from lakegate.audit.types import Array, Map, Struct, parse, parts
+from lakegate.audit.types import Type as Parsed
 from lakegate.contracts import words
 from lakegate.contracts.document import Item
 from lakegate.contracts.metrics import Field, Into, Step
@@ -154,6 +155,22 @@ def check_names(columns: Sequence[Read]) -> None:
         same = [read for read in columns if read.field.label == label]
         if count > 1 and len({read.field.own_name.lower() for read in same}) > 1:
             same[1].item.fault(f"the name {label!r} is given twice, first on line {same[0].item.line}")
+
+
+def check_places(columns: Sequence[Read]) -> None:
+    """Iceberg writes the place of a part with dots, so that no column may have that for a name."""
+    names = {read.field.own_name.lower(): read for read in columns}
+    for read in columns:
+        for place in _places(parse(read.field.type.name), read.field.own_name):
+            if other := names.get(place.lower()):
+                of = f"the column {read.field.own_name!r}"
+                other.item.fault(f"a part of {of} goes by the name {other.field.own_name!r}: rename one")
+
+
+def _places(of: Parsed, at: str) -> Iterator[str]:
+    for name, part in parts(of):
+        yield f"{at}.{name}"
+        yield from _places(part, f"{at}.{name}")
 
 
 def _type(item: Item) -> Type | None:

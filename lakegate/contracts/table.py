@@ -9,7 +9,7 @@ from lakegate.audit.limits import DEFAULTS
 from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity, Stance
 from lakegate.contracts import words
 from lakegate.contracts.checks import Checked, checked, column_checks, entries, key_checks, without_repeats
-from lakegate.contracts.columns import Read, check_names, read_column, widened
+from lakegate.contracts.columns import Read, check_names, check_places, read_column, widened
 from lakegate.contracts.custom import COLUMN, TABLE
 from lakegate.contracts.document import Document, Item
 from lakegate.contracts.formats import Written, parse_checks, spelled
@@ -42,6 +42,7 @@ def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
     if not table.has("properties") or table.plain("properties") == []:
         table.fault("the table has no columns: list them under 'properties'")
     check_names(columns)
+    check_places(columns)
     for read in columns:
         if read.parts and files.form.kind.is_text:
             read.item.fault(f"nested columns are not read from {files.form.kind}")

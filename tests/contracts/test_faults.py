@@ -681,6 +681,14 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         [("customProperties", "takes effect with `vendor: lakegate`")],
     ),
     "names that differ in case": (AMOUNT, "      - name: ID\n", [("name: ID", "given twice, first on line 15")]),
+    "name that a part of a nested column goes by": (
+        AMOUNT,
+        TAGS.replace("array", "object")
+        + "        properties:\n          - {name: b, logicalType: string}\n"
+        + "      - {name: Tags.B, logicalType: string}\n"
+        + AMOUNT,
+        [("Tags.B", "a part of the column 'tags' goes by the name 'Tags.B'")],
+    ),
     "reserved name": (AMOUNT, "      - name: _Lakegate_file\n", [("_Lakegate_file", "lakegate's own")]),
     "reserved name of Iceberg": (
         AMOUNT,
