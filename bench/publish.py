@@ -26,9 +26,9 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType
 
 from lakegate import bootstrap
-from lakegate.adapters.iceberg import CONTRACT_HASH, Catalog
+from lakegate.adapters.iceberg import Catalog
 from lakegate.audit import report as reported
-from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.fit import CONTRACT_HASH, FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.audit.wire import from_json, to_json

@@ -16,9 +16,10 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, NestedField
 
-from lakegate.adapters.iceberg import CONTRACT_HASH, Catalog, _data_files, _identity, _manifests, iceberg_errors
+from lakegate.adapters.iceberg import Catalog, _data_files, _identity, _manifests, iceberg_errors
 from lakegate.adapters.nessie import SPACE, SPACES
 from lakegate.adapters.notes import decided
+from lakegate.audit.fit import CONTRACT_HASH
 from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, TableIdentity
