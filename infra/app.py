@@ -21,6 +21,7 @@ from infra.stack import LakegateStack
 from lakegate.errors import Misconfigured
 
 ROOT = Path(__file__).resolve().parent.parent
+# EMR's image puts an AWS SDK of its own before the bundle's. Iceberg's S3 classes were tried with one as old as 2.33.0.
 JARS = (
     "iceberg-spark-runtime-3.5_2.12-1.11.0.jar",
     "iceberg-aws-bundle-1.11.0.jar",
