@@ -123,8 +123,9 @@ def spark_defaults(config: Config) -> dict[str, str]:
         "spark.driver.memory": WORKER_MEMORY,
         "spark.executor.cores": str(WORKER_CORES),
         "spark.executor.memory": WORKER_MEMORY,
-        # A small batch needs one; for others the rest come while it runs.
+        # A small batch needs one; for others the rest come while it runs. EMR's own default of instances is three.
         "spark.dynamicAllocation.initialExecutors": "1",
+        "spark.executor.instances": "1",
         "spark.dynamicAllocation.maxExecutors": str(config.executors),
     }
 

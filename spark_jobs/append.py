@@ -46,7 +46,7 @@ def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
     except FAILURES as error:
         if not _certainly_nothing_happened(error, before, nessie.head(job.nessie_uri, job.branch)):
             raise
-        looked = find_faulty(spark, job.plan, looks)
+        looked = (find_faulty if paths.had_no_room(error) else find_corrupt)(spark, job.plan, looks)
         if not any(look.faults for look in looked):
             raise
         readable = [look for look in looked if not look.faults]

@@ -13,10 +13,17 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
+from spark_jobs.java import causes
 
 LONGEST = 700
 """Bytes. S3 takes 1,024 for the whole of a key: the rest is the table's place, names of columns and of the file."""
+_NO_ROOM = re.compile(r"KeyTooLong|key is too long|File name too long|Mkdirs failed to create")
 _CUT = re.compile(r"truncate\((\d+),\s*`?(.+?)`?\)")
+
+
+def had_no_room(error: Exception) -> bool:
+    """Whether a path was too long for storage: S3's words, and those of a disk."""
+    return any(_NO_ROOM.search(str(cause.getMessage())) for cause in causes(error))
 
 
 def too_long(plan: Plan, rows: DataFrame) -> dict[str, str]:

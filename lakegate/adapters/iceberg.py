@@ -36,6 +36,7 @@ OPTIONS = {
     "s3.request-timeout": "60",
 }
 COMMIT = re.compile("[0-9a-f]{64}")
+PORTS = {"http": 80, "https": 443}
 TABLES, A_WHILE = 16, 60  # remembered, and for how many seconds: storage credentials that come with them grow old
 REMEMBERED = 32 * 1024**2  # bytes of one table's metadata files
 NOT_ALLOWED = (
@@ -232,9 +233,15 @@ def _check_address(*, asked: str, told: str) -> None:
     """Nessie says where its tables are by what it sees of a request; what stands in front of it may have changed that.
     Raises Misconfigured where clients, Spark too, would go elsewhere from here on.
     """
-    if urlparse(told)[:2] != urlparse(asked)[:2]:
+    if _server(told) != _server(asked):
         why = "behind a load balancer it has to be told what was asked for (docs/operating.md, Nessie)"
         raise Misconfigured(f"Nessie was asked at {asked} and says that its tables are at {told}: {why}")
+
+
+def _server(address: str) -> tuple[str, str | None, int | None]:
+    """As a request names it: without case, and without the port that goes without saying."""
+    found = urlparse(address)
+    return found.scheme, found.hostname, found.port or PORTS.get(found.scheme)
 
 
 def _path(ref: str) -> str:

@@ -75,8 +75,9 @@ class CheckResult:
 
 
 def _number(value: float) -> str:
-    """Whole numbers in full, others to nine digits: `1,234,567`, `33.3333333`."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{float(f'{value:.9g}'):,.15g}"
+    """Whole numbers in full, if they are of fifteen digits, others to nine: `1,234,567`, `33.3333333`, `1e+300`."""
+    is_whole = float(value).is_integer()
+    return f"{value if is_whole else float(f'{value:.9g}'):,.15g}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,6 +129,8 @@ def test_percent_of_no_rows_is_zero() -> None:
         (100 / 3, 0, Unit.PERCENT, "33.3333333%"),
         (1_234_567.5, 0, Unit.NUMBER, "1,234,567.5"),
         (1.5e-9, 0, Unit.NUMBER, "1.5e-09"),
+        (1e300, 0, Unit.NUMBER, "1e+300"),
+        (123_456_789_012_345.0, 0, Unit.NUMBER, "123,456,789,012,345"),
         (float("nan"), 0, Unit.NUMBER, "nan"),
     ],
 )

@@ -92,11 +92,20 @@ class BehindTls(Patient):
         return answer
 
 
-def test_a_catalog_that_names_another_address_than_it_was_asked_at_is_not_followed() -> None:
-    tables = IcebergTables("https://nessie.example.com", "lake")
+@pytest.mark.parametrize("asked", ["https://nessie.example.com", "https://nessie.example.com:19120"])
+def test_a_catalog_that_names_another_address_than_it_was_asked_at_is_not_followed(asked: str) -> None:
+    tables = IcebergTables(asked, "lake")
     tables._http = BehindTls()
     with pytest.raises(Misconfigured, match=r"tables are at http://nessie\.example\.com.*load balancer"):
         tables.identity("main", "nyc.flights")
+
+
+@pytest.mark.parametrize(
+    "asked", ["http://Nessie.example.com:80", "http://nessie.example.com", "HTTP://nessie.EXAMPLE.com"]
+)
+def test_a_catalog_that_names_its_address_as_requests_do_is_the_same(asked: str) -> None:
+    catalog = Catalog(asked, "lake", "main", http=BehindTls())
+    assert catalog.uri.startswith("http://nessie.example.com")
 
 
 @pytest.mark.nessie

@@ -9,6 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from spark_jobs.java import FAILURES, jvm, unreached
+from spark_jobs.paths import had_no_room
 from tests.support.spark import raised
 
 pytestmark = pytest.mark.spark
@@ -120,3 +121,15 @@ def test_a_task_that_really_fails_is_understood(spark: SparkSession) -> None:
             spark.range(1).selectExpr(f"reflect('{named}', '{text}')").collect()
         found.append(unreached(caught.value))
     assert found == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_so"),
+    [
+        ("Your key is too long (Service: S3, Status Code: 400)", True),
+        ("/lake/name=xxxx (File name too long)", True),
+        ("ExecutorLostFailure (executor 1 exited)", False),
+    ],
+)
+def test_a_write_that_found_no_room_in_a_path_is_told_from_others(spark: SparkSession, said: str, is_so: bool) -> None:  # noqa: FBT001
+    assert had_no_room(raised(spark, jvm(spark).java.io.IOException(said))) is is_so

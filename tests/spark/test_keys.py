@@ -254,27 +254,32 @@ def texts(table: Table, file: str, *raw: bytes) -> Table:
 LONE = b"\x80"  # no UTF-8, and in the order of bytes between a and é
 
 
+OF_THE_BATCH = {  # of which there may be a closer look
+    "in the batch": ([b"\xc3\xa9", b"b"], [b"\xc3\xa9", LONE], 1),
+    "in the midst of the batch": ([LONE], [b"a", LONE, b"\xc3\xa9"], 1),
+    "above all texts": ([b"\xf0\x9f\x8c\x8d", b"a", b"\xff"], [b"\xf0\x9f\x8c\x8d", b"\xff"], 2),
+}
+NOT_UTF_8 = OF_THE_BATCH | {
+    "in the table": ([b"\xc3\xa9", LONE], [b"\xc3\xa9", b"b"], 1),
+    "behind a text": ([b"x\xc3\xa9", b"x" + LONE], [b"x\xc3\xa9"], 1),
+    "cut off": ([b"long enough to be cut " + LONE], [b"long enough to be cut " + LONE], 1),
+}
+
+
 @pytest.mark.parametrize(
-    ("before", "after", "expected"),
+    ("before", "after", "expected", "closer"),
     [
-        ([b"\xc3\xa9", b"b"], [b"\xc3\xa9", LONE], 1),
-        ([b"\xc3\xa9", LONE], [b"\xc3\xa9", b"b"], 1),
-        ([LONE], [b"a", LONE, b"\xc3\xa9"], 1),
-        ([b"x\xc3\xa9", b"x" + LONE], [b"x\xc3\xa9"], 1),
-        ([b"\xf0\x9f\x8c\x8d", b"a", b"\xff"], [b"\xf0\x9f\x8c\x8d", b"\xff"], 2),
-        ([b"long enough to be cut " + LONE], [b"long enough to be cut " + LONE], 1),
+        *(pytest.param(*scene, False, id=name) for name, scene in NOT_UTF_8.items()),
+        *(pytest.param(*scene, True, id=f"{name}, at a closer look") for name, scene in OF_THE_BATCH.items()),
     ],
-    ids=["in the batch", "in the table", "in the midst of the batch", "behind a text", "above all texts", "cut off"],
 )
-@pytest.mark.parametrize("closer", [False, True], ids=["bounds", "a closer look"])
 def test_text_that_is_not_utf_8_hides_no_key(
     spark: SparkSession,
     monkeypatch: pytest.MonkeyPatch,
     before: list[bytes],
     after: list[bytes],
     expected: int,
-    *,
-    closer: bool,
+    closer: bool,  # noqa: FBT001
 ) -> None:
     if closer:
         monkeypatch.setattr(of_keys, "_MANY", 0)
@@ -293,21 +298,21 @@ def test_only_data_files_whose_bounds_tell_nothing_are_read_besides(spark: Spark
     assert found.rows == 12
 
 
-@pytest.mark.parametrize(("kind", "least"), [("int", -(2**31)), ("bigint", -(2**63))])
 @pytest.mark.parametrize(
-    ("before", "after", "expected"),
+    ("kind", "before", "after", "expected"),
     [
-        ([5, 305], [None, *range(5, 605, 10)], 2),  # so many that neighbours are looked at together
-        ([None], [None, 5], 1),
-        ([None, 1000], [None], 1),
-        ([5], [5, 7], 1),
+        # So many that neighbours are looked at together.
+        pytest.param("int", [5, 305], [None, *range(5, 605, 10)], 2, id="beside it"),
+        pytest.param("int", [None], [None, 5], 1, id="itself among others"),
+        pytest.param("bigint", [None, 1000], [None], 1, id="itself alone"),
+        pytest.param("bigint", [5], [5, 7], 1, id="without it"),
     ],
-    ids=["beside it", "itself among others", "itself alone", "without it"],
 )
 def test_the_least_number_hides_no_key_where_a_table_is_partitioned_by_truncate(
-    spark: SparkSession, kind: str, least: int, before: list[int | None], after: list[int | None], expected: int
+    spark: SparkSession, kind: str, before: list[int | None], after: list[int | None], expected: int
 ) -> None:
     """Iceberg's truncate begins again from above below it."""
+    least = -(2**31) if kind == "int" else -(2**63)
     numbers = [[least if number is None else number for number in each] for each in (before, after)]
     name = f"nyc.{kind}"
     make(spark, name, {"id": kind}, [])

@@ -19,7 +19,7 @@ EXCEPTION = re.compile(
     r"^(?:Caused by: )?(?:[A-Za-z_$][\w$]*\.)*[A-Za-z_$][\w$]*(?:Error|Exception|Interrupt|Exit|Failure)\b.*"
 )
 LOGGED_ERROR = re.compile(r"^\S+ \S+ (?:ERROR|FATAL) \S+: (?P<text>.*)")
-SIZES = re.compile(r"spark\.(driver|executor)\.(cores|memory)$|spark\.dynamicAllocation\.")
+SIZES = re.compile(r"spark\.(driver|executor)\.(cores|memory|instances)$|spark\.dynamicAllocation\.")
 SPARK_LAUNCHER = re.compile(r"SparkUserAppException|Exception in thread")
 DETAILS_LENGTH = 1000
 # A driver lives for seconds: it is compiled once and quickly.
