@@ -23,6 +23,7 @@ from lakegate.audit.types import (
     leaves,
     parse,
     parts,
+    places,
     promoted,
     strangers,
     within,
@@ -176,7 +177,7 @@ class _Judge:
             return f"differs in case or spaces alone from {quoted(near[0])}, which the table has"
         if not _is_name(name):
             return "its name cannot be a column's"
-        if bad := [inner for inner, place in _places(part) if not _is_name(place[-1])]:
+        if bad := [inner for inner, place in places(part) if not _is_name(place[-1])]:
             return f"its field {quoted(bad[0])} has a name that cannot be a column's"
         if name.lower() in _partition_names(self.partitions):
             return "the table's partitions have that name"
@@ -294,14 +295,6 @@ _Place = tuple[str, ...]
 """The names on the way to a part of a table."""
 
 
-def _places(of: Type, label: str = "", at: _Place = ()) -> Iterator[tuple[str, _Place]]:
-    """Every part of a nested type, by its label and its place."""
-    for name, part in parts(of):
-        inner = within(label, of, name)
-        yield inner, (*at, name)
-        yield from _places(part, inner, (*at, name))
-
-
 def _shortened(of: Type, at: _Place = ()) -> Iterator[_Place]:
     """The places that Iceberg knows, too: it leaves out that a struct is an item of an array, or a value of a map."""
     for name, part in parts(of):
@@ -313,9 +306,9 @@ def _shortened(of: Type, at: _Place = ()) -> Iterator[_Place]:
 
 def _confused(table: Struct, grown: Struct) -> Iterator[str]:
     """New parts that would go by the name of another: Iceberg writes a place with dots, and engines ignore case."""
-    known = {place for _, place in _places(table)}
+    known = {place for _, place in places(table)}
     taken = {".".join(place).lower(): place for place in (*_shortened(table), *known)}
-    for _, place in _places(grown):
+    for _, place in places(grown):
         name = ".".join(place).lower()
         if place not in known and name in taken:
             yield f"column {_spelled(place)} is new, and a table cannot tell it from {_spelled(taken[name])}"

@@ -213,6 +213,14 @@ def leaves(of: Type, label: str = "") -> Iterator[tuple[str, Atom]]:
         yield from leaves(part, within(label, of, name))
 
 
+def places(of: Type, label: str = "", at: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every part of a nested type, outermost first, by its label and by the names on the way to it."""
+    for name, part in parts(of):
+        inner, place = within(label, of, name), (*at, name)
+        yield inner, place
+        yield from places(part, inner, place)
+
+
 def within(label: str, of: Type, part: str) -> str:
     """What a person calls a part of a nested type: `address.zip`, `tags[]`, `prices.key`."""
     if isinstance(of, Array):

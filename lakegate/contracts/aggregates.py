@@ -47,7 +47,7 @@ def total(field: Field) -> Metric:
         return _value(field, _in_parts(field, places))
     summed: exp.Expr = column(field.name)
     if field.type.kind == "whole":
-        summed = exp.Cast(this=summed, to=exp.DataType.build("decimal(19,0)", dialect="spark"))
+        summed = exp.cast(summed, "decimal(19,0)", dialect="spark")
     return _value(field, exp.Sum(this=summed))
 
 

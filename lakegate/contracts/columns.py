@@ -2,12 +2,11 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lakegate.audit.reserved import reserved_for
-from lakegate.audit.types import Array, Map, Struct, parse, parts
-from lakegate.audit.types import Type as Parsed
+from lakegate.audit.types import Array, Map, Struct, parse, places
 from lakegate.contracts import words
 from lakegate.contracts.document import Item
 from lakegate.contracts.metrics import Field, Into, Step
@@ -161,16 +160,10 @@ def check_places(columns: Sequence[Read]) -> None:
     """Iceberg writes the place of a part with dots, so that no column may have that for a name."""
     names = {read.field.own_name.lower(): read for read in columns}
     for read in columns:
-        for place in _places(parse(read.field.type.name), read.field.own_name):
-            if other := names.get(place.lower()):
+        for _, place in places(parse(read.field.type.name)):
+            if other := names.get(".".join((read.field.own_name, *place)).lower()):
                 of = f"the column {read.field.own_name!r}"
                 other.item.fault(f"a part of {of} goes by the name {other.field.own_name!r}: rename one")
-
-
-def _places(of: Parsed, at: str) -> Iterator[str]:
-    for name, part in parts(of):
-        yield f"{at}.{name}"
-        yield from _places(part, f"{at}.{name}")
 
 
 def _type(item: Item) -> Type | None:

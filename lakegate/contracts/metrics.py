@@ -207,7 +207,7 @@ def in_future(field: Field) -> Metric:
     """How many rows are later than the moment of the audit; a date is, if it begins later, and all of it in UTC."""
     now: exp.Expr = exp.CurrentTimestamp()
     if field.type.kind != "instant":
-        now = _cast(now, field.type.name)
+        now = exp.cast(now, field.type.name, dialect="spark")
     later = exp.GT(this=field.value, expression=now)
     return failing(field, later, Proof(column=field.name, maximum=NOW))
 
@@ -216,24 +216,22 @@ def age(field: Field, seconds: int) -> Metric:
     """How old the newest value is when it is measured, in units of so many seconds. Dates begin at midnight, in UTC."""
     since = exp.Sub(this=_microseconds(exp.CurrentTimestamp()), expression=_of_newest(field))
     unit = exp.Literal.number(seconds * 1_000_000)
-    return _value(field, exp.Div(this=_cast(since, "double"), expression=unit, typed=False, safe=True))
+    return _value(
+        field, exp.Div(this=exp.cast(since, "double", dialect="spark"), expression=unit, typed=False, safe=True)
+    )
 
 
 def _of_newest(field: Field) -> exp.Expr:
     """The microseconds of the newest value: in decimals, because at the ends of its type they are beyond 64 bits."""
     newest = exp.Max(this=field.value)
     if field.type.kind != "date":
-        return _microseconds(_cast(newest, "timestamp"))
-    days = _cast(exp.Anonymous(this="unix_date", expressions=[newest]), "decimal(10,0)")
+        return _microseconds(exp.cast(newest, "timestamp", dialect="spark"))
+    days = exp.cast(exp.Anonymous(this="unix_date", expressions=[newest]), "decimal(10,0)", dialect="spark")
     return exp.Mul(this=days, expression=_DAY.copy())
 
 
 def _microseconds(moment: exp.Expr) -> exp.Expr:
-    return _cast(exp.Anonymous(this="unix_micros", expressions=[moment]), "decimal(19,0)")
-
-
-def _cast(value: exp.Expr, kind: str) -> exp.Expr:
-    return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="spark"))
+    return exp.cast(exp.Anonymous(this="unix_micros", expressions=[moment]), "decimal(19,0)", dialect="spark")
 
 
 def breaking(rule: exp.Expr, columns: tuple[str, ...]) -> Metric:
