@@ -10,6 +10,7 @@ from typing import Self
 from lakegate.errors import Misconfigured
 
 PREFIX = "LAKEGATE_"
+ENV_FILE = PREFIX + "ENV_FILE"
 LONGEST_QUEUE = 720  # minutes that a job run waits for its turn: then EMR Serverless gives it up
 
 
@@ -85,7 +86,7 @@ class CommandLine:
         """From LAKEGATE_ENV_FILE, LAKEGATE_STACK and LAKEGATE_DEBUG (anything but empty and 0 is yes)."""
         values = os.environ if env is None else env
         return cls(
-            env_file=values.get(PREFIX + "ENV_FILE") or cls.env_file,
+            env_file=values.get(ENV_FILE) or cls.env_file,
             stack=values.get(PREFIX + "STACK") or cls.stack,
             debug=values.get(PREFIX + "DEBUG", "0") not in {"", "0"},
         )

@@ -4,7 +4,10 @@ module, imported when the command is called, so that help is quick.
 
 # ruff: noqa: PLC0415
 
+import os
+import sys
 from importlib.metadata import EntryPoint, entry_points, version
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -32,10 +35,20 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
+        except BrokenPipeError as error:
+            raise typer.Exit(_nobody_reads()) from error
+        except (typer.Exit, typer.Abort, typer.TyperException):
             raise
         except Exception as error:  # noqa: BLE001 - the process's edge
             _end(error)
+
+
+def _nobody_reads() -> int:
+    """`lakegate … | head`: no fault, and no word about a file. What is still buffered goes nowhere."""
+    from lakegate.cli.exits import Exit
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.UNREAD
 
 
 def _added() -> dict[str, EntryPoint]:
@@ -214,6 +227,13 @@ def retry(ctx: typer.Context, batch: Batch, *, as_json: AsJson = False) -> None:
     raise typer.Exit(batches.retry(_installation(ctx), batch, as_json=as_json))
 
 
+def _reason(why: str) -> str:
+    """Nothing, or the dots of a command that was copied as it stands, is no reason to overrule an audit."""
+    if not why.strip(" .…"):
+        raise Misconfigured("--why says in main's log, for good, why this was right: write it in a few words")
+    return why.strip()
+
+
 @app.command()
 def approve(
     ctx: typer.Context,
@@ -225,7 +245,7 @@ def approve(
     """Publish a batch's rejected files all the same, exactly as they were audited."""
     from lakegate.cli import batches
 
-    raise typer.Exit(batches.approve(_installation(ctx), batch, why, as_json=as_json))
+    raise typer.Exit(batches.approve(_installation(ctx), batch, _reason(why), as_json=as_json))
 
 
 @app.command()
@@ -239,7 +259,7 @@ def discard(
     """Give up a batch's rejected files for good; their branches are deleted."""
     from lakegate.cli import batches
 
-    raise typer.Exit(batches.discard(_installation(ctx), batch, why, as_json=as_json))
+    raise typer.Exit(batches.discard(_installation(ctx), batch, _reason(why), as_json=as_json))
 
 
 @app.command()
@@ -291,5 +311,8 @@ def reconcile(ctx: typer.Context, *, as_json: AsJson = False) -> None:
 
 
 def main() -> None:
-    """The entry point: everything ends with an exit code."""
+    """The entry point: everything ends with an exit code. What a terminal's encoding lacks is spelt out."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="lakegate")

@@ -49,7 +49,7 @@ def _in_flight(now: Status, at: datetime) -> list[RenderableType]:
 def _held(now: Status, at: datetime) -> list[RenderableType]:
     made = terminal.table("file", "since", "why", title=f"Held ({_files(now.held)})")
     for line in now.held[:SHOWN]:
-        made.add_row(clean(line.files[0]), ago(line.since, at), clean("\n".join(line.reasons)))
+        made.add_row(clean(line.files[0]), ago(line.since, at), "\n".join(map(clean, line.reasons)))
     return [made, *_more(now.held)] if now.held else []
 
 
@@ -61,7 +61,7 @@ def _rejected(now: Status, at: datetime) -> list[RenderableType]:
         lines.append(Text("✗ ", style="red") + Text(clean(f"{line.table}  {line.batch}  {ago(line.since, at)}")))
         lines += [*(f"    {name}" for name in _unexplained(line)), *_reasons(line)]
         lines += [f"    branch: {line.branch}"] if line.branch else []
-        lines.append(f"    next: lakegate show {line.batch}\n")
+        lines += [f"    next: lakegate show {line.batch}", ""]
     return [*lines, *_more(now.rejected)]
 
 

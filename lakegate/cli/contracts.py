@@ -10,7 +10,7 @@ from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, clean, count, say, say_json
 from lakegate.contracts import Contract, load, overlaps
-from lakegate.errors import ContractFaults, Fault, Refused
+from lakegate.errors import ContractFaults, Fault, LakegateError, Refused, Retryable
 from lakegate.workflow.landed import still_held
 from lakegate.workflow.shelf import Shelf
 from lakegate.workflow.shelf import push as shelve
@@ -29,7 +29,7 @@ class Judged:
 
 def check(paths: Sequence[Path], *, as_json: bool) -> Exit:
     """Judge each alone, and all of them together."""
-    contracts, judged = _judge(paths)
+    contracts, judged = _judge(_read(paths))
     clashes = overlaps(contracts)
     _report(judged, clashes, as_json=as_json, verdict="is sound")
     return Exit.REJECTED if clashes or any(item.faults for item in judged) else Exit.DONE
@@ -37,36 +37,51 @@ def check(paths: Sequence[Path], *, as_json: bool) -> Exit:
 
 def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) -> Exit:
     """All are pushed, or none; then held files that they route are taken up."""
-    _, judged = _judge(paths)
+    files = _read(paths)
+    _, judged = _judge(files)
     if any(item.faults for item in judged):
         _report(judged, ["nothing was pushed"], as_json=as_json, verdict="is sound")
         return Exit.REJECTED
     with busy("pushing"):
         try:
-            pushed = shelve(installation.service.store, [(str(path), path.read_bytes()) for path in paths])
+            pushed = shelve(installation.service.store, files)
         except Refused as error:
             what = "Nothing was pushed: one of the two must change; if both do, push them in one command"
             raise Refused(f"{error}\n{what}") from error
-    waiting = _held_for(installation, pushed)
-    if waiting:
-        with busy(f"taking up {count(len(waiting), 'held file')}"):
-            installation.sweep()
+    try:
+        waiting = _take_up(installation, pushed)
+    except LakegateError as error:
+        what = "the contracts are pushed, and held files were not taken up"
+        raise Retryable(f"{what}: {error}. Run: lakegate reconcile") from error
     _report(judged, [], as_json=as_json, verdict="is pushed", taken_up=waiting)
     return Exit.DONE
 
 
-def _judge(paths: Sequence[Path]) -> tuple[list[Contract], list[Judged]]:
+def _take_up(installation: Installation, pushed: Sequence[Contract]) -> list[str]:
+    waiting = _held_for(installation, pushed)
+    if waiting:
+        with busy(f"taking up {count(len(waiting), 'held file')}"):
+            installation.sweep()
+    return waiting
+
+
+def _read(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
+    """Once, so that what is judged is what is pushed."""
+    return [(str(path), path.read_bytes()) for path in paths]
+
+
+def _judge(files: Sequence[tuple[str, bytes]]) -> tuple[list[Contract], list[Judged]]:
     contracts, judged = [], []
-    for path in paths:
+    for name, text in files:
         try:
-            contract = load(path.read_bytes(), str(path))
+            contract = load(text, name)
         except ContractFaults as error:
-            judged.append(Judged(file=str(path), faults=error.faults))
+            judged.append(Judged(file=name, faults=error.faults))
             continue
         contracts.append(contract)
         judged.append(
             Judged(
-                file=str(path),
+                file=name,
                 table=contract.table,
                 route=contract.route.pattern,
                 checks=len(contract.plan.checks),

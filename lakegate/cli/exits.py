@@ -14,6 +14,7 @@ class Exit(IntEnum):
     MISUSE = 2  # the command, its arguments or the settings must change
     UNREACHABLE = 3  # something does not answer or is not finished: try again
     FAULT = 70  # a fault of lakegate's own
+    UNREAD = 141  # whoever read the output has gone, as shells say it
 
 
 _OF_FILES = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)

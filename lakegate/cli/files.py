@@ -72,7 +72,11 @@ def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str 
 
 
 def _prefix(to: str) -> str:
-    return to if not to or to.endswith("/") else f"{to}/"
+    """S3 would take any of them for a part of the key, and no contract's route would."""
+    folder = to.removesuffix("/")
+    if folder and any(part in {"", ".", ".."} for part in folder.split("/")):
+        raise Misconfigured(f"--to {to}: say the folder alone, without the bucket, as in nyc/flights/")
+    return f"{folder}/" if folder else ""
 
 
 def _routed(shelf: Shelf, name: str) -> str:
@@ -168,11 +172,13 @@ def watch(installation: Installation, followed: Followed, timeout: float | None,
 
 
 def _still_moving(followed: Followed, timeout: float | None) -> str:
-    moving = ", ".join(f"{sight.file} ({sight.state})" for sight in followed.moving)
-    batches = " ".join(sorted({sight.batch for sight in followed.moving if sight.batch}))
-    return (
-        f"not decided within {timeout:g} s: {moving or 'nothing could be seen'}. Run: lakegate wait {batches}".rstrip()
-    )
+    moving = followed.moving
+    named = [f"{sight.file} ({sight.state})" for sight in moving[:NAMED]]
+    rest = [f"{len(moving) - NAMED:,} more"] if len(moving) > NAMED else []
+    batches = sorted({sight.batch for sight in moving})
+    these = " ".join(batches) if len(batches) <= NAMED and "" not in batches else ""  # some have none yet: all then
+    said = ", ".join([*named, *rest]) or "nothing could be seen"
+    return f"not decided within {timeout:g} s: {said}. Run: lakegate wait {these}".rstrip()
 
 
 def outcome(sights: list[Sight]) -> list[RenderableType]:

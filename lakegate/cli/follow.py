@@ -138,6 +138,8 @@ def follow(
     while True:
         try:
             followed.look(installation.service)
+            if not followed.moving:
+                followed.finish(installation.service)
             silent = 0
         except (Retryable, Conflict):  # or a branch is gone between two of its questions
             silent += 1
@@ -145,7 +147,6 @@ def follow(
                 raise
         show(followed)
         if not silent and not followed.moving:
-            followed.finish(installation.service)
             return True
         left = _left(timeout, clock.now() - started)
         if left <= 0:

@@ -1,9 +1,11 @@
 """Which installation the commands talk to: the CloudFormation stack of the ambient AWS configuration.
 
-A file `.lakegate.env` in the working directory (or the one that LAKEGATE_ENV_FILE names) may set that configuration, in
-dotenv's format: AWS_ENDPOINT_URL, AWS_REGION, credentials, LAKEGATE_STACK. It goes before the environment.
+A file `.lakegate.env` in the working directory (or the one that LAKEGATE_ENV_FILE names) may say which one, in dotenv's
+format. It goes before the environment, and may set what is in NAMES alone: such a file may come with a folder that
+somebody else packed, and other settings of AWS's run programs.
 """
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -11,15 +13,27 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from dotenv import load_dotenv
+from dotenv import dotenv_values
 
 from lakegate import bootstrap
 from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.cli.installation import Installation
 from lakegate.cli.query import IcebergLake
+from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
-from lakegate.settings import CommandLine, Settings
+from lakegate.settings import ENV_FILE, CommandLine, Settings
 
+NAMES = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "LAKEGATE_STACK",
+    "NO_PROXY",
+)
 PATIENCE = Config(read_timeout=900, retries={"max_attempts": 0})  # a function may run for 15 minutes, and only once
 
 
@@ -36,10 +50,26 @@ def connect() -> Installation:
     )
 
 
-def load_profile() -> Path | None:
-    """Read the profile file into the environment, and say which one it was."""
+def load_profile() -> None:
+    """Read the profile file, if there is one, into the environment, and say so where a person looks on."""
     path = Path(CommandLine.from_env().env_file)
-    return path if path.is_file() and load_dotenv(path, override=True) else None
+    if not path.is_file():
+        if ENV_FILE in os.environ:
+            raise Misconfigured(
+                f"there is no {path}, which {ENV_FILE} names. For the local cloud run: lakegate local up"
+            )
+        return
+    said = {name: value or "" for name, value in dotenv_values(path, interpolate=False).items()}
+    if strange := sorted(said.keys() - NAMES):
+        raise Misconfigured(f"{path} may not set {', '.join(strange)}; it may set {', '.join(NAMES)}")
+    if "AWS_ENDPOINT_URL" in said and "AWS_ACCESS_KEY_ID" not in said:
+        raise Misconfigured(
+            f"{path} names an AWS_ENDPOINT_URL and no credentials; it would be sent those of this shell"
+        )
+    if "AWS_ACCESS_KEY_ID" in said:
+        os.environ.pop("AWS_SESSION_TOKEN", None)  # of this shell's own key
+    os.environ.update(said)
+    remark(f"{path}: {said.get('LAKEGATE_STACK', CommandLine.stack)} at {said.get('AWS_ENDPOINT_URL', 'AWS')}")
 
 
 def outputs(stack: str) -> Mapping[str, str]:

@@ -29,7 +29,7 @@ MARKS = {
 def progress() -> Iterator[Callable[[Followed], None]]:
     """Something to show the followed files with, on standard error."""
     screen = terminal.console(stderr=True)
-    if not screen.is_terminal:
+    if not screen.file.isatty():
         yield Log(screen).show
         return
     board = Board()

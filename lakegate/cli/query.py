@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import boto3
 import duckdb
+import pyarrow as pa
 import sqlglot
+from pyiceberg.expressions import In
 from pyiceberg.table import ALWAYS_TRUE, Table
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -24,9 +26,11 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.terminal import busy, console, count, grid, say, say_json
 from lakegate.errors import Conflict, Misconfigured
+from lakegate.ports import MAIN
 from lakegate.synthetic.judge import MACROS
 
 SHOWN = 200  # rows in a terminal; --json prints all
+NAMED = 10  # branches
 READS = (exp.Query, exp.Describe, exp.Summarize)
 PLAIN_SELECT = {"expressions", "from_", "limit"}
 
@@ -46,9 +50,10 @@ def _pinned(installation: Installation, ref: str) -> str:
     """The ref at its head of now, so that all tables are read at one commit."""
     branch, _, commit = ref.partition("@")
     head = commit or installation.service.catalog.head(branch)
-    if head is None:
-        open_ones = [found.name for found in installation.service.catalog.branches()]
-        raise Misconfigured(f"there is no branch {ref}; open are: {', '.join(['main', *open_ones])}")
+    if head is None or not branch:
+        found = [MAIN, *(it.name for it in installation.service.catalog.branches())]
+        more = f" and {len(found) - NAMED:,} more (lakegate status)" if len(found) > NAMED else ""
+        raise Misconfigured(f"there is no branch {ref}; open are: {', '.join(found[:NAMED])}{more}")
     return f"{branch}@{head}"
 
 
@@ -63,7 +68,7 @@ class Statement:
     def parse(cls, sql: str) -> "Statement":
         try:
             trees = [tree for tree in sqlglot.parse(sql, dialect="duckdb") if tree is not None]
-        except SqlglotError as error:
+        except (SqlglotError, RecursionError) as error:
             raise Misconfigured(f"this is not SQL that can be read: {_short(error)}") from error
         if len(trees) != 1 or not isinstance(trees[0], READS):
             raise Misconfigured("one statement that reads, please: SELECT, WITH, FROM, DESCRIBE or SUMMARIZE")
@@ -96,12 +101,36 @@ class Statement:
         """How many rows are enough: known for a plain `SELECT … FROM table LIMIT n` alone."""
         given = {name for name, value in self.tree.args.items() if value}
         limit = self.tree.args.get("limit")
-        if not (isinstance(self.tree, exp.Select) and isinstance(limit, exp.Limit) and given <= PLAIN_SELECT):
+        enough = PLAIN_SELECT | ({"where"} if len(self._conditions) == 1 and self.files else set())
+        if not (isinstance(self.tree, exp.Select) and isinstance(limit, exp.Limit) and given <= enough):
             return None
         if self.tree.find(exp.Func, exp.Window, exp.Subquery) or limit.args.get("limit_options"):
             return None
         amount = limit.expression
         return int(amount.name) if isinstance(amount, exp.Literal) and amount.name.isdigit() else None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file versions whose rows are enough, where a SELECT from one table says which; else none."""
+        return next((ids for condition in self._conditions if (ids := _file_ids(condition))), ())
+
+    @cached_property
+    def _conditions(self) -> list[exp.Expr]:
+        """All that must be true of a row, where that is said of one table alone."""
+        where, source = self.tree.args.get("where"), self.tree.args.get("from_")
+        of_one = isinstance(self.tree, exp.Select) and source and isinstance(source.this, exp.Table)
+        if where is None or not of_one or len(list(self.tree.find_all(exp.Table))) > 1:
+            return []
+        return list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+
+
+def _file_ids(condition: exp.Expr) -> tuple[str, ...]:
+    """Those of `_lakegate_file = 'id'` or `_lakegate_file IN ('id', …)`."""
+    if not (isinstance(condition, exp.EQ | exp.In) and isinstance(condition.this, exp.Column)):
+        return ()
+    values = [condition.expression] if isinstance(condition, exp.EQ) else condition.expressions
+    are_texts = all(isinstance(value, exp.Literal) and value.is_string for value in values)
+    return tuple(value.name for value in values) if are_texts and condition.this.name.lower() == FILE_COLUMN else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +152,7 @@ def run(lake: Lake, statement: Statement, ref: str, files: Mapping[str, Sequence
         for macro in MACROS:
             engine.execute(macro)
         for name in statement.tables:
-            _offer(engine, name, _load(lake, statement, ref, name, files.get(name, ())))
+            _offer(engine, name, _load(lake, statement, ref, name, files.get(name, statement.files)))
         for setting in ("enable_external_access = false", "python_enable_replacements = false", "TimeZone = 'UTC'"):
             engine.execute(f"SET {setting}")
         engine.execute("SET lock_configuration = true")
@@ -152,9 +181,22 @@ def _offer(engine: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
     if "." in namespace:
         raise Misconfigured(f"{name}: a table is addressed as namespace.table")
     schema, view, source = (exp.to_identifier(part, quoted=True).sql("duckdb") for part in (namespace, table, name))
-    engine.register(name, rows)
+    engine.register(name, _readable(rows))
     engine.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     engine.execute(f"CREATE VIEW {schema}.{view} AS SELECT * FROM {source}")  # noqa: S608
+
+
+def _readable(rows: pa.Table) -> pa.Table:
+    """Texts that are no UTF-8, as files may hold them, with a mark for what can't be read: DuckDB would give up."""
+    for at, column in enumerate(rows.columns):
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid:
+                texts = [value.as_buffer() for value in column]
+                read = [None if text is None else text.to_pybytes().decode(errors="replace") for text in texts]
+                rows = rows.set_column(at, rows.field(at).name, pa.array(read, column.type))
+    return rows
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
@@ -216,7 +258,7 @@ class IcebergLake:
         if found is None:
             raise Misconfigured(f"there is no table {table} on {ref}")
         with reading(ref):
-            some = f"{FILE_COLUMN} IN ({', '.join(map(repr, files))})" if files else ALWAYS_TRUE
+            some = In(FILE_COLUMN, files) if files else ALWAYS_TRUE
             return found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit).to_arrow()
 
     def _load(self, ref: str, table: str) -> Table | None:

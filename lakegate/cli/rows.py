@@ -6,8 +6,8 @@ The plan's predicate is put into DuckDB's words, and the answer is compared with
 # ruff: noqa: S608 - names are quoted, values are literals of sqlglot's, predicates are a plan's own
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -19,7 +19,7 @@ from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
 from lakegate.cli.batch import BatchView, Try, has_rows, is_aside, is_of, look
 from lakegate.cli.exits import Exit
-from lakegate.cli.installation import Installation
+from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.query import SHOWN, Result, Statement, plain, run
 from lakegate.cli.terminal import busy, console, count, grid, say, say_json
 from lakegate.errors import Misconfigured
@@ -30,7 +30,17 @@ from lakegate.synthetic.judge import quoted, translated
 from lakegate.workflow.claims import job_name, job_of
 from lakegate.workflow.service import Service
 
+UNPARSED = ("line", "why", "text")  # quarantine's columns of a row that does not parse
 KEY = "file"  # the column that names a row's file by its key
+OTHERWISE = "_lakegate_key"  # it, where the table has one of that name: it has none of this
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """A statement that lists failing rows, and the names of what it answers, in order."""
+
+    sql: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,15 +58,38 @@ def show_rows(installation: Installation, batch: str, check: str, *, as_json: bo
         view = look(installation.service, batch)
         tried, failing = _asked(view, check)
         plan = _plan(installation.service, view, tried)
-        statement = statement_for(plan, failing)
         ref = _ref(view, tried, failing)
-        files = _read(plan, failing)
-        answer = _masked(run(installation.lake, Statement.parse(statement), ref, files), failing)
+        listing = statement_for(plan, failing, _absent(installation.lake, ref, plan, failing))
+        answer = _answered(installation.lake, listing, ref, _read(plan, failing), failing)
     if as_json:
         say_json([dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows])
     else:
-        _say(answer, failing, ref, statement)
+        _say(answer, failing, ref, listing.sql)
     return Exit.DONE
+
+
+def _absent(lake: Lake, ref: str, plan: Plan, failing: Failing) -> frozenset[str]:
+    """The table that the check refers to, where it is not there: no key is in it then."""
+    other = plan.metric(failing.check.metric).refers_to
+    return frozenset({other.table} if other and lake.columns(ref, other.table) is None else ())
+
+
+def _answered(lake: Lake, listing: Listing, ref: str, files: Mapping[str, Sequence[str]], failing: Failing) -> Result:
+    """Masked by place, for an engine may call columns by other names. Its errors name values."""
+    try:
+        answer = run(lake, Statement.parse(listing.sql), ref, files)
+    except Misconfigured:
+        if not failing.report.masked:
+            raise
+        batch = failing.report.batch
+        what = f"DuckDB cannot read these rows on {ref}, and its words are not shown: the contract masks values"
+        raise Misconfigured(f"{what}. The report has a sample of them: lakegate show {batch}") from None
+    hidden = [name in failing.report.masked for name in listing.columns]
+    rows = [
+        tuple(MASK if hide and value is not None else value for hide, value in zip(hidden, row, strict=True))
+        for row in answer.rows
+    ]
+    return Result(columns=list(listing.columns), rows=rows)
 
 
 def _say(answer: Result, failing: Failing, ref: str, statement: str) -> None:
@@ -148,23 +181,33 @@ def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:
     return read
 
 
-def statement_for(plan: Plan, failing: Failing) -> str:
-    """The failing rows as DuckDB's SQL, of when the audit began: file, key and offending columns first."""
+def statement_for(plan: Plan, failing: Failing, absent: Container[str] = ()) -> Listing:
+    """The failing rows as DuckDB's SQL, of when the audit began: file, key and offending columns first. Tables that are
+    `absent` have no rows.
+    """
     plan = at(plan, failing.report.started_at)
     metric = plan.metric(failing.check.metric)
     there = [column.name for column in plan.columns]
     first = [name for name in (*plan.key, *failing.check.columns, *metric.columns) if name in there]
     columns = list(dict.fromkeys([*first, *there]))
-    rows = " UNION ALL ".join(_rows(plan, metric, failing, file, columns) for file in failing.files)
-    return f"SELECT * FROM ({rows})" if len(failing.files) > 1 else rows
+    if metric.kind is MetricKind.UNPARSED:
+        columns = list(UNPARSED)
+    if metric.refers_to and metric.refers_to.table in absent:
+        metric = replace(metric, refers_to=None)
+    key = OTHERWISE if KEY in map(str.lower, columns) else KEY
+    rows = " UNION ALL ".join(_rows(plan, metric, failing, file, key, columns) for file in failing.files)
+    sql = f"SELECT * FROM ({rows})" if len(failing.files) > 1 else rows
+    return Listing(sql=sql, columns=(key, *columns))
 
 
-def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, columns: Sequence[str]) -> str:
-    mine, key = f"{FILE_COLUMN} = {_text(file.id)}", f"{_text(file.key)} AS {quoted(KEY)}"
+def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, named: str, columns: Sequence[str]) -> str:
+    mine, key = f"{FILE_COLUMN} = {_text(file.id)}", f"{_text(file.key)} AS {quoted(named)}"
     if is_aside(file, _own(failing.check, file)):
         types = {column.name: column.type for column in plan.columns}
-        aside = ", ".join(f"{_put_aside(name, types[name])} AS {quoted(name)}" for name in columns)
-        aside = "line, why, text" if metric.kind is MetricKind.UNPARSED else aside
+        aside = ", ".join(
+            name if metric.kind is MetricKind.UNPARSED else f"{_put_aside(name, types[name])} AS {quoted(name)}"
+            for name in columns
+        )
         failed = f"list_contains(reasons, {_text(failing.check.name)})"
         return f"SELECT {key}, {aside} FROM {_named(quarantine_of(plan.table))} WHERE {mine} AND {failed}"
     wrong = _wrong(metric, plan, failing.report, file)
@@ -194,10 +237,12 @@ def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
         case MetricKind.NULLS:
             return f"{quoted(metric.columns[0])} IS NULL"
         case MetricKind.FAILING:
-            return f"({translated(metric.sql)})"
+            return f"TRY({translated(metric.sql)})"  # what DuckDB can't work out for a row hides no other row
         case MetricKind.DUPLICATES:
             among = f"SELECT {keys} FROM {_named(plan.table)} WHERE {_among(metric, report, file)} AND {whole}"
             return f"({keys}) IN ({among} GROUP BY ALL HAVING count(*) > 1)"
+        case MetricKind.ORPHANS if metric.refers_to is None:
+            return whole
         case MetricKind.ORPHANS if metric.refers_to:
             others = metric.refers_to.columns
             there = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in others)
@@ -216,15 +261,6 @@ def _among(metric: Metric, report: Report, file: FileReport) -> str:
     before = [*(other.id for other in earlier if other.verdict is not Verdict.FAIL), file.id]
     others = [other for other in ids if other not in before]
     return f"{FILE_COLUMN} NOT IN ({_texts(others)})" if others else "true"
-
-
-def _masked(answer: Result, failing: Failing) -> Result:
-    hidden = [name in failing.report.masked for name in answer.columns]
-    rows = [
-        tuple(MASK if hide and value is not None else value for hide, value in zip(hidden, row, strict=True))
-        for row in answer.rows
-    ]
-    return Result(columns=answer.columns, rows=rows)
 
 
 def _named(table: str) -> str:

@@ -70,7 +70,7 @@ def _decision(decided: Decided, reported: set[tuple[int, str]]) -> Iterator[Rend
     said += [f"in the place of {replaced:,}"] if replaced else []
     said += [note.why] if note.why else []
     said += [f"by {note.by}"] if note.by else []
-    at = Text(f"  {decided.at:%Y-%m-%d %H:%M:%S}  ", style="dim")
+    at = Text(f"  {decided.at:%Y-%m-%d %H:%M:%S} UTC  ", style="dim")
     yield at + terminal.state(str(note.decision)) + Text(clean("  " + ", ".join(said)))
     for file in note.files:
         if (note.attempt, file.key) in reported:

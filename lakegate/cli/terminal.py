@@ -41,8 +41,8 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def clean(text: object) -> str:
-    """Text that a terminal shows and never obeys."""
-    return "".join(char if char.isprintable() or char == "\n" else _spelt(char) for char in str(text))
+    """Text that a terminal shows and never obeys, on one line: a file's key could feign one of ours with another."""
+    return "".join(char if char.isprintable() else _spelt(char) for char in str(text))
 
 
 def _spelt(char: str) -> str:
@@ -62,11 +62,27 @@ def indented(what: RenderableType, by: int, style: str = "") -> Padding:
 
 
 def complain(text: str) -> None:
-    console(stderr=True).print(Text("lakegate: ", style="bold red") + Text(clean(text)), soft_wrap=True)
+    first, *more = map(clean, text.split("\n"))
+    console(stderr=True).print(Text("lakegate: ", style="bold red") + Text(first), soft_wrap=True)
+    for line in more:  # of ours, or feigned by a name in the message: then it does not begin as one of ours
+        console(stderr=True).print(Text(f"  {line.strip()}"), soft_wrap=True)
+
+
+def remark(text: str) -> None:
+    """Something by the way, for a person alone."""
+    screen = console(stderr=True)
+    if screen.file.isatty():
+        screen.print(Text(clean(text), style="dim"), soft_wrap=True)
 
 
 def say_json(value: object) -> None:
-    print(json.dumps(sound(to_plain(value)), indent=2, ensure_ascii=False, allow_nan=False))  # noqa: T201
+    text = json.dumps(sound(to_plain(value)), indent=2, ensure_ascii=False, allow_nan=False)
+    print("".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text))  # noqa: T201
+
+
+def _escaped(char: str) -> str:
+    """As JSON writes what is not ASCII: of what is left here, a terminal would obey some."""
+    return json.dumps(char)[1:-1]
 
 
 def sound(value: Any) -> Any:
@@ -82,7 +98,7 @@ def sound(value: Any) -> Any:
 def busy(what: str) -> Iterator[None]:
     """A spinner while something takes its time; nothing where nobody looks."""
     screen = console(stderr=True)
-    if not screen.is_terminal:
+    if not screen.file.isatty():  # rich takes a log for a terminal where FORCE_COLOR is set
         yield
         return
     with screen.status(Text(what)):
@@ -121,7 +137,7 @@ def cell(value: object) -> str:
         return "·"
     if isinstance(value, bool):
         return str(value).lower()
-    return clean(value.isoformat(" ") if isinstance(value, datetime) else value).replace("\n", "\\n")
+    return clean(value.isoformat(" ") if isinstance(value, datetime) else value)
 
 
 def grid(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> RenderableType:

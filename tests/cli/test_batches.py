@@ -247,3 +247,11 @@ def test_a_person_without_a_name_is_told_by_number(desk: Desk, monkeypatch: pyte
     assert desk.run("discard", batch, "--why", "no use").exit_code == 0
     [decided] = [it for it in desk.world.service.catalog.decisions(9) if it.note.by]
     assert decided.note.by.startswith("user ")
+
+
+@pytest.mark.parametrize("why", ["", "  ", "…", "..."])
+@pytest.mark.parametrize("command", ["approve", "discard"])
+def test_the_dots_of_a_copied_command_are_no_reason(desk: Desk, command: str, why: str) -> None:
+    batch = desk.rejected()
+    assert desk.run(command, batch, "--why", why).exit_code == 2
+    assert desk.json("status")["rejected"]

@@ -1,5 +1,9 @@
 """`contract check` and `contract push`: every fault by its line, all or nothing, and held files taken up."""
 
+import pytest
+
+from lakegate.errors import Retryable
+from lakegate.workflow.shelf import Shelf
 from tests.cli.desk import Desk
 
 
@@ -72,3 +76,17 @@ def test_a_push_that_routes_nothing_held_runs_no_sweep(desk: Desk) -> None:
 
 def test_a_contract_file_that_is_not_there_is_misuse(desk: Desk) -> None:
     assert desk.run("contract", "check", desk.folder / "none.yaml").exit_code == 2
+
+
+def test_a_push_whose_sweep_fails_says_that_it_is_pushed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.run("drop", desk.file("1.parquet"), "--to", "nyc/planes/", "--wait")
+
+    def silent() -> None:
+        raise Retryable("the function reconcile failed")
+
+    monkeypatch.setattr(desk, "sweep", silent)
+    told = desk.run("contract", "push", desk.contract())
+    assert told.exit_code == 3
+    assert "the contracts are pushed" in told.stderr
+    assert "lakegate reconcile" in told.stderr
+    assert "nyc.planes" in [contract.table for contract in Shelf.read(desk.world.store).contracts]

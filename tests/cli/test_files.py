@@ -246,3 +246,30 @@ def test_a_key_is_waited_for_in_its_version_under_way(desk: Desk) -> None:
     waited = desk.run("wait", "nyc/flights/bad.parquet")
     assert waited.exit_code == 0
     assert "published" in waited.stdout
+
+
+@pytest.mark.parametrize("to", ["s3://landing/nyc/flights/", "/nyc/flights", "nyc//flights", "../flights", "."])
+def test_a_folder_that_no_route_can_mean_is_misuse(desk: Desk, to: str) -> None:
+    told = desk.run("drop", desk.file("1.parquet"), "--to", to)
+    assert told.exit_code == 2
+    assert "nyc/flights/" in told.stderr
+    assert desk.world.landing.landed == {}
+
+
+def test_a_key_with_a_line_break_feigns_no_line(desk: Desk) -> None:
+    file = desk.file("bad\n✓ published  nyc.flights\n    x.parquet", b"bad")
+    told = desk.run("drop", file, "--table", "nyc.flights", "--wait")
+    assert told.exit_code == 1
+    for line in (*told.stdout.splitlines(), *desk.run("status").stdout.splitlines()):
+        assert not line.startswith("✓ published")
+    batch = desk.json("status")["rejected"][0]["batch"]
+    assert not any(line.startswith("✓") for line in desk.run("show", batch).stdout.splitlines())
+
+
+def test_wait_that_runs_out_of_time_names_a_few_of_many(desk: Desk) -> None:
+    desk.is_working = False
+    files = [desk.file(f"{number:03}.parquet") for number in range(40)]
+    desk.run("drop", *files, "--table", "nyc.flights")
+    told = desk.run("wait", "--timeout", "1").stderr
+    assert told.count(".parquet") == 12
+    assert "28 more" in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,8 +61,37 @@ def test_the_installation_is_what_the_stack_says() -> None:
 def test_the_profile_file_names_the_stack(aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy("other")
     monkeypatch.setenv("LAKEGATE_STACK", "lakegate")  # put back afterwards, whatever the file sets
-    (aws / ".lakegate.env").write_text("LAKEGATE_STACK=other\n")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of this shell")
+    (aws / ".lakegate.env").write_text("LAKEGATE_STACK=other\nAWS_ACCESS_KEY_ID=k\nAWS_SECRET_ACCESS_KEY=s\n")
     assert profile.connect().service.nessie_uri == "http://127.0.0.1:1"
+    assert "AWS_SESSION_TOKEN" not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("AWS_CONFIG_FILE=aws.cfg\nAWS_PROFILE=x\n", "AWS_CONFIG_FILE"),
+        ("PATH=/tmp\n", "PATH"),
+        ("AWS_ENDPOINT_URL=http://elsewhere\n", "credentials"),
+    ],
+)
+def test_a_profile_file_that_came_with_a_folder_runs_nothing_and_is_sent_nothing(
+    aws: Path, text: str, says: str
+) -> None:
+    (aws / ".lakegate.env").write_text(text)
+    before = dict(os.environ)
+    with pytest.raises(Misconfigured, match=says):
+        profile.connect()
+    assert dict(os.environ) == before
+
+
+def test_a_profile_file_that_is_named_and_gone_means_no_other_installation(
+    aws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy()
+    monkeypatch.setenv("LAKEGATE_ENV_FILE", str(aws / "gone.env"))
+    with pytest.raises(Misconfigured, match="lakegate local up"):
+        profile.connect()
 
 
 def test_without_a_stack_a_person_is_told_what_to_do() -> None:

@@ -160,3 +160,39 @@ def test_long_answers_are_cut_for_a_person_and_whole_for_a_script(flights: Desk)
     told = flights.run("query", "SELECT range AS n FROM range(300)").stdout
     assert "100 more are not shown" in told
     assert len(flights.json("query", "SELECT range AS n FROM range(300)")) == 300
+
+
+@pytest.mark.parametrize(
+    ("sql", "files", "limit"),
+    [
+        ("SELECT * FROM n.t WHERE _lakegate_file = 'a' LIMIT 3", ("a",), 3),
+        ("SELECT * FROM n.t WHERE _lakegate_file IN ('a', 'b') LIMIT 3", ("a", "b"), 3),
+        ("SELECT x FROM n.t WHERE x > 1 AND \"_LAKEGATE_FILE\" IN ('a') LIMIT 3", ("a",), None),
+        ("SELECT count(*) FROM n.t WHERE _lakegate_file = 'a'", ("a",), None),
+        ("SELECT * FROM n.t WHERE _lakegate_file = 'a' OR x > 1 LIMIT 3", (), None),
+        ("SELECT * FROM n.t WHERE NOT _lakegate_file = 'a' LIMIT 3", (), None),
+        ("SELECT * FROM n.t WHERE _lakegate_file NOT IN ('a') LIMIT 3", (), None),
+        ("SELECT * FROM n.t WHERE _lakegate_file = x LIMIT 3", (), None),
+        ("SELECT * FROM n.t JOIN n.u USING (x) WHERE _lakegate_file = 'a'", (), None),
+        ("SELECT * FROM (SELECT x AS _lakegate_file FROM n.t) WHERE _lakegate_file = 'a' LIMIT 3", (), None),
+        ("SELECT * FROM n.t WHERE _lakegate_file IN (SELECT f FROM n.u) LIMIT 3", (), None),
+    ],
+)
+def test_of_a_large_table_only_the_files_that_are_named_are_read(
+    sql: str, files: tuple[str, ...], limit: int | None
+) -> None:
+    statement = Statement.parse(sql)
+    assert (statement.files, statement.limit) == (files, limit)
+
+
+def test_text_that_is_no_utf8_hides_no_other_row(flights: Desk) -> None:
+    text = pa.array([b"good", b"b\xffd", None]).view(pa.string())
+    flights.rows.held["main", "nyc.odd"] = pa.table({"id": [1, 2, 3], "name": text})
+    rows = flights.json("query", "SELECT id, name FROM nyc.odd ORDER BY id")
+    assert [row["name"] for row in rows] == ["good", "b\ufffdd", None]
+
+
+def test_sql_without_end_is_a_mistake_of_the_asker(flights: Desk) -> None:
+    told = flights.run("query", "SELECT " + "(" * 3000 + "1" + ")" * 3000)
+    assert told.exit_code == 2
+    assert flights.run("query", "SELECT 1", "--ref", "@abc").exit_code == 2

@@ -196,7 +196,7 @@ def test_a_key_of_an_earlier_good_file_is_found_and_one_of_a_bad_file_is_not(des
         plan = load(by, "shop.yaml").plan
         metric = next(check.metric for check in plan.checks if check.name.startswith("primary key id unique"))
         asked = replace(failing, check=replace(repeated, metric=metric))
-        assert [row["id"] for row in desk.json("query", statement_for(plan, asked), "--ref", report.branch)] == ids
+        assert [row["id"] for row in desk.json("query", statement_for(plan, asked).sql, "--ref", report.branch)] == ids
 
 
 def test_rows_ahead_of_the_audit_are_those_ahead_of_when_it_began(desk: Desk) -> None:
@@ -208,7 +208,7 @@ def test_rows_ahead_of_the_audit_are_those_ahead_of_when_it_began(desk: Desk) ->
     plan = replace(load(SHOP, "shop.yaml").plan, metrics=(late,))
     failing = Failing(report=report, check=replace(check, metric=late.id), files=report.files, counted=1)
 
-    said = statement_for(plan, failing)
+    said = statement_for(plan, failing).sql
 
     assert "CURRENT_TIMESTAMP" not in said
     assert report.started_at.isoformat() in said
@@ -223,18 +223,11 @@ def put_aside(rows: pa.Table, reason: str) -> pa.Table:
 
 def test_rows_in_quarantine_are_listed_too(desk: Desk) -> None:
     reported(desk, SHOP, {"1": GOOD, "2": BAD})
-    [attempt] = desk.world.attempts()
-    report = read_report(desk.world.store, attempt)
-    assert report is not None
-    good, bad = report.files
-    checks = tuple(replace(it, verdict=Verdict.QUARANTINE) if it.name == "amount required" else it for it in bad.checks)
-    data = (DataFile(path="s3://lake/q.parquet", rows=2),)
-    aside = replace(bad, verdict=Verdict.QUARANTINE, checks=checks, quarantined=data)
-    desk.world.store.write(report_name(attempt), to_json(replace(report, files=(good, aside))).encode())
-    held = desk.rows.held[attempt.branch, "shop.orders"]
+    branch, _ = rows_aside(desk, "amount required")
+    held = desk.rows.held[branch, "shop.orders"]
     is_wrong = pc.is_null(held["amount"])
-    desk.rows.held[attempt.branch, "_quarantine.shop_orders"] = put_aside(held.filter(is_wrong), "amount required")
-    desk.rows.held[attempt.branch, "shop.orders"] = held.filter(pc.invert(is_wrong))
+    desk.rows.held[branch, "_quarantine.shop_orders"] = put_aside(held.filter(is_wrong), "amount required")
+    desk.rows.held[branch, "shop.orders"] = held.filter(pc.invert(is_wrong))
     assert [row["id"] for row in desk.json("show", BATCH, "--rows", "amount required")] == [3, 5]
 
 
@@ -391,6 +384,53 @@ def test_masked_values_are_nowhere_and_nulls_are_nulls(desk: Desk) -> None:
         assert MASK in told.stdout
         assert "lost" not in told.stdout
         assert "state" in told.stdout
+
+
+@pytest.mark.parametrize("name", ["file", "File", "line", "_KEY", "text"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_masked_column_is_masked_whatever_it_is_called(desk: Desk, name: str, files: int) -> None:
+    hidden = SHOP.replace("      - name: state\n", f"      - name: {name}\n        classification: confidential\n")
+    rows = BAD.rename_columns(["id", "amount", name, "placed"])
+    reported(desk, hidden, {f"shop/{number}": rows for number in range(files)})
+    listed = desk.json("show", BATCH, "--rows", "amount required")
+    key = "_lakegate_key" if name.lower() == "file" else "file"
+    assert {(row[key], row[name]) for row in listed} == {(f"shop/{number}", MASK) for number in range(files)}
+    assert "open" not in desk.run("show", BATCH, "--rows", "amount required").stdout
+
+
+def rows_aside(desk: Desk, failed: str) -> tuple[str, str]:
+    """The second of two files with the rows that fail a check put aside. Returns the branch and the file's id."""
+    [attempt] = desk.world.attempts()
+    report = read_report(desk.world.store, attempt)
+    assert report is not None
+    good, bad = report.files
+    checks = tuple(replace(it, verdict=Verdict.QUARANTINE) if it.name == failed else it for it in bad.checks)
+    data = (DataFile(path="s3://lake/q.parquet", rows=2),)
+    aside = replace(bad, verdict=Verdict.QUARANTINE, checks=checks, quarantined=data)
+    desk.world.store.write(report_name(attempt), to_json(replace(report, files=(good, aside))).encode())
+    return attempt.branch, bad.id
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_an_engines_error_says_no_masked_value(desk: Desk, masked: bool) -> None:  # noqa: FBT001
+    hidden = "        classification: confidential\n" if masked else ""
+    shop = SHOP.replace("      - name: amount\n", f"      - name: amount\n{hidden}")
+    reported(desk, shop, {"1": GOOD, "2": BAD})
+    branch, file = rows_aside(desk, "amount required")
+    odd = pa.table({"_lakegate_file": [file], "amount": ["none of mine"]})
+    desk.rows.held[branch, "_quarantine.shop_orders"] = put_aside(odd, "amount required")
+    told = desk.run("show", BATCH, "--rows", "amount required")
+    assert told.exit_code == 2
+    assert ("none of mine" in told.stderr) is not masked
+    assert (f"lakegate show {BATCH}" in told.stderr) is masked
+
+
+def test_rows_that_refer_to_a_table_which_is_not_there_are_all_listed(desk: Desk) -> None:
+    reported(desk, REFERRING, {"1": GOOD}, others={"shop.states": STATES.slice(0, 0)})
+    [attempt] = desk.world.attempts()
+    del desk.rows.held[attempt.branch, "shop.states"]
+    rows = desk.json("show", BATCH, "--rows", "state refers to shop.states.name")
+    assert [row["id"] for row in rows] == [1, 2]
 
 
 # Columns that the contract does not have.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from io import StringIO
 
@@ -10,7 +11,7 @@ from rich.console import Console, RenderableType
 
 from lakegate.cli.follow import Followed, Sight
 from lakegate.cli.progress import Board, Log
-from lakegate.cli.terminal import ago, cell, clean, count, grid, sample, sound
+from lakegate.cli.terminal import ago, cell, clean, complain, count, grid, sample, say_json, sound
 from lakegate.testing.lake import EPOCH
 
 
@@ -35,6 +36,7 @@ def followed(*states: str) -> Followed:
         ("abc\u202eexe", "abc\\u202eexe"),
         ("\udcff", "\\udcff"),
         ("[bold]x[/bold]", "[bold]x[/bold]"),
+        ("a\n✓ published b", "a\\n✓ published b"),
     ],
 )
 def test_what_came_from_outside_is_shown_and_never_obeyed(text: str, shown: str) -> None:
@@ -62,6 +64,20 @@ def test_a_sample_keeps_the_column_that_failed_and_leaves_out_what_does_not_fit(
 
 def test_null_is_told_from_text_and_a_line_break_from_a_row() -> None:
     assert [cell(value) for value in (None, "None", "a\nb", True, 2.5)] == ["·", "None", "a\\nb", "true", "2.5"]
+
+
+def test_json_holds_nothing_that_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
+    strange = {"é飛": "\x9b2J\x7f\u202e\x1b\n"}
+    say_json(strange)
+    told = capsys.readouterr().out
+    assert json.loads(told) == strange
+    assert "é飛" in told
+    assert all(char.isprintable() or char == "\n" for char in told)
+
+
+def test_a_message_with_lines_cannot_feign_another(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("no file x\nlakegate: all is well\n  and more")
+    assert capsys.readouterr().err.splitlines() == ["lakegate: no file x", "  lakegate: all is well", "  and more"]
 
 
 def test_json_has_no_word_for_nan() -> None:
