@@ -141,10 +141,18 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=guards.guard_tables,
-                old="there[table] != service.tables.identity(audited.ref, table)",
-                new="there[table] is None",
+                old="if there == wanted:",
+                new="if there is not None:",
             ),
         ),
+    ),
+    Mutation(
+        says="a table grows that is not what it was",
+        edits=(Edit(function=guards.guard_tables, old="there == before and", new=""),),
+    ),
+    Mutation(
+        says="a rebase brings columns of files that stay behind",
+        edits=(Edit(function=rebase.rebase_on_main, old="if targets.grown:", new="if False:"),),
     ),
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",
