@@ -302,7 +302,7 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
 
 
 def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:
-    """Whether all files that an attempt claims are decided, not only by what it tries again, and none by it rejected."""
+    """Whether all files that an attempt claims are decided, also those that it tries again, and it rejected none."""
     claims = list(claims)
     _, receipts = main_receipts(service, claims)
     rejected = [file for file in claims if _is_its(entry_of(receipts, file), Decision.REJECTED, attempt)]

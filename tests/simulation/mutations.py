@@ -108,9 +108,9 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=SparkRun._append,
-                old="lake.spark_append(job.branch, table, self._new_table(by), paths)",
+                old="lake.spark_append(job.branch, table, wanted, paths)",
                 new="paths |= {f'{path}-again': rows for path, rows in paths.items()}\n"
-                "    lake.spark_append(job.branch, table, self._new_table(by), paths)",
+                "    lake.spark_append(job.branch, table, wanted, paths)",
             ),
             Edit(function=SparkRun._prove, old="now is None or", new="False and"),
         ),
@@ -151,8 +151,8 @@ MUTATIONS = (
         edits=(Edit(function=guards.guard_tables, old="there == before and", new=""),),
     ),
     Mutation(
-        says="a rebase brings columns of files that stay behind",
-        edits=(Edit(function=rebase.rebase_on_main, old="if targets.grown:", new="if False:"),),
+        says="a publish brings columns of files that stay behind",
+        edits=(Edit(function=guards.guard_schema, old="- asked", new="- asked - set(audited.report.evolves)"),),
     ),
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",

@@ -9,6 +9,7 @@ import pytest
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Kind
+from lakegate.workflow.approve import approve
 from lakegate.workflow.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.claims import job_of
 from lakegate.workflow.publish import publish
@@ -519,6 +520,31 @@ def test_a_rebase_brings_no_column_of_a_file_that_stays_behind(world: World) -> 
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "3": 6}
     assert columns_on_main(world) == ["a", "b"]
     assert world.branches() == [two.branch]
+
+
+def test_a_rebase_of_what_is_left_of_a_replacement_brings_no_column_of_the_file_that_failed(world: World) -> None:
+    audited(world, "2")
+    settle(world.service, world.attempts()[0])
+    world.drop("2", rows=5, bad="broken", evolves='"zip" string', deliver=False)
+    world.drop("3", rows=6, deliver=False)
+    two = world.open_attempt(world.file("2"), world.file("3"))
+    world.run(settle_after=False)
+    settle(world.service, two)
+    assert "3" not in world.rows_on_main()
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "2": 2, "3": 6}
+    assert columns_on_main(world) == ["a", "b"]
+
+
+def test_a_file_is_approved_though_its_table_got_a_column_with_another_of_its_batch(world: World) -> None:
+    world.drop("2", rows=5, evolves='"zip" string', deliver=False)
+    world.drop("3", rows=6, bad="broken", deliver=False)
+    two = world.open_attempt(world.file("2"), world.file("3"))
+    world.run(settle_after=False)
+    settle(world.service, two)
+    assert columns_on_main(world) == ["a", "b", '"zip"']
+    approve(world.service, two.batch, why="it is known", by="ann")
+    assert world.rows_on_main() == {"0.parquet": 1, "2": 5, "3": 6}
 
 
 def test_people_hear_that_a_file_made_the_table_grow(world: World) -> None:
