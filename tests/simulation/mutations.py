@@ -290,7 +290,7 @@ MUTATIONS = (
                 new="outgoing.message",
             ),
         ),
-        seeds_from=900,
+        seeds_from=2200,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",
