@@ -162,6 +162,7 @@ class TableIdentity:
 
     uuid: str
     fields: tuple[tuple[int, str, str], ...]  # field id, dotted name, type
+    last_id: int  # the highest field id that was ever given: those of dropped columns are not given again
     partitions: str
     contract_hash: str
 
@@ -195,6 +196,13 @@ class Tables(Protocol):
         files, by metadata alone.
 
         Raises Refused where there is another table already, or a path is not among the source's data files.
+        """
+
+    def grow(self, table: str, branch: str, base: str, source: str) -> None:
+        """Give the table on `branch` the columns, types and properties that the one at `source` has beyond `base` (both
+        `name@hash`, the older one of the two), under the same field ids, by metadata alone.
+
+        Raises Refused where the table on the branch is not what it was at the base.
         """
 
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:

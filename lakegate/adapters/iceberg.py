@@ -16,12 +16,21 @@ from cachetools import LRUCache, TTLCache, cached
 from fsspec import AbstractFileSystem
 from pydantic import ValidationError as MalformedAnswer
 from pyiceberg import exceptions as iceberg
-from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.catalog.rest import Endpoints, RestCatalog
+from pyiceberg.catalog.rest.response import _handle_non_200_response
 from pyiceberg.io import InputFile, OutputFile
 from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
-from pyiceberg.schema import index_by_id, index_name_by_id
+from pyiceberg.schema import Schema, index_by_id, index_name_by_id
 from pyiceberg.table import Table
+from pyiceberg.table.update import (
+    AddSchemaUpdate,
+    AssertCurrentSchemaId,
+    AssertLastAssignedFieldId,
+    AssertTableUUID,
+    SetCurrentSchemaUpdate,
+    SetPropertiesUpdate,
+)
 
 from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.http import Patient, mount, network_error
@@ -49,6 +58,12 @@ NOT_ALLOWED = (
 ABSENT = (iceberg.NoSuchTableError, iceberg.NoSuchNamespaceError, iceberg.NoSuchIdentifierError)
 DAMAGED = (iceberg.ValidationError, iceberg.ValidationException, FileNotFoundError)
 BUSY = (iceberg.TooManyRequestsError, iceberg.WaitingForLockException)
+COMMIT_ERRORS: dict[int, type[Exception]] = {
+    409: iceberg.CommitFailedException,
+    500: iceberg.CommitStateUnknownException,
+    502: iceberg.CommitStateUnknownException,
+    504: iceberg.CommitStateUnknownException,
+}
 EVERY = tuple(kind for kind in vars(iceberg).values() if isinstance(kind, type) and issubclass(kind, Exception))
 BROKEN = (iceberg.ServerError, iceberg.ServiceUnavailableError, MalformedAnswer, OSError)
 
@@ -142,6 +157,17 @@ class IcebergTables:
         if left := there - paths:
             self.remove(table, branch, frozenset(left))
 
+    def grow(self, table: str, branch: str, base: str, source: str) -> None:
+        """The very same schema: columns that came anew would get their ids anew, in whatever order."""
+        with iceberg_errors(f"reading {table} at {base}, {source} and {branch}"):
+            old, new, target = self._load(base, table), self._load(source, table), self._load(branch, table)
+            if _identity(old) != _identity(target):
+                raise Refused(f"table {table} on {branch} is not what it was at {base}")
+        said = {name: value for name, value in new.properties.items() if old.properties.get(name) != value}
+        with iceberg_errors(f"bringing columns of {table} to {branch}", changes=True):
+            catalog: Catalog = self._catalog(branch)
+            catalog.grow(target, new.schema(), new.metadata.last_column_id, said)
+
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
         with iceberg_errors(f"reading {table} at {branch}"):
             target = self._load(branch, table)
@@ -228,6 +254,30 @@ class Catalog(RestCatalog):
         """The one place where PyIceberg lets its calls be given a time-out, and connections that refs share."""
         return mount(super()._create_session(), self._http)
 
+    def grow(self, table: Table, schema: Schema, last_id: int, properties: Mapping[str, str]) -> None:
+        """Give the table another schema, ids included. PyIceberg leaves out the highest id that was ever given, without
+        which Nessie takes none.
+        """
+        metadata = table.metadata
+        requirements = (
+            AssertTableUUID(uuid=metadata.table_uuid),
+            AssertCurrentSchemaId(current_schema_id=metadata.current_schema_id),
+            AssertLastAssignedFieldId(last_assigned_field_id=metadata.last_column_id),
+        )
+        new = schema.model_copy(update={"schema_id": max(it.schema_id for it in metadata.schemas) + 1})
+        updates = (
+            AddSchemaUpdate(schema_=new).model_dump(mode="json") | {"last-column-id": last_id},
+            SetCurrentSchemaUpdate().model_dump(mode="json"),
+            SetPropertiesUpdate(updates=dict(properties)).model_dump(mode="json"),
+        )
+        body = {"requirements": [it.model_dump(mode="json") for it in requirements], "updates": updates}
+        url = self.url(Endpoints.update_table, **self._split_identifier_for_path(table.name()))
+        answer = self._session.post(url, json=body)
+        try:
+            answer.raise_for_status()
+        except requests.HTTPError as exc:
+            _handle_non_200_response(exc, COMMIT_ERRORS)
+
 
 def _check_address(*, asked: str, told: str) -> None:
     """Nessie says where its tables are by what it sees of a request; what stands in front of it may have changed that.
@@ -260,6 +310,7 @@ def _identity(table: Table) -> TableIdentity:
     return TableIdentity(
         uuid=str(table.metadata.table_uuid),
         fields=fields,
+        last_id=table.metadata.last_column_id,
         partitions=str(table.spec()),
         contract_hash=table.properties.get(CONTRACT_HASH, ""),
     )

@@ -168,6 +168,13 @@ class MemoryTables:
             {Key(kind=KeyKind.NAMESPACE, name=namespace): namespace, Key(kind=KeyKind.TABLE, name=table): state},
         )
 
+    def grow(self, table: str, branch: str, base: str, source: str) -> None:
+        here = self._state(branch, table)
+        if here.identity != self._state(base, table).identity:
+            raise Refused(f"{branch}: table {table} is not what it was at {base}")
+        grown = replace(here, identity=self._state(source, table).identity)
+        self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): grown})
+
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
         here = self._state(branch, table).files
         _refuse(paths - set(here), f"{branch}: table {table} has no data file")

@@ -3,6 +3,7 @@ NeedsNewAttempt where only a new audit is right, and DecidedOtherwise where the 
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from lakegate.audit.report import Report, Verdict
 from lakegate.contracts import Contract
@@ -10,7 +11,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, TableIdentity
 from lakegate.workflow.attempt import claimed
 from lakegate.workflow.audited import Audited, DecidedOtherwise, Main, NeedsNewAttempt
 from lakegate.workflow.claims import is_open
@@ -124,17 +125,37 @@ def _is_claimed_on(receipts: dict[str, Receipt], file: FileVersion, attempt: Att
     return claimed(receipts, file, attempt, entry.replaces) == claim
 
 
-def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> set[str]:
-    """Iceberg matches columns by field id: data files may move only between tables that agree on all of it. Returns the
-    tables that these files are the first of; one that was on main when the attempt began, and is not any more, is none.
+@dataclass(frozen=True, kw_only=True)
+class Targets:
+    """Of the tables that data files are brought to, those that main has not, and those that main has without the
+    columns or types that came with the files.
     """
-    tables = list(tables)
-    there = {table: service.tables.identity(f"{MAIN}@{main}", table) for table in tables}
-    new = {table for table in tables if not there[table] and not service.tables.identity(audited.report.base, table)}
+
+    new: frozenset[str]
+    grown: frozenset[str]
+
+
+def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> Targets:
+    """Iceberg matches columns by field id: data files may move only between tables that agree on all of it, or to one
+    that has gained nothing but rows since the attempt's base, and so can become the audited one.
+    """
+    new, grown = set[str](), set[str]()
     for table in tables:
-        if table not in new and there[table] != service.tables.identity(audited.ref, table):
+        there, wanted = (service.tables.identity(ref, table) for ref in (f"{MAIN}@{main}", audited.ref))
+        if there == wanted:
+            continue
+        before = service.tables.identity(audited.report.base, table)
+        if there is None and before is None:
+            new.add(table)
+        elif there is not None and there == before and _may_become(there, wanted):
+            grown.add(table)
+        else:
             raise NeedsNewAttempt(f"table {table} on main is not the one that was audited on {audited.attempt.branch}")
-    return new
+    return Targets(new=frozenset(new), grown=frozenset(grown))
+
+
+def _may_become(before: TableIdentity, after: TableIdentity | None) -> bool:
+    return after is not None and (before.uuid, before.partitions) == (after.uuid, after.partitions)
 
 
 def guard_replaced(

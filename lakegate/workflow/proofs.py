@@ -40,13 +40,19 @@ def prove_own(service: Service, audited: Audited, files: list[FileVersion], own:
     prove_changes(audited, service.catalog.changes(base, head), files, f"branch {own.branch}")
     replaced = audited.replaced(files)
     for table, paths in audited.brought(files).items():
-        wanted = FileChanges(added=paths, removed=replaced[table])
-        if service.tables.compare(table, base, f"{own.branch}@{head}") != wanted:
+        wanted, ref = FileChanges(added=paths, removed=replaced[table]), f"{own.branch}@{head}"
+        if service.tables.compare(table, base, ref) != wanted:
             raise Refused(
                 f"branch {own.branch}: the data files of {table} are not main's plus the audited ones in the place of "
                 f"those that they replace; nothing is merged"
             )
+        if wanted != FileChanges() and _is_another(service, table, ref, audited.ref):
+            raise Refused(f"branch {own.branch}: {table} is not the table that was audited; nothing is merged")
     return head
+
+
+def _is_another(service: Service, table: str, one: str, other: str) -> bool:
+    return service.tables.identity(one, table) != service.tables.identity(other, table)
 
 
 def prove_changes(audited: Audited, changes: Changes, files: Iterable[FileVersion], what: str) -> None:

@@ -8,7 +8,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.attempt import claimed
 from lakegate.workflow.audited import Audited, Main
-from lakegate.workflow.guards import guard_replaced, guard_tables
+from lakegate.workflow.guards import guard_replaced, guard_schema, guard_tables
 from lakegate.workflow.service import Service
 
 
@@ -18,14 +18,18 @@ def rebase_on_main(service: Service, audited: Audited, files: list[FileVersion],
     """
     paths = {table: paths for table, paths in audited.brought(files).items() if paths}
     replaced = {table: paths for table, paths in audited.replaced(files).items() if paths}
-    new = guard_tables(service, audited, main.head, {**paths, **replaced})
+    targets = guard_tables(service, audited, main.head, {**paths, **replaced})
+    if targets.grown:
+        guard_schema(audited, files)
     guard_replaced(service, audited, main.head, replaced, whole=not audited.takes_out(files))
     catalog, attempt = service.catalog, audited.attempt
     catalog.create_branch(own.branch, main.head)
     claims = [claimed(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]
     catalog.commit_receipts(own.branch, main.head, claims)
+    for table in sorted(targets.grown):
+        service.tables.grow(table, own.branch, audited.report.base, audited.ref)
     for table, its in paths.items():
-        bring = service.tables.register if table in new else service.tables.append
+        bring = service.tables.register if table in targets.new else service.tables.append
         bring(table, own.branch, audited.ref, its)
     for table, its in replaced.items():
         service.tables.remove(table, own.branch, its)

@@ -302,11 +302,11 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
 
 
 def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:
-    """Whether all files that an attempt claims are decided, and none was rejected by it."""
+    """Whether all files that an attempt claims are decided, also those that it tries again, and it rejected none."""
     claims = list(claims)
     _, receipts = main_receipts(service, claims)
-    entries = [entry_of(receipts, file) for file in claims]
-    return all(entry and not _is_its(entry, Decision.REJECTED, attempt) for entry in entries)
+    rejected = [file for file in claims if _is_its(entry_of(receipts, file), Decision.REJECTED, attempt)]
+    return not rejected and not any(is_open(receipts, file, attempt) for file in claims)
 
 
 def is_at_rest(

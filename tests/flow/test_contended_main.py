@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from lakegate.landing.attempts import Attempt
@@ -62,6 +63,28 @@ def test_columns_added_in_another_order_on_both_sides_never_swap(installation: I
         {"id": 2, "b": 20, "c": 200},
         {"id": 3, "b": 30, "c": 300},
     ]
+
+
+def test_a_file_that_makes_the_table_grow_is_published_by_metadata_to_one_that_got_rows_meanwhile(
+    installation: Installation,
+) -> None:
+    widen = "{property: widenedTypes, vendor: lakegate, value: evolve}"
+    n = "name: n, logicalType: integer, logicalTypeOptions: {format: i32}"
+    installation.push(ID, n, settings=f"{EVOLVE}, {widen}")
+    installation.publish(installation.drop({"id": [1], "n": pa.array([1], pa.int32())}))
+    one = installation.attempt(installation.drop({"id": [2], "n": pa.array([2], pa.int32())}))
+    two = installation.attempt(installation.drop({"id": [3], "n": [2**40], "c": [{"d": "x"}]}))
+    installation.runner.submit_all()
+    installation.settle(one, two)
+    assert installation.runner.submit_all() == []  # no other job
+    before = [{"id": 1, "n": 1, "c": None}, {"id": 2, "n": 2, "c": None}, {"id": 3, "n": 2**40, "c": {"d": "x"}}]
+    assert by_id(installation) == before
+    installation.publish(installation.drop({"id": [4], "n": [4], "c": [{"d": "y"}], "e": [0.5]}))
+    assert by_id(installation) == [
+        *({**row, "e": None} for row in before),
+        {"id": 4, "n": 4, "c": {"d": "y"}, "e": 0.5},
+    ]
+    assert installation.branches() == []
 
 
 def fields(installation: Installation, attempt: Attempt) -> object:

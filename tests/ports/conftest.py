@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pytest
 import requests
 from pyiceberg.catalog import Catalog as Vendor
 from pyiceberg.catalog import load_catalog
+from pyiceberg.catalog.rest import Endpoints
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestFile, ManifestWriter, ManifestWriterV2
 from pyiceberg.partitioning import PartitionSpec
@@ -44,6 +45,12 @@ class Place(Protocol):
 
     def write(self, branch: str, table: str, rows: int, contract_hash: str = "h1") -> str:
         """What a job does: make the table if there is none, append one data file, return its path."""
+
+    def add_column(self, branch: str, table: str, name: str) -> None:
+        """What a job does: the table gets a column of text more, and a wider `a`."""
+
+    def drop_column(self, branch: str, table: str, name: str) -> None:
+        """Somebody takes a column off the table, the last one that it has."""
 
     def meddle(self, branch: str, name: str) -> None:
         """A stranger commits a content that is neither a table nor a receipt."""
@@ -76,10 +83,21 @@ class MemoryPlace:
         path = f"s3://lake/{table}/{self.written}.parquet"
         fields = ((1, "a", "int"), (2, "b", "struct<3: c: optional string>"), (3, "b.c", "string"))
         identity = TableIdentity(
-            uuid=f"uuid {self.written}", fields=fields, partitions="[]", contract_hash=contract_hash
+            uuid=f"uuid {self.written}", fields=fields, last_id=3, partitions="[]", contract_hash=contract_hash
         )
         self.lake.spark_append(branch, table, identity, {path: rows})
         return path
+
+    def add_column(self, branch: str, table: str, name: str) -> None:
+        state = self._state(branch, table)
+        last = state.identity.last_id + 1
+        fields = ((1, "a", "long"), *state.identity.fields[1:], (last, name, "string"))
+        self._put(branch, table, replace(state, identity=replace(state.identity, fields=fields, last_id=last)))
+
+    def drop_column(self, branch: str, table: str, name: str) -> None:
+        state = self._state(branch, table)
+        fields = tuple(field for field in state.identity.fields if field[1] != name)
+        self._put(branch, table, replace(state, identity=replace(state.identity, fields=fields)))
 
     def meddle(self, branch: str, name: str) -> None:
         self.lake.commit(branch, {Key(kind=KeyKind.OTHER, name=name): name})
@@ -134,6 +152,29 @@ class NessiePlace:
         target.append(pa.Table.from_pylist([{"a": n, "b": {"c": str(n)}} for n in range(rows)], schema=SCHEMA))
         [path] = self.tables.paths(branch, table) - before
         return path
+
+    def add_column(self, branch: str, table: str, name: str) -> None:
+        metadata = self.vendor(branch).load_table(table).metadata
+        last = metadata.last_column_id + 1
+        schema = metadata.schema().model_dump(mode="json")
+        schema["fields"][0]["type"] = "long"
+        schema["fields"].append({"id": last, "name": name, "type": "string", "required": False})
+        self._set_schema(branch, table, schema, last)
+
+    def drop_column(self, branch: str, table: str, name: str) -> None:
+        metadata = self.vendor(branch).load_table(table).metadata
+        schema = metadata.schema().model_dump(mode="json")
+        schema["fields"] = [field for field in schema["fields"] if field["name"] != name]
+        self._set_schema(branch, table, schema, metadata.last_column_id)
+
+    def _set_schema(self, branch: str, table: str, schema: dict[str, Any], last: int) -> None:
+        """As Spark does, because PyIceberg cannot."""
+        schema["schema-id"] += 1
+        add = {"action": "add-schema", "schema": schema, "last-column-id": last}
+        set_it = {"action": "set-current-schema", "schema-id": -1}
+        namespace, _, name = table.rpartition(".")
+        url = self.vendor(branch).url(Endpoints.update_table, namespace=namespace, table=name)  # type: ignore[attr-defined]
+        requests.post(url, json={"requirements": [], "updates": [add, set_it]}, timeout=30).raise_for_status()
 
     def meddle(self, branch: str, name: str) -> None:
         content = {"type": "UDF", "dialect": "any", "sqlText": "select 1"}

@@ -213,3 +213,52 @@ def test_of_a_table_whose_data_files_are_not_there_nothing_is_registered(place: 
     with pytest.raises(Refused, match="no data file"):
         place.tables.register(table, new.branch, known.branch, frozenset({"s3://lake/other.parquet"}))
     assert place.tables.identity(new.branch, table) is None
+
+
+def test_a_table_grows_by_the_columns_of_another_commit_under_the_same_field_ids(
+    place: Place, both: tuple[Work, Work, list[str]], table: str
+) -> None:
+    here, there, _ = both
+    base = f"{MAIN}@{here.base}"
+    place.add_column(there.branch, table, "d")
+    new = place.write(there.branch, table, 128)
+    source = f"{there.branch}@{head(place, there.branch)}"
+    assert place.tables.identity(here.branch, table) != place.tables.identity(source, table)
+    place.tables.grow(table, here.branch, base, source)
+    place.tables.append(table, here.branch, source, frozenset({new}))
+    assert place.tables.identity(here.branch, table) == place.tables.identity(source, table)
+    assert place.rows(here.branch, table) == 7 + 8 + 128
+    here.merge()
+    assert place.rows(MAIN, table) == 7 + 8 + 128
+    fields = (identity := place.tables.identity(MAIN, table)) and identity.fields
+    assert fields is not None
+    assert [name for _, name, _ in fields] == ["a", "b", "b.c", "d"]
+
+
+def test_a_table_that_is_not_what_it_was_does_not_grow(
+    place: Place, both: tuple[Work, Work, list[str]], table: str
+) -> None:
+    here, there, _ = both
+    place.add_column(there.branch, table, "d")
+    place.add_column(here.branch, table, "e")
+    before = head(place, here.branch)
+    with pytest.raises(Refused, match="not what it was"):
+        place.tables.grow(table, here.branch, f"{MAIN}@{here.base}", there.branch)
+    assert head(place, here.branch) == before
+
+
+def test_a_column_that_came_and_went_is_seen_for_its_id_is_not_given_again(
+    place: Place, both: tuple[Work, Work, list[str]], table: str
+) -> None:
+    here, _, _ = both
+    place.add_column(here.branch, table, "d")
+    grown = place.tables.identity(here.branch, table)
+    place.drop_column(here.branch, table, "d")
+    now = place.tables.identity(here.branch, table)
+    place.add_column(here.branch, table, "d")
+    again = place.tables.identity(here.branch, table)
+    assert grown
+    assert now
+    assert again
+    assert (now.last_id, again.last_id) == (grown.last_id, grown.last_id + 1)
+    assert now.fields == grown.fields[:-1]

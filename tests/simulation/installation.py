@@ -357,7 +357,8 @@ class Installation:
             return
         self.say("stranger: gives the columns on main other field ids")
         fields = tuple((number + 10, name, kind) for number, name, kind in state.identity.fields)
-        table = replace(state, identity=replace(state.identity, fields=fields))
+        last = state.identity.last_id + 10
+        table = replace(state, identity=replace(state.identity, fields=fields, last_id=last))
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=FLIGHTS): table})
 
     def compact(self, paths: list[str]) -> None:

@@ -24,7 +24,7 @@ from lakegate.workflow.hold import held_files
 from lakegate.workflow.status import status
 from lakegate.workflow.tell import OUTBOX
 from tests.simulation.installation import FLIGHTS, PLANES, Installation
-from tests.simulation.spark import Story, as_written, file_of, files_of, keys_of
+from tests.simulation.spark import NAMES, Story, as_written, columns_of, file_of, files_of, keys_of
 
 TABLES = (FLIGHTS, PLANES)
 MAY_BECOME = {
@@ -312,6 +312,15 @@ def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:
             yield f"{table} on main is {now and now.identity}, and {audited.identity} was audited"
 
 
+def a_column_comes_with_a_file_that_brings_it(step: Step) -> Iterator[str]:
+    files = [file for file in (step.report.files if step.report else ()) if _is_published(step, file)]
+    brought = {step.world.stories[file.id].column for file in files}
+    for table in TABLES:
+        before, after = (columns_of(table_at(commit, table)) for commit in (step.before, step.after))
+        if strange := sorted(after - before - NAMES - brought):
+            yield f"{table} has got {strange}, and the files that came brought {sorted(brought)}"
+
+
 def verdicts_are_true_of_the_main_they_are_published_to(step: Step) -> Iterator[str]:
     """The table itself may not have moved at all, or, where no row of these files is in it, so that no merge can tell,
     not before the worker looked last; and what a row refers to was there then.
@@ -392,6 +401,7 @@ ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     a_reason_names_a_version_that_is_on_main,
     files_are_rejected_for_what_is_true,
     main_has_the_very_table_that_was_audited,
+    a_column_comes_with_a_file_that_brings_it,
     verdicts_are_true_of_the_main_they_are_published_to,
     no_key_is_there_twice,
     nothing_is_published_by_a_contract_of_before,

@@ -108,9 +108,9 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=SparkRun._append,
-                old="lake.spark_append(job.branch, table, self._new_table(by), paths)",
+                old="lake.spark_append(job.branch, table, wanted, paths)",
                 new="paths |= {f'{path}-again': rows for path, rows in paths.items()}\n"
-                "    lake.spark_append(job.branch, table, self._new_table(by), paths)",
+                "    lake.spark_append(job.branch, table, wanted, paths)",
             ),
             Edit(function=SparkRun._prove, old="now is None or", new="False and"),
         ),
@@ -141,10 +141,18 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=guards.guard_tables,
-                old="there[table] != service.tables.identity(audited.ref, table)",
-                new="there[table] is None",
+                old="if there == wanted:",
+                new="if there is not None:",
             ),
         ),
+    ),
+    Mutation(
+        says="a table grows that is not what it was",
+        edits=(Edit(function=guards.guard_tables, old="there == before and", new=""),),
+    ),
+    Mutation(
+        says="a publish brings columns of files that stay behind",
+        edits=(Edit(function=guards.guard_schema, old="- asked", new="- asked - set(audited.report.evolves)"),),
     ),
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",
@@ -282,7 +290,7 @@ MUTATIONS = (
                 new="outgoing.message",
             ),
         ),
-        seeds_from=900,
+        seeds_from=2200,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

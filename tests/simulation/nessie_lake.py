@@ -14,7 +14,7 @@ from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 from pyiceberg.manifest import DataFileContent
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from pyiceberg.types import IntegerType, NestedField
+from pyiceberg.types import IntegerType, NestedField, StringType
 
 from lakegate.adapters.iceberg import Catalog, _data_files, _identity, _manifests, iceberg_errors
 from lakegate.adapters.nessie import SPACE, SPACES
@@ -31,7 +31,7 @@ from tests.support.data_files import data_file
 from tests.support.nessie import WAREHOUSE
 from tests.support.proxy import Proxy
 
-SCHEMA = Schema(NestedField(1, "a", IntegerType()), NestedField(2, "b", IntegerType()))
+TYPES = {"int": IntegerType(), "string": StringType()}
 AT_ONCE = {"commit.retry.min-wait-ms": "0"}
 FEW = "3"  # commits of a log at once
 STRANGE = {"type": "UDF", "dialect": "any"}
@@ -102,7 +102,11 @@ class NessieLake:
                 self._put(branch, (key.name,), STRANGE | {"sqlText": content})
 
     def _change(self, uri: str, branch: str, name: str, wanted: TableState) -> None:
-        table = self._open(uri, branch).load_table(name)
+        catalog = self._open(uri, branch)
+        table = catalog.load_table(name)
+        if _identity(table).fields != wanted.identity.fields:
+            catalog.grow(table, _schema(wanted.identity), wanted.identity.last_id, {})
+            table = catalog.load_table(name)
         there = _data_files(table, _manifests(table))
         with table.transaction() as transaction:
             if table.properties.get(CONTRACT_HASH) != wanted.identity.contract_hash:
@@ -118,18 +122,19 @@ class NessieLake:
     def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> None:
         """What a job's append does: the table is created if absent, data files (path → rows) are added."""
         with self._job(f"appending to {table}"):
-            target = self._made(self._open(self._network.uri, branch), table, identity.contract_hash)
+            target = self._made(self._open(self._network.uri, branch), table, identity)
             with target.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
                 for path, rows in files.items():
                     append.append_data_file(data_file(path, rows))
 
-    def _made(self, catalog: Catalog, table: str, contract_hash: str) -> Table:
+    def _made(self, catalog: Catalog, table: str, identity: TableIdentity) -> Table:
         found: Table
         try:
             found = catalog.load_table(table)
         except (NoSuchTableError, NoSuchNamespaceError):
             catalog.create_namespace_if_not_exists(table.rpartition(".")[0])
-            found = catalog.create_table(table, SCHEMA, properties={CONTRACT_HASH: contract_hash, **AT_ONCE})
+            properties = {CONTRACT_HASH: identity.contract_hash, **AT_ONCE}
+            found = catalog.create_table(table, _schema(identity), properties=properties)
         return found
 
     @contextmanager
@@ -250,6 +255,10 @@ class NessieLake:
         answer.raise_for_status()
         found: Json = answer.json()
         return found
+
+
+def _schema(identity: TableIdentity) -> Schema:
+    return Schema(*(NestedField(number, name, TYPES[kind]) for number, name, kind in identity.fields))
 
 
 def _listed(table: Table) -> list[Any]:

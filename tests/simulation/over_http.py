@@ -138,8 +138,8 @@ class HttpSchedule(Schedule):
             first=0.15 * files**2,
             burst=0.0,
             rush=False,
-            # PyIceberg changes no columns over Nessie. A sweep is a dozen requests, and two end each schedule.
-            weights=drawn.weights | {"change_fields": 0.0, "undo": 0.0, "sweep": drawn.weights["sweep"] / 3},
+            # A sweep is a dozen requests, and two end each schedule.
+            weights=drawn.weights | {"undo": 0.0, "sweep": drawn.weights["sweep"] / 3},
         )
 
     def _settle_at_once(self) -> None:

@@ -44,6 +44,7 @@ class Mixture:
     burst: float  # how often it is the one that went on before, and no other gets a turn
     astray: float  # how often a file's key is routed by no contract
     weights: dict[str, float]
+    columns: float = 0.0  # how often a file brings a column
     first: float = 0.7  # how often something is on main before
     rush: bool = False  # whether it begins with several workers that publish the same file at once
 
@@ -65,6 +66,7 @@ class Mixture:
             astray=chance.choice((0.0, 0.0, 0.2)),
             weights=weights | {name: WEIGHTS[name] for name in ("upload", "deliver", "work", "settle")},
             rush=chance.random() < 0.2,
+            columns=chance.choice((0.0, 0.0, 0.5)),
         )
 
 
@@ -241,9 +243,11 @@ class Schedule(Simulation):
             world.upload("flights/before", b"before", Story(rows=2))
         if self.terms.refers and planes != "deleted":
             world.upload("planes/first" if planes == "replaced" else "planes/more", b"now", Story(rows=1, key=1))
-        world.upload(RUSH[0], b"rush", Story(rows=3, needs=0 if self.terms.refers else None))
+        needs = 0 if self.terms.refers else None
+        world.upload(RUSH[0], b"rush", Story(rows=3, needs=needs, column=self._column()))
         if again or self.chance.random() < 0.5:
-            world.upload(RUSH[1], b"beside", Story(rows=2, **{self._what_is_odd(): True}))
+            odd = Story(rows=2, column=self._column(), **{self._what_is_odd(): True})
+            world.upload(RUSH[1], b"beside", odd)
         batch = [arrival for arrival in world.queue if arrival.key in RUSH]
         for arrival in [arrival for arrival in world.queue if arrival.key not in RUSH]:
             world.deliver([arrival], again=False)
@@ -310,8 +314,12 @@ class Schedule(Simulation):
             needs=chance.randrange(2) if kind == "flights" and chance.random() < 0.5 else None,
             **{self._what_is_odd(): True} if chance.random() < 0.35 else {},
             aside=chance.choice((0, 0, 0, 1)),
+            column=self._column(),
         )
         return story if story.rows else replace(story, key=None, needs=None, nulls=False)
+
+    def _column(self) -> str:
+        return self.chance.choice("cd") if self.chance.random() < self.mixture.columns else ""
 
     def _what_is_odd(self) -> str:
         return self.chance.choice(("bad", "bad", "nulls", "warn", "unreadable"))

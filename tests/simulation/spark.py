@@ -30,14 +30,15 @@ Rewrites = dict[str, Mapping[str, int]]
 """Of data files into which somebody wrote the rows of others: those, with their rows."""
 Fault = tuple[str, str] | tuple[()]  # the check that fails and its metric; nothing where none does
 FIELDS = ((1, "a", "int"), (2, "b", "int"))
+NAMES = frozenset(name for _, name, _ in FIELDS)
 SAYS = {Severity.ERROR: Verdict.FAIL, Severity.WARNING: Verdict.WARN, Severity.QUARANTINE: Verdict.QUARANTINE}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Story:
     """What is in a file: `rows` in so many data `files`, a row of `key`, `aside` rows for quarantine. Its `nulls` fail
-    a contract that requires their column; it `needs` a row of the table it refers to. One without rows is `bad` by
-    their number, if at all.
+    a contract that requires their column; it `needs` a row of the table it refers to, and brings a `column` that the
+    contract does not have. One without rows is `bad` by their number, if at all.
     """
 
     rows: int
@@ -49,6 +50,7 @@ class Story:
     warn: bool = False
     unreadable: bool = False
     needs: int | None = None
+    column: str = ""
 
 
 class JobError(Exception):
@@ -155,11 +157,11 @@ class SparkRun:
         self._head(job)
         paths = {data.path: data.rows for file in files for data in data_files(job, file, self._story(file))}
         lake, table, by = self.cluster.lake, job.plan.table, job.plan.contract_hash
-        there = lake.table(job.branch, table)
-        if there and there.identity.contract_hash != by:
-            now = replace(there, identity=replace(there.identity, contract_hash=by))
-            lake.commit(job.branch, {Key(kind=KeyKind.TABLE, name=table): now})
-        lake.spark_append(job.branch, table, self._new_table(by), paths)
+        there, columns = lake.table(job.branch, table), [self._story(file).column for file in files]
+        wanted = grown(there.identity if there else self._new_table(), columns, by)
+        if there and there.identity != wanted:
+            lake.commit(job.branch, {Key(kind=KeyKind.TABLE, name=table): replace(there, identity=wanted)})
+        lake.spark_append(job.branch, table, wanted, paths)
 
     def _take_out(self, job: Job) -> bool:
         """Data files that hold rewritten rows which are replaced give way to one that holds what is left of them."""
@@ -188,9 +190,15 @@ class SparkRun:
         paths = {f"{job.branch}/{file}/aside": rows for file, rows in aside.items() if rows}
         self.cluster.lake.spark_append(job.branch, quarantine_of(job.plan.table), self._new_table(), paths)
 
-    def _new_table(self, contract_hash: str = "") -> TableIdentity:
+    def _new_table(self) -> TableIdentity:
         """As which the append makes the table if there is none: each time it is another."""
-        return TableIdentity(uuid=self.cluster.new_uuid(), fields=FIELDS, partitions="", contract_hash=contract_hash)
+        uuid = self.cluster.new_uuid()
+        return TableIdentity(uuid=uuid, fields=FIELDS, last_id=len(FIELDS), partitions="", contract_hash="")
+
+    def _evolves(self, job: Job, ref: str) -> frozenset[str]:
+        """The columns that the table has there, and neither at the job's base nor by its contract."""
+        before, now = (self.cluster.lake.table(commit, job.plan.table) for commit in (job.base, ref))
+        return columns_of(now) - columns_of(before) - NAMES
 
     def _prove(self, job: Job, audited: str, files: list[JobFile]) -> None:
         """The base's rows are all there but for those that the batch replaces, the batch's each once."""
@@ -233,7 +241,7 @@ class SparkRun:
         return keys_of({path: rows for path, rows in there.items() if path not in lost}, deletes, self.cluster.stories)
 
     def _report(self, job: Job, audited: str, verdicts: dict[str, Fault]) -> Report:
-        now = self.cluster.clock.now()
+        now, evolves = self.cluster.clock.now(), self._evolves(job, audited)
         return Report(
             branch=job.branch,
             batch=job.batch,
@@ -246,8 +254,9 @@ class SparkRun:
             contract_version=job.plan.contract_version,
             started_at=now,
             finished_at=now,
-            files=tuple(self._file_report(job, file, verdicts.get(file.id, ())) for file in job.files),
+            files=tuple(self._file_report(job, file, verdicts.get(file.id, ()), evolves) for file in job.files),
             depends_on=job.plan.depends_on,
+            evolves=tuple(sorted(evolves)),
             rewritten=self._rewritten(job, audited),
         )
 
@@ -267,7 +276,7 @@ class SparkRun:
         base = files_of(self.cluster.lake.table(job.base, job.plan.table)) if rewritten else {}
         return replace(file.replaces, rewritten_rows=sum(self._held(base, rewritten).values()))
 
-    def _file_report(self, job: Job, file: JobFile, fault: Fault) -> FileReport:
+    def _file_report(self, job: Job, file: JobFile, fault: Fault, evolves: frozenset[str]) -> FileReport:
         story = self._story(file)
         if story.unreadable:
             faults = ("it can't be read",)
@@ -285,7 +294,22 @@ class SparkRun:
             data_files=data_files(job, file, story),
             quarantined=(aside,) if story.aside and not fault else (),
             replaces=self._replaces(job, file),
+            evolves=tuple(evolves & {story.column}),
         )
+
+
+def grown(table: TableIdentity, columns: Iterable[str], contract_hash: str) -> TableIdentity:
+    """The table as a job brings it up to its files and its contract: each new column gets an id that none had."""
+    there = {name for _, name, _ in table.fields}
+    new = [column for column in dict.fromkeys(columns) if column and column not in there]
+    fields = tuple((number, name, "string") for number, name in enumerate(new, table.last_id + 1))
+    last = table.last_id + len(new)
+    return replace(table, fields=table.fields + fields, last_id=last, contract_hash=contract_hash)
+
+
+def columns_of(state: TableState | None) -> frozenset[str]:
+    """The names of a table's columns, if there is one."""
+    return frozenset(name for _, name, _ in state.identity.fields) if state else frozenset()
 
 
 def replaced(job: Job) -> frozenset[str]:

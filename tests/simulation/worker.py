@@ -23,6 +23,7 @@ OUTCOME_MATTERS = {
     "commit_receipts",
     "create",
     "create_branch",
+    "grow",
     "merge",
     "register",
     "remove",

@@ -263,3 +263,28 @@ def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeyp
     assert world.rows_on_main() == {"1": 3}
     settle(world.service, attempt)
     assert ([message.kind for message in world.messages()], world.branches()) == ([Kind.WARNED], [])
+
+
+def test_an_attempt_at_a_retried_file_stays_though_a_later_one_at_others_of_its_batch_is_settled_first(
+    world: World,
+) -> None:
+    world.drop("1", rows=3, bad="broken", deliver=False)
+    world.drop("2", rows=3, deliver=False)
+    first = world.open_attempt(world.file("1"), world.file("2"))
+    world.run(settle_after=False)
+    world.push_contract(changed=True)
+    settle(world.service, first)
+    world.mend("1")
+    retried = retry(world.service, first.batch).attempt
+    world.run(settle_after=False)
+    world.push_contract(drift=True)
+    settle(world.service, first.next())
+    [last] = {it for it in world.attempts() if world.claims(it) == [world.file("2")]}
+    assert (retried.number, last.number) == (3, 4)
+    world.run(settle_after=False)
+    settle(world.service, last)
+    assert retried in world.attempts()
+    settle(world.service, retried)
+    world.run()
+    assert world.rows_on_main() == {"1": 3, "2": 3}
+    assert world.branches() == []

@@ -8,7 +8,8 @@ import pytest
 
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import Kind
+from lakegate.ports import MAIN, Kind
+from lakegate.workflow.approve import approve
 from lakegate.workflow.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.claims import job_of
 from lakegate.workflow.publish import publish
@@ -29,10 +30,10 @@ def world() -> World:
     return world
 
 
-def audited(world: World, *names: str, bad: str = "", aside: int = 0, rows: int = 2) -> Audited:
+def audited(world: World, *names: str, bad: str = "", aside: int = 0, rows: int = 2, evolves: str = "") -> Audited:
     """An attempt at these files that is audited but not settled."""
     for name in names:
-        world.drop(name, rows=rows, deliver=False, bad=bad, aside=aside)
+        world.drop(name, rows=rows, deliver=False, bad=bad, aside=aside, evolves=evolves)
     return audited_as_it_is(world, world.open_attempt(*(world.file(name) for name in names)))
 
 
@@ -466,6 +467,84 @@ def test_a_rejected_file_does_not_change_the_table_by_another_files_publishing(w
     world.run()
     assert world.rows_on_main() == {"0.parquet": 1, "3.parquet": 6}
     assert (world.job_runs(), world.branches()) == (3, [two.branch])
+
+
+def columns_on_main(world: World) -> list[str]:
+    identity = world.service.tables.identity(MAIN, TABLE)
+    return [name for _, name, _ in identity.fields] if identity else []
+
+
+def test_a_file_that_brings_a_column_is_published_by_its_first_audit_though_main_got_rows_meanwhile(
+    world: World,
+) -> None:
+    one, two, three = audited(world, "1"), audited(world, "2", evolves='"zip" string'), audited(world, "3")
+    for each in (one, two, three):
+        settle(world.service, each.attempt)
+    assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "2": 2}
+    assert columns_on_main(world) == ["a", "b", '"zip"']
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "2": 2, "3": 2}
+    assert (world.job_runs(), world.branches()) == (5, [])
+
+
+def test_of_two_files_that_bring_columns_the_second_is_appended_to_the_table_that_the_first_has_made(
+    world: World,
+) -> None:
+    one, two = audited(world, "1", evolves='"zip" string'), audited(world, "2", evolves='"city" string')
+    settle(world.service, one.attempt)
+    settle(world.service, two.attempt)
+    assert world.rows_on_main() == {"0.parquet": 1, "1": 2}
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "2": 2}
+    assert columns_on_main(world) == ["a", "b", '"zip"', '"city"']
+
+
+def test_a_column_that_came_and_went_meanwhile_keeps_another_from_its_field_id(world: World) -> None:
+    one = audited(world, "1", evolves='"zip" string')
+    world.add_and_drop_a_column_on_main()
+    settle(world.service, one.attempt)
+    assert world.rows_on_main() == {"0.parquet": 1}
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "1": 2}
+    identity = world.service.tables.identity(MAIN, TABLE)
+    assert identity is not None
+    assert identity.fields[-1] == (4, '"zip"', "string")
+
+
+def test_a_rebase_brings_no_column_of_a_file_that_stays_behind(world: World) -> None:
+    world.drop("2", rows=5, bad="broken", evolves='"zip" string', deliver=False)
+    world.drop("3", rows=6, deliver=False)
+    two = world.open_attempt(world.file("2"), world.file("3"))
+    settle(world.service, audited(world, "1").attempt)
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "3": 6}
+    assert columns_on_main(world) == ["a", "b"]
+    assert world.branches() == [two.branch]
+
+
+def test_a_rebase_of_what_is_left_of_a_replacement_brings_no_column_of_the_file_that_failed(world: World) -> None:
+    audited(world, "2")
+    settle(world.service, world.attempts()[0])
+    world.drop("2", rows=5, bad="broken", evolves='"zip" string', deliver=False)
+    world.drop("3", rows=6, deliver=False)
+    two = world.open_attempt(world.file("2"), world.file("3"))
+    world.run(settle_after=False)
+    settle(world.service, two)
+    assert "3" not in world.rows_on_main()
+    world.run()
+    assert world.rows_on_main() == {"0.parquet": 1, "2": 2, "3": 6}
+    assert columns_on_main(world) == ["a", "b"]
+
+
+def test_a_file_is_approved_though_its_table_got_a_column_with_another_of_its_batch(world: World) -> None:
+    world.drop("2", rows=5, evolves='"zip" string', deliver=False)
+    world.drop("3", rows=6, bad="broken", deliver=False)
+    two = world.open_attempt(world.file("2"), world.file("3"))
+    world.run(settle_after=False)
+    settle(world.service, two)
+    assert columns_on_main(world) == ["a", "b", '"zip"']
+    approve(world.service, two.batch, why="it is known", by="ann")
+    assert world.rows_on_main() == {"0.parquet": 1, "2": 5, "3": 6}
 
 
 def test_people_hear_that_a_file_made_the_table_grow(world: World) -> None:

@@ -3,6 +3,7 @@
 The job here appends and reports what the test said of each file; everything else is the product's own code.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -346,6 +347,13 @@ class World:
         assert state is not None
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, deletes=frozenset({"deletes"}))})
 
+    def add_and_drop_a_column_on_main(self) -> None:
+        """Somebody gives the table a column by mistake, and takes it off again: its field id is used up."""
+        state = self.lake.table(MAIN, TABLE)
+        assert state is not None
+        identity = replace(state.identity, last_id=state.identity.last_id + 1)
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=TABLE): replace(state, identity=identity)})
+
     def drop_on_main(self, table: str) -> None:
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): None})
 
@@ -374,6 +382,7 @@ class World:
         if readable:
             paths = {f"{job.branch}/{file.id}": rows for file in readable if (rows := self.stories[file.id].rows)}
             self.lake.spark_append(job.branch, job.plan.table, self._identity(), paths)
+            self._grow(job, [self.stories[file.id].evolves for file in readable])
         aside = {f"{job.branch}/aside/{file.id}": self._aside(job, self.stories[file.id]) for file in readable}
         if any(aside.values()):
             moved = {path: rows for path, rows in aside.items() if rows}
@@ -395,9 +404,31 @@ class World:
             finished_at=self.clock.now(),
             files=tuple(self._file_report(job, file) for file in job.files),
             depends_on=self.depends_on or job.plan.depends_on,
-            evolves=tuple({its for file in readable if (its := self.stories[file.id].evolves)}),
+            evolves=self._evolves(job, readable),
             rewritten=rewritten,
         )
+
+    def _grow(self, job: Job, changes: list[str]) -> None:
+        """The table on the branch gets the columns that it does not have yet."""
+        state = self.lake.table(job.branch, job.plan.table)
+        assert state is not None
+        identity = state.identity
+        for change in sorted(set(filter(None, changes))):
+            name, kind = change.split()
+            if name not in [known for _, known, _ in identity.fields]:
+                last = identity.last_id + 1
+                identity = replace(identity, fields=(*identity.fields, (last, name, kind)), last_id=last)
+        if identity != state.identity:
+            self.lake.commit(
+                job.branch, {Key(kind=KeyKind.TABLE, name=job.plan.table): replace(state, identity=identity)}
+            )
+
+    def _evolves(self, job: Job, files: Iterable[JobFile]) -> tuple[str, ...]:
+        """What the files bring that the table at the job's base has not."""
+        base = self.lake.table(job.base, job.plan.table)
+        there = [known for _, known, _ in base.identity.fields] if base else []
+        changes = {self.stories[file.id].evolves for file in files} - {""}
+        return tuple(change for change in sorted(changes) if change.split()[0] not in there)
 
     def _take_out(self, job: Job) -> Rewritten:
         """Of data files that hold rewritten rows which are replaced, what is left comes in their place."""
@@ -505,7 +536,7 @@ class World:
             data_files=(data,) if story.rows else (),
             quarantined=(aside,) if put_aside else (),
             replaces=self._replaces(job, file),
-            evolves=(story.evolves,) if story.evolves else (),
+            evolves=self._evolves(job, [file]),
         )
 
     def _needs(self, job: Job, story: Story) -> bool:
@@ -517,7 +548,9 @@ class World:
 
     def _identity(self) -> TableIdentity:
         self.tables_made += 1  # a table that a job creates has a UUID of its own; one that exists keeps its
-        return TableIdentity(uuid=f"uuid-{self.tables_made}", fields=FIELDS, partitions="", contract_hash="h")
+        return TableIdentity(
+            uuid=f"uuid-{self.tables_made}", fields=FIELDS, last_id=2, partitions="", contract_hash="h"
+        )
 
     # What can be seen.
 
