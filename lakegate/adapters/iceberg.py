@@ -23,14 +23,6 @@ from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.schema import Schema, index_by_id, index_name_by_id
 from pyiceberg.table import Table
-from pyiceberg.table.update import (
-    AddSchemaUpdate,
-    AssertCurrentSchemaId,
-    AssertLastAssignedFieldId,
-    AssertTableUUID,
-    SetCurrentSchemaUpdate,
-    SetPropertiesUpdate,
-)
 
 from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.http import Patient, mount, network_error
@@ -259,18 +251,19 @@ class Catalog(RestCatalog):
         which Nessie takes none.
         """
         metadata = table.metadata
-        requirements = (
-            AssertTableUUID(uuid=metadata.table_uuid),
-            AssertCurrentSchemaId(current_schema_id=metadata.current_schema_id),
-            AssertLastAssignedFieldId(last_assigned_field_id=metadata.last_column_id),
-        )
         new = schema.model_copy(update={"schema_id": max(it.schema_id for it in metadata.schemas) + 1})
-        updates = (
-            AddSchemaUpdate(schema_=new).model_dump(mode="json") | {"last-column-id": last_id},
-            SetCurrentSchemaUpdate().model_dump(mode="json"),
-            SetPropertiesUpdate(updates=dict(properties)).model_dump(mode="json"),
-        )
-        body = {"requirements": [it.model_dump(mode="json") for it in requirements], "updates": updates}
+        body = {
+            "requirements": [
+                {"type": "assert-table-uuid", "uuid": str(metadata.table_uuid)},
+                {"type": "assert-current-schema-id", "current-schema-id": metadata.current_schema_id},
+                {"type": "assert-last-assigned-field-id", "last-assigned-field-id": metadata.last_column_id},
+            ],
+            "updates": [
+                {"action": "add-schema", "schema": new.model_dump(mode="json"), "last-column-id": last_id},
+                {"action": "set-current-schema", "schema-id": -1},
+                {"action": "set-properties", "updates": dict(properties)},
+            ],
+        }
         url = self.url(Endpoints.update_table, **self._split_identifier_for_path(table.name()))
         answer = self._session.post(url, json=body)
         try:

@@ -15,7 +15,8 @@ import boto3
 import duckdb
 import pyarrow as pa
 import sqlglot
-from pyiceberg.expressions import In
+from pyiceberg.expressions import In, Reference
+from pyiceberg.expressions.literals import literal
 from pyiceberg.table import ALWAYS_TRUE, Table
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -258,7 +259,7 @@ class IcebergLake:
         if found is None:
             raise Misconfigured(f"there is no table {table} on {ref}")
         with reading(ref):
-            some = In(FILE_COLUMN, files) if files else ALWAYS_TRUE
+            some = In(term=Reference(FILE_COLUMN), values=set(map(literal, files))) if files else ALWAYS_TRUE
             return found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit).to_arrow()
 
     def _load(self, ref: str, table: str) -> Table | None:

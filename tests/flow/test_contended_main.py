@@ -77,7 +77,11 @@ def test_a_file_that_makes_the_table_grow_is_published_by_metadata_to_one_that_g
     installation.runner.submit_all()
     installation.settle(one, two)
     assert installation.runner.submit_all() == []  # no other job
-    before = [{"id": 1, "n": 1, "c": None}, {"id": 2, "n": 2, "c": None}, {"id": 3, "n": 2**40, "c": {"d": "x"}}]
+    before: list[dict[str, object]] = [
+        {"id": 1, "n": 1, "c": None},
+        {"id": 2, "n": 2, "c": None},
+        {"id": 3, "n": 2**40, "c": {"d": "x"}},
+    ]
     assert by_id(installation) == before
     installation.publish(installation.drop({"id": [4], "n": [4], "c": [{"d": "y"}], "e": [0.5]}))
     assert by_id(installation) == [

@@ -230,9 +230,9 @@ def test_a_table_grows_by_the_columns_of_another_commit_under_the_same_field_ids
     assert place.rows(here.branch, table) == 7 + 8 + 128
     here.merge()
     assert place.rows(MAIN, table) == 7 + 8 + 128
-    fields = (identity := place.tables.identity(MAIN, table)) and identity.fields
-    assert fields is not None
-    assert [name for _, name, _ in fields] == ["a", "b", "b.c", "d"]
+    identity = place.tables.identity(MAIN, table)
+    assert identity is not None
+    assert [name for _, name, _ in identity.fields] == ["a", "b", "b.c", "d"]
 
 
 def test_a_table_that_is_not_what_it_was_does_not_grow(
