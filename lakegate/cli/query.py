@@ -26,9 +26,9 @@ from lakegate.adapters.iceberg import ABSENT, Catalog, iceberg_errors
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.terminal import busy, console, count, grid, say, say_json
+from lakegate.contracts.duckdb_words import MACROS
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.ports import MAIN
-from lakegate.synthetic.judge import MACROS
 
 SHOWN = 200  # rows in a terminal; --json prints all
 NAMED = 10  # branches

@@ -22,11 +22,11 @@ from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.query import SHOWN, Result, Statement, plain, run
 from lakegate.cli.terminal import busy, console, count, grid, say, say_json
+from lakegate.contracts.duckdb_words import quoted, translated
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN
-from lakegate.synthetic.judge import quoted, translated
 from lakegate.workflow.claims import job_name, job_of
 from lakegate.workflow.service import Service
 

@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import Array, Map, Struct, Type, parse
-from lakegate.synthetic.judge import backtracking
+from lakegate.contracts.duckdb_words import backtracking
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 _END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text in its own way

@@ -1,31 +1,27 @@
 """A plan's checks over rows in memory, by DuckDB: whatever is made up is judged before it is believed.
 
-It reads Spark's expressions through sqlglot, and takes the verdicts from the audit itself.
+It reads Spark's expressions in DuckDB's words, and takes the verdicts from the audit itself.
 """
 
 # ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import duckdb
 import pyarrow as pa
-import sqlglot
-from sqlglot import exp
 
 from lakegate.audit.drift import Past
 from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind, Plan, Reference
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.audit.verdicts import Measured, Measurements, judge
+from lakegate.contracts.duckdb_words import MACROS, quoted, translated
 from lakegate.errors import Misconfigured
 
 _FILE = "made up"
 _GIVEN = "given"  # the plan's own table
 _SETTINGS = ("SET TimeZone = 'UTC'", "SET threads = 1", "SET enable_external_access = false")
-MACROS = ("CREATE MACRO unix_micros(moment) AS epoch_us(moment)",)
-"""What translated expressions call that DuckDB has not."""
 
 
 class Judge:
@@ -128,31 +124,3 @@ def _has_no_parent(columns: Sequence[str], reference: Reference) -> str:
     pairs = zip(columns, reference.columns, strict=True)
     same = " AND ".join(f"made_up.{quoted(name)} = parent.{quoted(other)}" for name, other in pairs)
     return f"({whole} AND NOT EXISTS (SELECT 1 FROM {quoted(reference.table)} AS parent WHERE {same}))"
-
-
-@lru_cache(maxsize=4096)
-def translated(expression: str) -> str:
-    """An expression of Spark's in DuckDB's words."""
-    tree = sqlglot.parse_one(expression, read="spark")
-    for quantile in list(
-        tree.find_all(exp.Quantile)
-    ):  # Spark's lies between two values, as DuckDB's continuous one does
-        quantile.replace(exp.Anonymous(this="quantile_cont", expressions=[quantile.this, quantile.args["quantile"]]))
-    for some in reversed(list(tree.find_all(exp.Exists))):  # of an array's items; the innermost first
-        found = exp.Anonymous(this="list_filter", expressions=[some.this, some.expression])
-        some.replace(exp.GT(this=exp.Anonymous(this="len", expressions=[found]), expression=exp.Literal.number(0)))
-    for distinct in list(tree.find_all(exp.ArrayDistinct)):  # DuckDB's leaves nulls out, unless they are in lists
-        of_lists = f"list_transform({distinct.this.sql('duckdb')}, it -> [it])"
-        distinct.set("this", sqlglot.parse_one(of_lists, read="duckdb"))
-    for pattern in [node.expression for node in tree.find_all(exp.RegexpLike)]:
-        pattern.replace(exp.Literal.string(backtracking(pattern.name)))
-    return tree.sql(dialect="duckdb")
-
-
-def backtracking(pattern: str) -> str:
-    """The same pattern for engines that know no group which is not tried again."""
-    return pattern.replace("(?>", "(?:")
-
-
-def quoted(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
