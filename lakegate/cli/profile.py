@@ -17,8 +17,8 @@ from dotenv import dotenv_values
 
 from lakegate import bootstrap
 from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.adapters.lake import IcebergLake
 from lakegate.cli.installation import Installation
-from lakegate.cli.query import IcebergLake
 from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
 from lakegate.settings import ENV_FILE, CommandLine, Settings

@@ -20,7 +20,8 @@ from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
 from lakegate.cli.batch import BatchView, Try, has_rows, is_aside, is_of, look
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation, Lake
-from lakegate.cli.query import SHOWN, Result, Statement, plain, run
+from lakegate.cli.query import SHOWN
+from lakegate.cli.sql import Result, Statement, plain, run
 from lakegate.cli.terminal import busy, console, count, grid, say, say_json
 from lakegate.contracts.duckdb_words import quoted, translated
 from lakegate.errors import Misconfigured

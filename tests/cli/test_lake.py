@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from lakegate.adapters.iceberg import Catalog
-from lakegate.cli.query import IcebergLake, Statement, run, storage
+from lakegate.adapters.lake import IcebergLake, storage
+from lakegate.cli.sql import Statement, run
 from lakegate.errors import Misconfigured, Retryable
 from tests.support.nessie import Lake, lake, unique
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from lakegate.cli.query import Statement
+from lakegate.cli.sql import Statement
 from tests.cli.desk import Desk
 
 HOUR = datetime(2013, 1, 1, 10, tzinfo=UTC)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lakegate.adapters.iceberg import Catalog
+from lakegate.adapters.lake import storage
 from lakegate.audit.quarantine import quarantine_of
-from lakegate.cli.query import storage
 from lakegate.landing.attempts import Attempt
 from tests.flow.conftest import Installation
 from tests.support.tables import rows_of

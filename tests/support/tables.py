@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakegate.adapters.iceberg import Catalog
-from lakegate.cli.query import storage
+from lakegate.adapters.lake import storage
 from tests.support.nessie import Lake
 
 

@@ -1,0 +1,80 @@
+"""Rows of the lake's tables for people, through the catalog's Iceberg REST. It needs PyArrow, which no function has."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import boto3
+from pyiceberg.expressions import In, Reference
+from pyiceberg.expressions.literals import literal
+from pyiceberg.table import ALWAYS_TRUE, Table
+
+from lakegate.adapters.aws import CONFIG
+from lakegate.adapters.iceberg import ABSENT, Catalog, iceberg_errors
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.errors import Conflict, Misconfigured
+
+
+class IcebergLake:
+    """The tables that Nessie's Iceberg REST serves, read by PyArrow with this machine's own AWS credentials."""
+
+    def __init__(self, nessie_uri: str, warehouse: str) -> None:
+        self._uri, self._warehouse = nessie_uri.rstrip("/"), warehouse
+        self._table = cache(self._load)
+
+    def tables(self, ref: str) -> list[str]:
+        with reading(ref):
+            catalog = self._catalog(ref)
+            return sorted(".".join(name) for space in catalog.list_namespaces() for name in catalog.list_tables(space))
+
+    def columns(self, ref: str, table: str) -> list[str] | None:
+        found = self._table(ref, table)
+        return None if found is None else list(found.schema().column_names)
+
+    def rows(self, ref: str, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> Any:
+        found = self._table(ref, table)
+        if found is None:
+            raise Misconfigured(f"there is no table {table} on {ref}")
+        with reading(ref):
+            some = In(term=Reference(FILE_COLUMN), values=set(map(literal, files))) if files else ALWAYS_TRUE
+            return found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit).to_arrow()
+
+    def _load(self, ref: str, table: str) -> Table | None:
+        with reading(ref):
+            try:
+                found: Table = self._catalog(ref).load_table(table)
+            except ABSENT:
+                return None
+            return found
+
+    def _catalog(self, ref: str) -> Catalog:
+        return Catalog(self._uri, self._warehouse, ref, storage())
+
+
+def storage() -> dict[str, str]:
+    """PyIceberg's words for where S3 is and who asks, by the AWS configuration of this process."""
+    session = boto3.Session()
+    credentials = session.get_credentials()
+    if credentials is None:
+        raise Misconfigured("there are no AWS credentials to read the lake with; set AWS_PROFILE")
+    client, keys = session.client("s3", config=CONFIG), credentials.get_frozen_credentials()
+    found = {
+        "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO",
+        "s3.endpoint": client.meta.endpoint_url,
+        "s3.region": client.meta.region_name,
+        "s3.access-key-id": keys.access_key,
+        "s3.secret-access-key": keys.secret_key,
+        "s3.session-token": keys.token,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+@contextmanager
+def reading(ref: str) -> Iterator[None]:
+    """A ref that is gone, or was never there, is the asker's to change."""
+    try:
+        with iceberg_errors(f"reading {ref}"):
+            yield
+    except Conflict as error:
+        raise Misconfigured(f"there is no {ref}: {error}. Run: lakegate status") from error

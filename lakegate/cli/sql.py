@@ -1,0 +1,205 @@
+"""SQL over the lake's tables at one commit: the lake reads the columns that are named, DuckDB answers. It only reads.
+
+DuckDB is shut off from files and networks: it sees the tables that the statement names and nothing else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.cli.installation import Lake
+from lakegate.contracts.duckdb_words import MACROS
+from lakegate.errors import Misconfigured
+
+READS = (exp.Query, exp.Describe, exp.Summarize)
+PLAIN_SELECT = {"expressions", "from_", "limit"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One reading statement, and what it needs."""
+
+    sql: str
+    tree: exp.Expr
+
+    @classmethod
+    def parse(cls, sql: str) -> "Statement":
+        try:
+            trees = [tree for tree in sqlglot.parse(sql, dialect="duckdb") if tree is not None]
+        except (SqlglotError, RecursionError) as error:
+            raise Misconfigured(f"this is not SQL that can be read: {_short(error)}") from error
+        if len(trees) != 1 or not isinstance(trees[0], READS):
+            raise Misconfigured("one statement that reads, please: SELECT, WITH, FROM, DESCRIBE or SUMMARIZE")
+        return cls(sql=sql, tree=trees[0])
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that are addressed with their namespace; a bare name is a common table expression's."""
+        found = (".".join(part.name for part in table.parts) for table in self.tree.find_all(exp.Table) if table.db)
+        return list(dict.fromkeys(found))
+
+    def columns(self, available: Sequence[str]) -> list[str]:
+        """Those of a table's columns that are named anywhere; all of them where the statement asks for them unnamed."""
+        if self._unnamed():
+            return list(available)
+        named = {identifier.name.lower() for identifier in self.tree.find_all(exp.Identifier)}
+        return [column for column in available if column.lower() in named] or list(available[:1])
+
+    def _unnamed(self) -> bool:
+        if not isinstance(self.tree, exp.Query) or self.tree.find(exp.Pivot, exp.Columns):
+            return True
+        stars = any(not isinstance(star.parent, exp.Count) for star in self.tree.find_all(exp.Star))
+        natural = any(join.method == "NATURAL" for join in self.tree.find_all(exp.Join))
+        tables = {name.lower() for table in self.tree.find_all(exp.Table) for name in (table.name, table.alias)}
+        whole_rows = any(column.name.lower() in tables for column in self.tree.find_all(exp.Column))
+        return stars or natural or whole_rows
+
+    @property
+    def limit(self) -> int | None:
+        """How many rows are enough: known for a plain `SELECT … FROM table LIMIT n` alone."""
+        given = {name for name, value in self.tree.args.items() if value}
+        limit = self.tree.args.get("limit")
+        enough = PLAIN_SELECT | ({"where"} if len(self._conditions) == 1 and self.files else set())
+        if not (isinstance(self.tree, exp.Select) and isinstance(limit, exp.Limit) and given <= enough):
+            return None
+        if self.tree.find(exp.Func, exp.Window, exp.Subquery) or limit.args.get("limit_options"):
+            return None
+        amount = limit.expression
+        return int(amount.name) if isinstance(amount, exp.Literal) and amount.name.isdigit() else None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file versions whose rows are enough, where a SELECT from one table says which; else none."""
+        return next((ids for condition in self._conditions if (ids := _file_ids(condition))), ())
+
+    @cached_property
+    def _conditions(self) -> list[exp.Expr]:
+        """All that must be true of a row, where that is said of one table alone."""
+        where, source = self.tree.args.get("where"), self.tree.args.get("from_")
+        of_one = isinstance(self.tree, exp.Select) and source and isinstance(source.this, exp.Table)
+        if where is None or not of_one or len(list(self.tree.find_all(exp.Table))) > 1:
+            return []
+        return list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+
+
+def _file_ids(condition: exp.Expr) -> tuple[str, ...]:
+    """Those of `_lakegate_file = 'id'` or `_lakegate_file IN ('id', …)`."""
+    if not (isinstance(condition, exp.EQ | exp.In) and isinstance(condition.this, exp.Column)):
+        return ()
+    values = [condition.expression] if isinstance(condition, exp.EQ) else condition.expressions
+    are_texts = all(isinstance(value, exp.Literal) and value.is_string for value in values)
+    return tuple(value.name for value in values) if are_texts and condition.this.name.lower() == FILE_COLUMN else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What DuckDB answered; no two columns have the same name."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+_EVERY: Mapping[str, Sequence[str]] = {}
+
+
+def run(lake: Lake, statement: Statement, ref: str, files: Mapping[str, Sequence[str]] = _EVERY) -> Result:
+    """The statement's answer on the tables of one commit; of a table that `files` name, on the rows of those file
+    versions alone.
+    """
+    with duckdb.connect() as engine:
+        for macro in MACROS:
+            engine.execute(macro)
+        for name in statement.tables:
+            _offer(engine, name, _load(lake, statement, ref, name, files.get(name, statement.files)))
+        for setting in ("enable_external_access = false", "python_enable_replacements = false", "TimeZone = 'UTC'"):
+            engine.execute(f"SET {setting}")
+        engine.execute("SET lock_configuration = true")
+        try:
+            answer = engine.execute(statement.sql)
+            rows, names = answer.fetchall(), [column[0] for column in answer.description or ()]
+        except duckdb.CatalogException as error:
+            there = ", ".join(lake.tables(ref)) or "none"
+            raise Misconfigured(f"the query failed: {_short(error)} Tables on {ref}: {there}") from error
+        except duckdb.Error as error:
+            raise Misconfigured(f"the query failed on {ref}: {_short(error)}") from error
+    return Result(columns=_distinct(names), rows=rows)
+
+
+def _load(lake: Lake, statement: Statement, ref: str, name: str, files: Sequence[str]) -> Any:
+    available = lake.columns(ref, name)
+    if available is None:
+        there = ", ".join(lake.tables(ref)) or "none; what a contract describes appears with its first file"
+        raise Misconfigured(f"there is no table {name} on {ref}. Tables there: {there}")
+    return lake.rows(ref, name, statement.columns(available), statement.limit, files)
+
+
+def _offer(engine: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
+    """The rows under the name that the statement has for them."""
+    namespace, _, table = name.rpartition(".")
+    if "." in namespace:
+        raise Misconfigured(f"{name}: a table is addressed as namespace.table")
+    schema, view, source = (exp.to_identifier(part, quoted=True).sql("duckdb") for part in (namespace, table, name))
+    engine.register(name, _readable(rows))
+    engine.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    engine.execute(f"CREATE VIEW {schema}.{view} AS SELECT * FROM {source}")  # noqa: S608
+
+
+def _readable(rows: pa.Table) -> pa.Table:
+    """Texts that are no UTF-8, as files may hold them, with a mark for what can't be read: DuckDB would give up."""
+    for at, column in enumerate(rows.columns):
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid:
+                texts = [value.as_buffer() for value in column]
+                read = [None if text is None else text.to_pybytes().decode(errors="replace") for text in texts]
+                rows = rows.set_column(at, rows.field(at).name, pa.array(read, column.type))
+    return rows
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names as they are, and `a_2` for the second `a`: a row object holds each once."""
+    made: list[str] = []
+    for name in names:
+        number, candidate = 1, name
+        while candidate in made:
+            number += 1
+            candidate = f"{name}_{number}"
+        made.append(candidate)
+    return made
+
+
+def _short(error: Exception) -> str:
+    """An engine's message on one line, without the picture of where it is."""
+    return " ".join(str(error).split("\n\nLINE")[0].split())
+
+
+def plain(value: Any) -> Any:
+    """A value of DuckDB's as JSON has it: ISO dates and times; numbers as numbers where a float holds them exactly."""
+    if isinstance(value, Decimal):
+        return _number(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def _number(value: Decimal) -> int | float | str:
+    if value == value.to_integral_value():
+        return int(value)
+    return float(value) if Decimal(repr(float(value))) == value else str(value)
