@@ -77,7 +77,7 @@ def output_name(field: str) -> str:
 class CommandLine:
     """What the command line reads of the environment beside AWS's own configuration."""
 
-    env_file: str = ".lakegate.env"
+    env_file: str = ""  # none is named
     stack: str = "lakegate"
     debug: bool = False
 
@@ -90,3 +90,10 @@ class CommandLine:
             stack=values.get(PREFIX + "STACK") or cls.stack,
             debug=values.get(PREFIX + "DEBUG", "0") not in {"", "0"},
         )
+
+
+def adopt(profile: Mapping[str, str]) -> None:
+    """Put these into the environment, where AWS's clients look. A token of a session is no other key's."""
+    if "AWS_ACCESS_KEY_ID" in profile:
+        os.environ.pop("AWS_SESSION_TOKEN", None)
+    os.environ.update(profile)

@@ -5,7 +5,6 @@ format. It goes before the environment, and may set what is in NAMES alone: such
 somebody else packed, and other settings of AWS's run programs.
 """
 
-import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -21,8 +20,9 @@ from lakegate.adapters.lake import IcebergLake
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
-from lakegate.settings import ENV_FILE, CommandLine, Settings
+from lakegate.settings import ENV_FILE, CommandLine, Settings, adopt
 
+HERE = ".lakegate.env"
 NAMES = (
     "AWS_ACCESS_KEY_ID",
     "AWS_DEFAULT_REGION",
@@ -52,9 +52,10 @@ def connect() -> Installation:
 
 def load_profile() -> None:
     """Read the profile file, if there is one, into the environment, and say so where a person looks on."""
-    path = Path(CommandLine.from_env().env_file)
+    named = CommandLine.from_env().env_file
+    path = Path(named or HERE)
     if not path.is_file():
-        if ENV_FILE in os.environ:
+        if named:
             raise Misconfigured(
                 f"there is no {path}, which {ENV_FILE} names. For the local cloud run: lakegate local up"
             )
@@ -66,9 +67,7 @@ def load_profile() -> None:
         raise Misconfigured(
             f"{path} names an AWS_ENDPOINT_URL and no credentials; it would be sent those of this shell"
         )
-    if "AWS_ACCESS_KEY_ID" in said:
-        os.environ.pop("AWS_SESSION_TOKEN", None)  # of this shell's own key
-    os.environ.update(said)
+    adopt(said)
     remark(f"{path}: {said.get('LAKEGATE_STACK', CommandLine.stack)} at {said.get('AWS_ENDPOINT_URL', 'AWS')}")
 
 
