@@ -10,10 +10,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from lakegate.cli import terminal
+from lakegate.cli.ends import ALREADY, ENDS, HELD, RANKS
 from lakegate.cli.exits import Exit
-from lakegate.cli.follow import ALREADY, HELD, PASSED_OVER, Followed, Sight, Version, follow
+from lakegate.cli.follow import Followed, Sight, Version, follow
 from lakegate.cli.installation import Installation
-from lakegate.cli.progress import MARKS, progress
+from lakegate.cli.progress import progress
 from lakegate.cli.terminal import busy, clean, count, indented, say, say_json
 from lakegate.contracts import Contract
 from lakegate.errors import Misconfigured, Retryable
@@ -191,17 +192,15 @@ def outcome(sights: list[Sight]) -> list[RenderableType]:
 
 
 def _rank(sight: Sight) -> tuple[int, str, str]:
-    order = ["published", ALREADY, "discarded", PASSED_OVER, HELD, "gone", "rejected"]
-    return (order.index(sight.state), sight.table, sight.batch)
+    return (RANKS[sight.state], sight.table, sight.batch)
 
 
 def _group(state: str, sights: list[Sight]) -> list[RenderableType]:
     first = sights[0]
     rows = sum(sight.rows for sight in sights)
     words = [first.table, count(len(sights), "file"), count(rows, "row") if rows else "", first.batch]
-    head = (
-        Text(f"{MARKS[state]} ") + terminal.state(state) + Text("  " + clean("  ".join(word for word in words if word)))
-    )
+    said = clean("  ".join(filter(None, words)))
+    head = Text(f"{ENDS[state].mark} ") + terminal.state(state) + Text(f"  {said}")
     if state in {Decision.PUBLISHED, ALREADY}:
         return [head, *_names(sights)]
     return [head, *(line for sight in sights for line in _with_reasons(sight)), *_next(state, first)]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from lakegate.cli.ends import ALREADY, ENDS, GONE, PASSED_OVER
 from lakegate.cli.installation import Installation
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.receipts import Decision
@@ -15,10 +16,7 @@ from lakegate.workflow.status import Line, Status, status
 Version = tuple[str, str]  # landing key, version id
 FIRST_PAUSE, LONGEST_PAUSE = 0.4, 3.0  # seconds
 SILENT_LOOKS = 6  # failed looks in a row before following gives up
-HELD, ALREADY, GONE, PASSED_OVER = "held", "already published", "gone", "passed over"
-ENDS = {*Decision, ALREADY, GONE, HELD, PASSED_OVER}
 MARKER = "it has no bytes and the name of a marker, and is no file to lakegate"
-FAILURES = {Decision.REJECTED, GONE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +57,7 @@ class Followed:
 
     @property
     def has_failed(self) -> bool:
-        return any(sight.state in FAILURES for sight in self.sights.values())
+        return any(sight.at_end and ENDS[sight.state].fails for sight in self.sights.values())
 
     def look(self, service: Service) -> None:
         """See where each is now. One that is nowhere for a moment, between two lists, is where it was."""

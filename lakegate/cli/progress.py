@@ -12,17 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lakegate.cli import terminal
+from lakegate.cli.ends import ENDS
 from lakegate.cli.follow import Followed, Sight
-
-MARKS = {
-    "published": "✓",
-    "already published": "✓",
-    "rejected": "✗",
-    "gone": "✗",
-    "held": "‖",
-    "discarded": "-",
-    "passed over": "-",
-}
 
 
 @contextmanager
@@ -67,7 +58,7 @@ class Board:
         made.add_column(no_wrap=True, overflow="ellipsis", ratio=None)
         made.add_column(no_wrap=True)
         for sight in sights:
-            mark = Text(MARKS.get(sight.state, "")) if sight.at_end else self._spinner
+            mark = Text(ENDS[sight.state].mark) if sight.at_end else self._spinner
             made.add_row(mark, Text(terminal.clean(sight.file)), terminal.state(sight.state))
         return made
 

@@ -18,20 +18,13 @@ from rich.table import Table
 from rich.text import Text
 
 from lakegate.audit.wire import to_plain
+from lakegate.cli.ends import ENDS
 
 PIPE_WIDTH = 2000  # a line that a script reads is not folded
 WIDEST_CELL = 60
 GUTTER = 3  # between two columns
-COLOURS = {
-    "published": "green",
-    "rejected": "red",
-    "held": "yellow",
-    "discarded": "dim",
-    "pass": "green",
-    "warn": "yellow",
-    "quarantine": "yellow",
-}
-COLOURS |= {"fail": "red", "already published": "green"}
+COLOURS = {"pass": "green", "warn": "yellow", "quarantine": "yellow", "fail": "red"}
+COLOURS |= {str(state): end.colour for state, end in ENDS.items()}
 
 
 def console(*, stderr: bool = False) -> Console:

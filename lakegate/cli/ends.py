@@ -1,0 +1,28 @@
+"""How a file's way ends, in people's words, in the order in which they are told of it: what is well first."""
+
+from dataclasses import dataclass
+
+from lakegate.landing.receipts import Decision
+
+HELD, ALREADY, GONE, PASSED_OVER = "held", "already published", "gone", "passed over"
+
+
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """What a terminal shows of it, and whether a command that waited for the file fails by it."""
+
+    mark: str
+    colour: str
+    fails: bool = False
+
+
+ENDS: dict[str, End] = {
+    Decision.PUBLISHED: End(mark="✓", colour="green"),
+    ALREADY: End(mark="✓", colour="green"),
+    Decision.DISCARDED: End(mark="-", colour="dim"),
+    PASSED_OVER: End(mark="-", colour="dim"),
+    HELD: End(mark="‖", colour="yellow"),
+    GONE: End(mark="✗", colour="red", fails=True),
+    Decision.REJECTED: End(mark="✗", colour="red", fails=True),
+}
+RANKS = {state: rank for rank, state in enumerate(ENDS)}
