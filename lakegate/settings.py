@@ -76,7 +76,7 @@ def output_name(field: str) -> str:
 class CommandLine:
     """What the command line reads of the environment beside AWS's own configuration."""
 
-    env_file: str = ".lakegate.env"
+    env_file: str = ""  # none is named
     stack: str = "lakegate"
     debug: bool = False
 

@@ -20,6 +20,7 @@ from lakegate.cli.query import IcebergLake
 from lakegate.errors import LakegateError, Misconfigured, Retryable
 from lakegate.settings import CommandLine, Settings
 
+PROFILE = ".lakegate.env"
 PATIENCE = Config(read_timeout=900, retries={"max_attempts": 0})  # a function may run for 15 minutes, and only once
 
 
@@ -37,8 +38,13 @@ def connect() -> Installation:
 
 
 def load_profile() -> Path | None:
-    """Read the profile file into the environment, and say which one it was."""
-    path = Path(CommandLine.from_env().env_file)
+    """Read the profile file into the environment, and say which one it was. One that is named must be there."""
+    named = CommandLine.from_env().env_file
+    path = Path(named or PROFILE)
+    if named and not path.is_file():
+        raise Misconfigured(
+            f"there is no file {named}, which LAKEGATE_ENV_FILE names. If it is a local cloud's, run: lakegate local up"
+        )
     return path if path.is_file() and load_dotenv(path, override=True) else None
 
 
