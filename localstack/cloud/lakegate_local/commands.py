@@ -23,7 +23,7 @@ console = Console()
 
 @app.command()
 def up() -> None:
-    """Start the local cloud and deploy the stack to it. Does nothing that is done already."""
+    """Start the local cloud and deploy the stack to it. Does nothing that is done already, ends nothing that runs."""
     settings = LocalSettings.from_env()
     with progress() as tell:
         Cloud(settings=settings).up(tell)
@@ -38,7 +38,7 @@ def up() -> None:
 
 @app.command()
 def down() -> None:
-    """Stop everything that `up` started."""
+    """Stop everything that `up` started, and remove what it held."""
     with progress() as tell:
         Cloud(settings=LocalSettings.from_env()).down(tell)
     console.print("The local cloud is down.")
