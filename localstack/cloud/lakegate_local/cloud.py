@@ -104,7 +104,8 @@ class Cloud:
             if server.name not in found:
                 raise Misconfigured(f"{server.name} does not run any more. {AFRESH}")
             if found[server.name] != server.fingerprint:
-                raise Misconfigured(f"{server.name} was started with other settings or by another version. {AFRESH}")
+                other = "with other settings (give them again) or by another version"
+                raise Misconfigured(f"{server.name} was started {other}. {AFRESH}")
 
     def _wipe(self) -> None:
         """Room for what a new cloud holds, and for what it says. Nobody else on this machine reads it."""

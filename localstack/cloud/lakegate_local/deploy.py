@@ -168,9 +168,9 @@ class Stack:
     def _failures(self) -> list[str]:
         events = self._cloudformation.describe_stack_events(StackName=self._name)["StackEvents"]
         return [
-            f"  {event['LogicalResourceId']} ({event['ResourceType']}): {event.get('ResourceStatusReason', '')}"
+            f"  {event['LogicalResourceId']} ({event['ResourceType']}): {event['ResourceStatusReason']}"
             for event in reversed(events)
-            if event["ResourceStatus"].endswith("_FAILED")
+            if event["ResourceStatus"].endswith("_FAILED") and event.get("ResourceStatusReason")
         ]
 
 
