@@ -1,3 +1,4 @@
+import fcntl
 import json
 import shutil
 import socket
@@ -117,6 +118,20 @@ def test_what_a_cloud_held_goes_with_it_and_nobody_else_could_read_it(sleepers: 
     assert modes == {0o700}
     assert not settings.data.exists()
     assert (settings.logs / "one.log").exists()
+
+
+def test_who_waits_for_another_command_is_told(sleepers: Sleepers) -> None:
+    told: list[str] = []
+    with (sleepers.cloud.settings.run / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+        def tell_and_let_go(_: str, phrase: str) -> None:
+            told.append(phrase)
+            fcntl.flock(held, fcntl.LOCK_UN)
+
+        sleepers.cloud.start(tell_and_let_go)
+
+    assert told[:2] == ["waiting for another `lakegate local`", "was not free"]
 
 
 @pytest.mark.parametrize("command", ["start", "down"])

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from lakegate.errors import Misconfigured, Retryable
 from lakegate_local.deploy import AFRESH, deploy
@@ -36,7 +37,7 @@ class Cloud:
 
     def up(self, tell: Tell) -> Mapping[str, str]:
         """Start what is not running, deploy the stack, and return its outputs."""
-        with self._alone(), ThreadPoolExecutor() as pool:
+        with self._alone(tell), ThreadPoolExecutor() as pool:
             self._require_own_profile()
             missing = self._make_room(tell)
             tell("stack", "synthesising")
@@ -51,18 +52,18 @@ class Cloud:
 
     def start(self, tell: Tell) -> None:
         """Start what is not running, and deploy nothing."""
-        with self._alone():
+        with self._alone(tell):
             self._start(self._make_room(tell), tell)
 
     def restart(self, name: str) -> None:
         """Start a server again whose process ended, with what it kept."""
-        with self._alone():
+        with self._alone(tell_nobody):
             [server] = [server for server in servers(self.settings) if server.name == name]
             self._await([(server, self._launch(server, tell_nobody))], tell_nobody)
 
     def down(self, tell: Tell) -> None:
         """End everything that was started and is still running, and remove what it held."""
-        with self._alone():
+        with self._alone(tell):
             self._stop(tell)
             remove(self.settings.data)
 
@@ -71,14 +72,14 @@ class Cloud:
         return Processes(folder=self.settings.run)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self, tell: Tell) -> Iterator[None]:
         """One `up` or `down` at a time in this run folder, which is nobody else's: what is in it is removed."""
         run, lock = self.settings.run, self.settings.run / "lock"
         run.mkdir(parents=True, exist_ok=True)
         if not lock.exists() and any(run.iterdir()):
             raise Misconfigured(f"{run} holds files of others: name an empty folder with {variable('run')}=…")
         with lock.open("w") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
+            take(held, tell)
             yield
 
     def _make_room(self, tell: Tell) -> tuple[Server, ...]:
@@ -115,6 +116,8 @@ class Cloud:
         self.settings.temporary.mkdir()
 
     def _start(self, missing: Sequence[Server], tell: Tell) -> None:
+        if not missing:
+            return
         try:
             self._await([(server, self._launch(server, tell)) for server in missing], tell)
         except BaseException:  # Ctrl-C too: nothing is deployed yet, and nothing is left behind
@@ -209,6 +212,15 @@ class Cloud:
     def _is_ours(self) -> bool:
         """A profile that somebody wrote for another installation, or another local cloud's, stays."""
         return self.settings.profile.exists() and self.settings.profile.read_text().startswith(self._signature)
+
+
+def take(lock: IO[str], tell: Tell) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        tell("lock", "waiting for another `lakegate local`")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        tell("lock", "was not free")
 
 
 def remove(folder: Path) -> None:

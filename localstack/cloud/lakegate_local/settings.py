@@ -28,7 +28,7 @@ class LocalSettings:
     nessie_management_port: int = 19121
     slack_port: int = 19130
     nessie_heap: str = "512m"
-    nessie_store: str = "IN_MEMORY"  # or ROCKSDB, which survives the end of Nessie's process, but no `up`
+    nessie_store: str = "IN_MEMORY"  # or ROCKSDB, which survives the end of Nessie's process, but no new start
     driver_memory: str = "1g"
     parallel_jobs: int = 2
     minute_seconds: float = 60.0
