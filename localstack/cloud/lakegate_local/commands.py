@@ -72,7 +72,7 @@ def progress() -> Iterator[Callable[[str, str], None]]:
         def tell(part: str, phrase: str) -> None:
             if part not in lines:
                 lines[part] = bars.add_task(part, total=1, phrase=phrase)
-            is_done = phrase.startswith(("running", "stopped", "deployed", "was not"))
+            is_done = phrase.startswith(("running", "stopped", "removed", "deployed", "was not"))
             bars.update(lines[part], phrase=phrase, completed=int(is_done))
 
         yield tell
