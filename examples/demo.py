@@ -3,6 +3,7 @@ from any state: what is published already is said to be, and nothing is there tw
 """
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lakegate_local.settings import LocalSettings
 from lakegate_local.slack_messages import rendered
 from rich.console import Console
 from rich.rule import Rule
@@ -178,9 +180,14 @@ def run(*args: str | Path, fine: Sequence[int] = (DONE,)) -> None:
     """Run a command as a person would, and stop here if it does not end well."""
     words = [shown(arg) if isinstance(arg, Path) else arg for arg in args]
     screen.print(Text(f"\n$ lakegate {typed(words)}", style="bold cyan"), soft_wrap=True)
-    code = subprocess.run([LAKEGATE, *words], cwd=ROOT, check=False).returncode
+    code = subprocess.run([LAKEGATE, *words], cwd=ROOT, env=environment(), check=False).returncode
     if code not in fine:
         raise SystemExit(code)
+
+
+def environment() -> dict[str, str]:
+    """The commands mean the local cloud, whatever installation they would mean elsewhere in this shell."""
+    return os.environ | {"LAKEGATE_ENV_FILE": str(LocalSettings.from_env().profile)}
 
 
 def typed(words: Sequence[str]) -> str:
@@ -195,7 +202,8 @@ def typed(words: Sequence[str]) -> str:
 
 def answer(*args: str) -> Any:
     """What a command says with --json."""
-    done = subprocess.run([LAKEGATE, *args, "--json"], cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)
+    command = [str(LAKEGATE), *args, "--json"]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode != DONE:
         raise SystemExit(done.returncode)
     return json.loads(done.stdout)

@@ -33,6 +33,7 @@ NAMES = (
     "AWS_SESSION_TOKEN",
     "LAKEGATE_STACK",
     "NO_PROXY",
+    "no_proxy",
 )
 PATIENCE = Config(read_timeout=900, retries={"max_attempts": 0})  # a function may run for 15 minutes, and only once
 

@@ -41,9 +41,11 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def cloud(settings: LocalSettings) -> Iterator[Any]:
     """The servers of a local cloud, with nothing deployed to it."""
     running = Cloud(settings=settings)
-    running.start(lambda *_: None)
-    yield settings
-    running.down(lambda *_: None)
+    try:
+        running.start(lambda *_: None)
+        yield settings
+    finally:
+        running.down(lambda *_: None)
 
 
 @pytest.fixture(scope="session")

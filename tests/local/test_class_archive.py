@@ -1,3 +1,4 @@
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,3 +68,36 @@ def test_other_jars_need_another_archive_and_the_old_one_goes(
     new.learn(classes)
 
     until(lambda: "SharedArchiveFile" in new.option(classes) and "DumpLoadedClassList" in old.option(classes))
+
+
+def test_dump_that_failed_is_logged_and_tried_again(
+    tmp_path: Path, java: Path, classes: Path, until: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    archive = ClassArchive(tmp_path / "cache", java, "a.jar", ())
+    java.write_text("#!/bin/sh\nexit 3\n")
+    archive.learn(classes)
+    until(lambda: "exit code 3" in caplog.text)
+    java.write_text(JAVA)
+
+    def is_made() -> bool:
+        archive.learn(classes)
+        return archive.option(classes).startswith("-XX:SharedArchiveFile=")
+
+    until(is_made)
+
+
+def test_archive_that_another_local_cloud_is_making_is_let_alone(
+    tmp_path: Path, java: Path, classes: Path, until: Callable[..., Any]
+) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    others, abandoned = cache / "spark-0123.00run", cache / "spark-0123.00old"
+    for path in (others, abandoned):
+        path.touch()
+    os.utime(abandoned, (0, 0))
+    archive = ClassArchive(cache, java, "a.jar", ())
+
+    archive.learn(classes)
+
+    until(lambda: not abandoned.exists())
+    assert others.exists()

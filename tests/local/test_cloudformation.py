@@ -73,10 +73,45 @@ def test_update_changes_the_same_application(aws: Aws, deploy: Make) -> None:
     assert found["maximumCapacity"]["cpu"] == "8 vCPU"
 
 
+def test_what_orders_the_runs_of_an_application_is_changed_with_it(aws: Aws, deploy: Make) -> None:
+    first = {"MaxConcurrentRuns": "2", "QueueTimeoutMinutes": "360"}
+    deploy(application(SchedulerConfiguration=first), OUTPUTS)
+    stack = deploy(application(SchedulerConfiguration=first | {"MaxConcurrentRuns": "3"}), OUTPUTS)
+
+    [identity] = [output["OutputValue"] for output in stack["Outputs"] if output["OutputKey"] == "Id"]
+    found = aws("emr-serverless").get_application(applicationId=identity)["application"]
+    assert found["schedulerConfiguration"] == {"maxConcurrentRuns": 3, "queueTimeoutMinutes": 360}
+
+
+def test_application_that_is_started_is_not_updated(aws: Aws, deploy: Make) -> None:
+    [identity] = [
+        output["OutputValue"] for output in deploy(application(), OUTPUTS)["Outputs"] if output["OutputKey"] == "Id"
+    ]
+    aws("emr-serverless").start_application(applicationId=identity)
+
+    stack = deploy(application(MaximumCapacity={"Cpu": "8 vCPU", "Memory": "32 GB"}), OUTPUTS)
+
+    found = aws("emr-serverless").get_application(applicationId=identity)["application"]
+    assert "must be in state CREATED or STOPPED" in reasons(aws, stack)
+    assert (found["state"], found["maximumCapacity"]["cpu"]) == ("STARTED", "16 vCPU")
+
+
+def test_change_of_an_applications_tags_fails_and_is_not_passed_over(aws: Aws, deploy: Make) -> None:
+    deploy(application())
+
+    stack = deploy(application(Tags=[{"Key": "Some", "Value": "other"}]))
+
+    assert "changes no Tags of an application" in reasons(aws, stack)
+
+
+def reasons(aws: Aws, stack: dict[str, Any]) -> str:
+    events = aws("cloudformation").describe_stack_events(StackName=stack["StackName"])["StackEvents"]
+    return " ".join(event.get("ResourceStatusReason", "") for event in events)
+
+
 @pytest.mark.parametrize("kind", ["Custom::AutoDelete", "AWS::CloudFormation::CustomResource"])
 def test_custom_resource_fails_its_stack_loudly(deploy: Make, aws: Aws, kind: str) -> None:
     stack = deploy({"Magic": {"Type": kind, "Properties": {"ServiceToken": "arn:aws:lambda:us-east-1:0:function:f"}}})
 
-    events = aws("cloudformation").describe_stack_events(StackName=stack["StackName"])["StackEvents"]
     assert stack["StackStatus"].startswith(("CREATE_FAILED", "ROLLBACK"))
-    assert any("runs no custom resources: Magic" in event.get("ResourceStatusReason", "") for event in events)
+    assert "runs no custom resources: Magic" in reasons(aws, stack)

@@ -1,9 +1,12 @@
 import base64
 import json
+import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from lakegate_local.settings import LocalSettings
 
@@ -95,6 +98,29 @@ def test_crashed_process_is_reported_and_the_next_one_is_fresh(function: Make, i
     assert error == "Unhandled"
     assert (body["errorType"], "exit status 7" in body["errorMessage"]) == ("Runtime.ExitError", True)
     assert fresh == "fresh"
+
+
+def test_process_that_died_while_it_waited_is_cleared_away(function: Make, invoke: Invoke, until: Make) -> None:
+    source = (
+        "import os\ndef handler(event, context):\n    return {'pid': os.getpid(), 'folder': os.environ['TMPDIR']}\n"
+    )
+    name = function(source)
+    died, _, _ = invoke(name, {})
+
+    os.kill(died["pid"], signal.SIGKILL)
+    until(lambda: has_ended(died["pid"]))
+    fresh, _, _ = invoke(name, {})
+
+    assert not Path(died["folder"]).exists()
+    assert Path(fresh["folder"]).exists()
+
+
+def has_ended(pid: int) -> bool:
+    """One whose end nobody has asked for yet is a zombie."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def test_concurrent_invocations_run_in_processes_of_their_own(function: Make, invoke: Invoke, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_pid_that_now_belongs_to_another_process_is_left_alone(processes: Proces
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     record = start(processes)
     path = processes.folder / "server.pid.json"
-    stale = replace(record, pid=bystander.pid, started=record.started - 60)
+    stale = replace(record, pid=bystander.pid, started=f"{record.started}0")
     path.write_text(json.dumps(asdict(stale)))
 
     assert processes.running("server") is None
@@ -90,23 +90,55 @@ def test_pid_that_now_belongs_to_another_process_is_left_alone(processes: Proces
     processes.end(record)
 
 
-def test_taken_port_is_named_with_its_owner_and_its_setting() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
+def test_process_is_found_again_after_the_clock_was_set(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = start(processes)
+    told = psutil.Process.create_time
+
+    monkeypatch.setattr(psutil.Process, "create_time", lambda process: told(process) + 3600)
+
+    assert processes.running("server") == record
+    assert processes.end(record)
+
+
+@pytest.mark.parametrize("text", ["", '{"name": "server", "pid"', '{"name": "server", "pid": 1, "more": 2}', "[]"])
+def test_record_that_cannot_be_read_counts_as_none(processes: Processes, text: str) -> None:
+    processes.folder.mkdir()
+    (processes.folder / "server.pid.json").write_text(text)
+
+    assert list(processes.records()) == []
+    assert start(processes) == processes.running("server")
+
+
+def test_process_whose_children_cannot_be_listed_is_ended(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended_meanwhile(process: psutil.Process, **_: Any) -> Any:
+        raise psutil.NoSuchProcess(process.pid)
+
+    record = start(processes)
+    monkeypatch.setattr(psutil.Process, "children", ended_meanwhile)
+
+    assert processes.end(record)
+    assert list(processes.records()) == []
+
+
+def test_taken_ports_are_named_all_at_once_with_their_owners_and_their_settings() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as other:
+        ports = {"LAKEGATE_LOCAL_PORT": server.getsockname()[1], "LAKEGATE_LOCAL_SLACK_PORT": other.getsockname()[1]}
 
         with pytest.raises(Misconfigured) as refusal:
-            require_free(port, "LAKEGATE_LOCAL_PORT")
+            require_free(ports)
 
-    assert f"port {port} is taken" in str(refusal.value)
+    assert all(f"port {port} is taken" in str(refusal.value) for port in ports.values())
     assert f"(pid {os.getpid()})" in str(refusal.value)
-    assert "LAKEGATE_LOCAL_PORT=" in str(refusal.value)
+    assert "LAKEGATE_LOCAL_PORT=… LAKEGATE_LOCAL_SLACK_PORT=…" in str(refusal.value)
 
 
 def test_free_port_passes() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
 
-    require_free(port, "LAKEGATE_LOCAL_PORT")
+    require_free({"LAKEGATE_LOCAL_PORT": port})
 
 
 def test_a_process_that_was_killed_is_gone_when_it_is_started_again(

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from lakegate_local.settings import LocalSettings
 
@@ -24,3 +26,32 @@ def test_all_bad_values_are_named_at_once() -> None:
 
     assert "LAKEGATE_LOCAL_PORT='http'" in str(refusal.value)
     assert "LAKEGATE_LOCAL_SLACK_PORT='x'" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("BATCH_WINDOW", "5.5", "no whole number"),
+        ("PARALLEL_JOBS", "0", "not from 1"),
+        ("MINUTE_SECONDS", "0", "not from 1"),
+        ("MINUTE_SECONDS", "nan", "not from 1"),
+        ("PORT", "70000", "not from 1 to 65535"),
+        ("GRACE_SECONDS", "-1", "not from 0"),
+    ],
+)
+def test_value_out_of_its_range_is_refused(name: str, text: str, said: str) -> None:
+    with pytest.raises(Misconfigured, match=rf"LAKEGATE_LOCAL_{name}='{text}' is {said}"):
+        LocalSettings.from_env({f"LAKEGATE_LOCAL_{name}": text})
+
+
+def test_misspelt_setting_is_named() -> None:
+    with pytest.raises(Misconfigured, match="LAKEGATE_LOCAL_PROT is no setting"):
+        LocalSettings.from_env({"LAKEGATE_LOCAL_PROT": "4567", "LAKEGATE_STACK": "lakegate"})
+
+
+def test_folder_is_the_same_from_every_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    settings = LocalSettings.from_env({"LAKEGATE_LOCAL_RUN": "run2", "LAKEGATE_LOCAL_PROFILE": "env2"})
+
+    assert (settings.run, settings.profile) == (tmp_path / "run2", tmp_path / "env2")

@@ -1,4 +1,5 @@
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +54,11 @@ def test_console_markup_in_a_message_is_shown_as_it_is() -> None:
 
 def test_no_file_means_no_messages(tmp_path: Path) -> None:
     assert read(tmp_path / "slack.jsonl") == []
+
+
+def test_message_may_hold_what_python_takes_for_the_end_of_a_line(tmp_path: Path) -> None:
+    sent = [{"ts": "1700000000.0", "text": "one\u2028two\u0085three"}, {"ts": "1700000001.0", "text": "ü"}]
+    file = tmp_path / "slack.jsonl"
+    file.write_text("".join(json.dumps(message, ensure_ascii=False) + "\n" for message in sent), encoding="utf-8")
+
+    assert read(file) == sent

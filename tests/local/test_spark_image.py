@@ -23,6 +23,7 @@ LAUNCHER = 'Exception in thread "main" org.apache.spark.SparkUserAppException: U
 def image(tmp_path: Path) -> Image:
     settings = PackSettings(
         work=tmp_path,
+        jobs=tmp_path,
         cache=tmp_path,
         function_python=tmp_path / "python",
         spark_home=tmp_path / "spark",
@@ -52,13 +53,24 @@ def test_s3_files_of_a_job_are_replaced_by_their_copies(image: Image) -> None:
 
 
 def test_a_jobs_own_properties_win_over_the_images(image: Image, tmp_path: Path) -> None:
-    image.write_configuration(tmp_path / "conf", {"spark.driver.memory": "3g"}, "-XX:SharedArchiveFile=/a b/c.jsa")
+    image.write_configuration(tmp_path, {"spark.driver.memory": "3g"}, "-XX:SharedArchiveFile=/a b/c.jsa")
 
     lines = (tmp_path / "conf/spark-defaults.conf").read_text().splitlines()
 
     assert [line for line in lines if line.startswith("spark.driver.memory ")] == ["spark.driver.memory 3g"]
     assert "spark.hadoop.fs.s3.impl org.apache.hadoop.fs.s3a.S3AFileSystem" in lines
     assert any("'-XX:SharedArchiveFile=/a b/c.jsa'" in line for line in lines)
+
+
+def test_driver_leaves_nothing_in_the_systems_temporary_folder(image: Image, tmp_path: Path) -> None:
+    image.write_configuration(tmp_path, {})
+
+    lines = (tmp_path / "conf/spark-defaults.conf").read_text().splitlines()
+
+    [java] = [line for line in lines if line.startswith("spark.driver.defaultJavaOptions ")]
+    assert f"-Djava.io.tmpdir={tmp_path / 'tmp'}" in java
+    assert f"spark.hadoop.hadoop.tmp.dir {tmp_path / 'tmp'}" in lines
+    assert (tmp_path / "tmp").is_dir()
 
 
 def test_driver_is_given_the_local_cloud_and_nothing_of_this_environment(

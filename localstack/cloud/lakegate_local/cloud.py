@@ -7,24 +7,26 @@ together.
 import fcntl
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
 
 from lakegate.errors import Misconfigured, Retryable
-from lakegate_local.deploy import deploy
+from lakegate_local.deploy import AFRESH, deploy
 from lakegate_local.processes import Processes, Record, require_free, tail
 from lakegate_local.services import CREDENTIALS, REGION, STAND_IN_TOKEN, Server, client, servers
-from lakegate_local.settings import LocalSettings
+from lakegate_local.settings import LocalSettings, variable
 from lakegate_local.synth import secret_name, synthesise
 
-START_SECONDS = 90
+START_SECONDS = 300
 POLL_SECONDS = 0.1
 PRETENCE = "will fail in upcoming"
-LOOPBACK = "http://127.0.0.1:"
 
 Tell = Callable[[str, str], None]  # what a part of the cloud is doing: its name, a phrase
+Started = Sequence[tuple[Server, Record]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +37,8 @@ class Cloud:
 
     def up(self, tell: Tell) -> Mapping[str, str]:
         """Start what is not running, deploy the stack, and return its outputs."""
-        with self._alone(), ThreadPoolExecutor() as pool:
+        with self._alone(tell), ThreadPoolExecutor() as pool:
+            self._require_own_profile()
             missing = self._make_room(tell)
             tell("stack", "synthesising")
             app = pool.submit(synthesise, self.settings)
@@ -49,69 +52,111 @@ class Cloud:
 
     def start(self, tell: Tell) -> None:
         """Start what is not running, and deploy nothing."""
-        with self._alone():
+        with self._alone(tell):
             self._start(self._make_room(tell), tell)
 
     def restart(self, name: str) -> None:
         """Start a server again whose process ended, with what it kept."""
-        with self._alone():
+        with self._alone(tell_nobody):
             [server] = [server for server in servers(self.settings) if server.name == name]
-            self._start_server(server, lambda *_: None)
+            self._await([(server, self._launch(server, tell_nobody))], tell_nobody)
 
     def down(self, tell: Tell) -> None:
-        """End everything that was started and is still running."""
-        with self._alone():
+        """End everything that was started and is still running, and remove what it held."""
+        with self._alone(tell):
             self._stop(tell)
+            tell("data", "removing")  # tens of thousands of files: a minute, where a disk is slow
+            remove(self.settings.data)
+            tell("data", "removed")
 
     @property
     def _processes(self) -> Processes:
         return Processes(folder=self.settings.run)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One `up` or `down` at a time in this run folder."""
-        self.settings.run.mkdir(parents=True, exist_ok=True)
-        with (self.settings.run / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    def _alone(self, tell: Tell) -> Iterator[None]:
+        """One `up` or `down` at a time in this run folder, which is nobody else's: what is in it is removed."""
+        run, lock = self.settings.run, self.settings.run / "lock"
+        run.mkdir(parents=True, exist_ok=True)
+        if not lock.exists() and any(run.iterdir()):
+            raise Misconfigured(f"{run} holds files of others: name an empty folder with {variable('run')}=…")
+        with lock.open("w") as held:
+            take(held, tell)
             yield
 
     def _make_room(self, tell: Tell) -> tuple[Server, ...]:
-        """The servers to start: none if all are up, else all, with nothing left of the cloud before."""
+        """The servers to start: none if all are up, else all, with nothing left of the cloud before.
+
+        Misconfigured if one runs and they cannot go on as they are: what they hold is given up by `down` alone.
+        """
         wanted = servers(self.settings)
-        if all(self._is_up(server) for server in wanted):
-            for server in wanted:
-                tell(server.name, "running")
+        running = [(server, record) for server in wanted if (record := self._processes.running(server.name))]
+        if running:
+            self._require_all(wanted, running)
+            self._await(running, tell)
             return ()
         self._stop(tell)
-        for server in wanted:
-            for variable, port in server.ports.items():
-                require_free(port, variable)
-        shutil.rmtree(self.settings.data, ignore_errors=True)
-        (self.settings.data / "tmp").mkdir(parents=True)
+        require_free({name: port for server in wanted for name, port in server.ports.items()})
+        self._wipe()
         return wanted
 
-    def _start(self, missing: tuple[Server, ...], tell: Tell) -> None:
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda server: self._start_server(server, tell), missing))
+    def _require_all(self, wanted: Sequence[Server], running: Started) -> None:
+        """That each runs, and as it would be started now."""
+        found = {server.name: record.fingerprint for server, record in running}
+        for server in wanted:
+            if server.name not in found:
+                raise Misconfigured(f"{server.name} does not run any more. {AFRESH}")
+            if found[server.name] != server.fingerprint:
+                other = "with other settings (give them again) or by another version"
+                raise Misconfigured(f"{server.name} was started {other}. {AFRESH}")
 
-    def _is_up(self, server: Server) -> bool:
-        record = self._processes.running(server.name)
-        return record is not None and record.fingerprint == server.fingerprint and server.answers()
+    def _wipe(self) -> None:
+        """Room for what a new cloud holds, and for what it says. Nobody else on this machine reads it."""
+        for folder in (self.settings.data, self.settings.logs):
+            remove(folder)
+            folder.mkdir(mode=0o700)
+        self.settings.temporary.mkdir()
 
-    def _start_server(self, server: Server, tell: Tell) -> None:
-        begin = time.monotonic()
-        log = self.settings.logs / f"{server.name}.log"
-        record = self._processes.start(
-            server.name, server.command, cwd=self.settings.data, env=server.env, log=log, fingerprint=server.fingerprint
-        )
+    def _start(self, missing: Sequence[Server], tell: Tell) -> None:
+        if not missing:
+            return
+        try:
+            self._await([(server, self._launch(server, tell)) for server in missing], tell)
+        except BaseException:  # Ctrl-C too: nothing is deployed yet, and nothing is left behind
+            self._stop(tell)
+            raise
+
+    def _launch(self, server: Server, tell: Tell) -> Record:
         tell(server.name, "starting")
-        while not server.answers():
-            if not record.process():
-                raise Retryable(f"{server.name} ended while it started; the end of {log}:\n{tail(log)}")
-            if time.monotonic() - begin > START_SECONDS:
-                raise Retryable(f"{server.name} did not answer in {START_SECONDS} s; the end of {log}:\n{tail(log)}")
+        return self._processes.start(
+            server.name,
+            server.command,
+            cwd=self.settings.data,
+            env=server.env,
+            log=self._log(server),
+            fingerprint=server.fingerprint,
+        )
+
+    def _await(self, started: Started, tell: Tell) -> None:
+        """Until all of them answer."""
+        deadline, waiting = time.monotonic() + START_SECONDS, started
+        while waiting := [it for it in waiting if not self._answers(*it, deadline, tell)]:
             time.sleep(POLL_SECONDS)
-        tell(server.name, f"running, after {time.monotonic() - begin:.1f} s")
+
+    def _answers(self, server: Server, record: Record, deadline: float, tell: Tell) -> bool:
+        """Whether it does now; Retryable if there is nothing to wait for."""
+        if server.answers():
+            tell(server.name, "running")
+            return True
+        log = self._log(server)
+        if not record.process():
+            raise Retryable(f"{server.name} has ended; the end of {log}:\n{tail(log)}")
+        if time.monotonic() > deadline:
+            raise Retryable(f"{server.name} does not answer. {AFRESH}. The end of {log}:\n{tail(log)}")
+        return False
+
+    def _log(self, server: Server) -> Path:
+        return self.settings.logs / f"{server.name}.log"
 
     def _stop(self, tell: Tell) -> None:
         records = list(self._processes.records())
@@ -141,8 +186,13 @@ class Cloud:
             secrets.put_secret_value(SecretId=name, SecretString=token)
 
     def _write_profile(self) -> None:
-        """The command line reads it as it would read any installation's: it names no local cloud."""
-        self.settings.profile.write_text("".join(f"{name}={value}\n" for name, value in self._profile().items()))
+        """The command line reads it as it would read any installation's."""
+        lines = "".join(f"{name}={value}\n" for name, value in self._profile().items())
+        self.settings.profile.write_text(self._signature + lines)
+
+    @property
+    def _signature(self) -> str:
+        return f"# Written by `lakegate local up` for the local cloud in {self.settings.run}\n"
 
     def _profile(self) -> dict[str, str]:
         return {
@@ -151,8 +201,37 @@ class Cloud:
             "AWS_DEFAULT_REGION": REGION,
             **{name.upper(): value for name, value in CREDENTIALS.items()},
             "LAKEGATE_STACK": self.settings.stack,
+            "no_proxy": "127.0.0.1",  # a proxy does not know this machine; written so, as it goes before NO_PROXY
         }
 
+    def _require_own_profile(self) -> None:
+        if self.settings.profile.exists() and not self._is_ours():
+            raise Misconfigured(
+                f"{self.settings.profile} is another installation's: move it away, or name another file with "
+                f"{variable('profile')}=…"
+            )
+
     def _is_ours(self) -> bool:
-        """A profile that somebody wrote for another installation stays."""
-        return self.settings.profile.exists() and f"AWS_ENDPOINT_URL={LOOPBACK}" in self.settings.profile.read_text()
+        """A profile that somebody wrote for another installation, or another local cloud's, stays."""
+        return self.settings.profile.exists() and self.settings.profile.read_text().startswith(self._signature)
+
+
+def take(lock: IO[str], tell: Tell) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        tell("lock", "waiting for another `lakegate local`")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        tell("lock", "was not free")
+
+
+def remove(folder: Path) -> None:
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as exc:
+        raise Misconfigured(f"{folder} cannot be removed: {exc}. Remove it by hand") from exc
+
+
+def tell_nobody(*_: str) -> None:
+    """For tests that break a server and start it again."""

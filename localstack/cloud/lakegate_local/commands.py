@@ -23,7 +23,7 @@ console = Console()
 
 @app.command()
 def up() -> None:
-    """Start the local cloud and deploy the stack to it. Does nothing that is done already."""
+    """Start the local cloud and deploy the stack to it. Does nothing that is done already, ends nothing that runs."""
     settings = LocalSettings.from_env()
     with progress() as tell:
         Cloud(settings=settings).up(tell)
@@ -38,7 +38,7 @@ def up() -> None:
 
 @app.command()
 def down() -> None:
-    """Stop everything that `up` started."""
+    """Stop everything that `up` started, and remove what it held."""
     with progress() as tell:
         Cloud(settings=LocalSettings.from_env()).down(tell)
     console.print("The local cloud is down.")
@@ -72,7 +72,7 @@ def progress() -> Iterator[Callable[[str, str], None]]:
         def tell(part: str, phrase: str) -> None:
             if part not in lines:
                 lines[part] = bars.add_task(part, total=1, phrase=phrase)
-            is_done = phrase.startswith(("running", "stopped", "deployed", "was not"))
+            is_done = phrase.startswith(("running", "stopped", "removed", "deployed", "was not"))
             bars.update(lines[part], phrase=phrase, completed=int(is_done))
 
         yield tell

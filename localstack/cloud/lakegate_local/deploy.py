@@ -1,14 +1,12 @@
 """Deploys a synthesised app to the local cloud: its assets, then one change set. It needs neither bootstrap nor cdk."""
 
-import io
 import json
 import time
 import uuid
-import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
 
@@ -18,7 +16,11 @@ from lakegate_local.settings import LocalSettings
 
 BOOTSTRAP_VERSION = {"Name": "/cdk-bootstrap/hnb659fds/version", "Value": "30", "Type": "String", "Overwrite": True}
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
-UNFINISHED = ("ROLLBACK_COMPLETE", "CREATE_FAILED", "ROLLBACK_FAILED", "DELETE_FAILED", "UPDATE_ROLLBACK_FAILED")
+NEW = {None, "REVIEW_IN_PROGRESS", "DELETE_COMPLETE"}  # None: there is none
+WELL = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
+APPLICATION = "AWS::EMRServerless::Application"
+AFRESH = "What the local cloud holds is lost by a new start. Run: lakegate local down, then: lakegate local up"
+AGAIN = "Run again: lakegate local up"
 DEADLINE_SECONDS = 300
 POLL_SECONDS = 0.2
 
@@ -28,15 +30,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Asset:
-    """A file or folder that the template refers to, and the bucket and key where it expects it."""
+    """A file that the template refers to, and the bucket and key where it expects it."""
 
     source: Path
-    is_folder: bool
     bucket: str
     key: str
-
-    def open(self) -> IO[bytes]:
-        return io.BytesIO(zipped(self.source)) if self.is_folder else self.source.open("rb")
 
 
 def deploy(settings: LocalSettings, app: Path, tell: Tell) -> Mapping[str, str]:
@@ -49,12 +47,11 @@ def deploy(settings: LocalSettings, app: Path, tell: Tell) -> Mapping[str, str]:
 
 
 def assets(app: Path, stack: str) -> list[Asset]:
-    """All assets of the stack, its template last."""
+    """All assets of the stack, its template last. They are files: `infra/packaging.py` makes the zips."""
     manifest = json.loads((app / f"{stack}.assets.json").read_text())
     found = [
         Asset(
             source=app / entry["source"]["path"],
-            is_folder=entry["source"]["packaging"] == "zip",
             bucket=literal(place["bucketName"]),
             key=literal(place["objectKey"]),
         )
@@ -77,7 +74,7 @@ def publish(settings: LocalSettings, wanted: list[Asset], tell: Tell) -> Asset:
     for number, asset in enumerate(wanted, start=1):
         if asset.key not in there:
             tell(f"uploading asset {number} of {len(wanted)}")
-            with asset.open() as body:  # in parts: LocalStack holds each request's whole body in memory
+            with asset.source.open("rb") as body:  # in parts: LocalStack holds each request's whole body in memory
                 s3.upload_fileobj(body, asset.bucket, asset.key)
     return wanted[-1]
 
@@ -88,39 +85,31 @@ def keys(s3: Any, bucket: str) -> Iterator[str]:
         yield from (entry["Key"] for entry in page.get("Contents", ()))
 
 
-def zipped(folder: Path) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                archive.write(path, path.relative_to(folder))
-    return buffer.getvalue()
-
-
 class Stack:
     """The stack in the local cloud's CloudFormation."""
 
     def __init__(self, settings: LocalSettings, tell: Tell) -> None:
         self._name = settings.stack
         self._cloudformation = client(settings, "cloudformation")
+        self._emr = client(settings, "emr-serverless")
         self._tell = tell
 
     def change(self, template: str) -> None:
         """Bring the stack to the template: nothing happens if it is there already."""
-        status = self._status()
-        if status in UNFINISHED:
-            self._delete()
-            status = None
+        status = self._at_rest()
+        if status not in NEW | WELL:  # never deleted: its buckets would go, and Nessie would keep the tables
+            raise Misconfigured(f"the stack {self._name} is {status} since an earlier deployment. {AFRESH}")
         change = self._cloudformation.create_change_set(
             StackName=self._name,
             ChangeSetName=f"change-{uuid.uuid4().hex}",
-            ChangeSetType="UPDATE" if status else "CREATE",
+            ChangeSetType="CREATE" if status in NEW else "UPDATE",
             TemplateURL=template,
             Capabilities=CAPABILITIES,
         )["Id"]
-        if self._has_changes(change):
+        if (changes := self._changes(change)) is not None:
+            self._stop_applications(changes)
             self._cloudformation.execute_change_set(ChangeSetName=change, StackName=self._name)
-            self._wait()
+            self._require_well(self._at_rest())
 
     def outputs(self) -> Mapping[str, str]:
         described = self._cloudformation.describe_stacks(StackName=self._name)["Stacks"][0]
@@ -134,28 +123,42 @@ class Stack:
                 return None
             raise
 
-    def _has_changes(self, change: str) -> bool:
+    def _changes(self, change: str) -> Sequence[Mapping[str, Any]] | None:
+        """The resources that it changes; None if it changes nothing."""
         for described in polled(
             lambda: self._cloudformation.describe_change_set(ChangeSetName=change, StackName=self._name)
         ):
             reason = described.get("StatusReason", "")
             if described["Status"] == "CREATE_COMPLETE":
-                return True
+                return [entry["ResourceChange"] for entry in described["Changes"]]
             if described["Status"] == "FAILED" and ("didn't contain changes" in reason or "No updates" in reason):
-                return False
+                return None
             if described["Status"] == "FAILED":
                 raise Misconfigured(f"the stack {self._name} cannot be deployed: {reason}")
-        raise Retryable(f"the change set of stack {self._name} was not ready in {DEADLINE_SECONDS} s")
+        raise Retryable(f"the change set of stack {self._name} was not ready in {DEADLINE_SECONDS} s. {AGAIN}")
 
-    def _wait(self) -> None:
+    def _stop_applications(self, changes: Sequence[Mapping[str, Any]]) -> None:
+        """AWS changes no application that is started: whoever deploys stops it first (docs/operating.md)."""
+        for change in changes:
+            if change["ResourceType"] == APPLICATION and change["Action"] == "Modify":
+                try:
+                    self._emr.stop_application(applicationId=change["PhysicalResourceId"])
+                except self._emr.exceptions.ValidationException as exc:
+                    said = exc.response["Error"]["Message"]
+                    raise Retryable(f"the stack is not changed while jobs run: {said}. Wait for them. {AGAIN}") from exc
+
+    def _at_rest(self) -> str | None:
+        """The status when nothing is in progress, not even the deployment of an `up` that was interrupted."""
         for status in polled(self._status):
+            if status in NEW or not str(status).endswith("_IN_PROGRESS"):
+                return status
             self._tell(self._progress())
-            if status is None or not status.endswith("_IN_PROGRESS"):
-                break
-        else:
-            raise Retryable(f"the stack {self._name} was still {status} after {DEADLINE_SECONDS} s")
-        if status not in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}:
-            raise Misconfigured(f"the stack {self._name} is {status}:\n" + "\n".join(self._failures()))
+        raise Retryable(f"the stack {self._name} is still {status} after {DEADLINE_SECONDS} s. {AGAIN}")
+
+    def _require_well(self, status: str | None) -> None:
+        if status not in WELL:
+            failures = "\n".join(self._failures())
+            raise Misconfigured(f"the stack {self._name} is {status}:\n{failures}\nMend it. {AFRESH}")
 
     def _progress(self) -> str:
         resources = self._cloudformation.describe_stack_resources(StackName=self._name)["StackResources"]
@@ -165,17 +168,10 @@ class Stack:
     def _failures(self) -> list[str]:
         events = self._cloudformation.describe_stack_events(StackName=self._name)["StackEvents"]
         return [
-            f"  {event['LogicalResourceId']} ({event['ResourceType']}): {event.get('ResourceStatusReason', '')}"
+            f"  {event['LogicalResourceId']} ({event['ResourceType']}): {event['ResourceStatusReason']}"
             for event in reversed(events)
-            if event["ResourceStatus"].endswith("_FAILED")
+            if event["ResourceStatus"].endswith("_FAILED") and event.get("ResourceStatusReason")
         ]
-
-    def _delete(self) -> None:
-        self._cloudformation.delete_stack(StackName=self._name)
-        for status in polled(self._status):
-            if status in {None, "DELETE_COMPLETE"}:
-                return
-        raise Retryable(f"the unfinished stack {self._name} was not deleted in {DEADLINE_SECONDS} s")
 
 
 def polled(ask: Callable[[], T]) -> Iterator[T]:

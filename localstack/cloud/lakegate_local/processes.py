@@ -15,6 +15,8 @@ from lakegate.errors import Misconfigured
 
 GRACE_SECONDS = 15.0
 LEFTOVER_SECONDS = 3.0
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+START_TICKS = 19  # its place in /proc/<pid>/stat, counted behind the name
 
 # Python warns of a child that nobody waits for, and these are not waited for by intention.
 _children: dict[int, subprocess.Popen[bytes]] = {}
@@ -22,19 +24,26 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A process that was started: its pid alone may be another process's by now, pid and start time may not."""
+    """A process that was started: its pid alone may be another process's by now, pid and start may not."""
 
     name: str
     pid: int
-    started: float
+    started: str
     fingerprint: str
 
     def process(self) -> psutil.Process | None:
         """The process, if it still is the one."""
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(self.pid)
-            if process.create_time() == self.started and process.status() != psutil.STATUS_ZOMBIE:
+            if started(process) == self.started and process.status() != psutil.STATUS_ZOMBIE:
                 return process
+        return None
+
+    @classmethod
+    def read(cls, path: Path) -> "Record | None":
+        """None if it was cut short, or written by another version: nothing can be said of its process."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            return cls(**json.loads(path.read_text()))
         return None
 
 
@@ -68,8 +77,8 @@ class Processes:
                 start_new_session=True,
             )
         _children[child.pid] = child
-        started = psutil.Process(child.pid).create_time()
-        record = Record(name=name, pid=child.pid, started=started, fingerprint=fingerprint)
+        begun = started(psutil.Process(child.pid))
+        record = Record(name=name, pid=child.pid, started=begun, fingerprint=fingerprint)
         self._remember(record)
         return record
 
@@ -82,7 +91,8 @@ class Processes:
 
     def records(self) -> Iterator[Record]:
         for path in sorted(self.folder.glob("*.pid.json")):
-            yield Record(**json.loads(path.read_text()))
+            if record := Record.read(path):
+                yield record
 
     def running(self, name: str) -> Record | None:
         for record in self.records():
@@ -94,7 +104,7 @@ class Processes:
         """End the process and its children; False if it was gone already."""
         process = record.process()
         if process:
-            children = process.children(recursive=True)
+            children = descendants(process)
             finish([process], GRACE_SECONDS)
             finish(children, LEFTOVER_SECONDS)
         if child := _children.pop(record.pid, None):
@@ -112,28 +122,49 @@ def _forget_ended() -> None:
         del _children[pid]
 
 
+def started(process: psutil.Process) -> str:
+    """When it was started, in a form that does not change when the clock is set, as its time of day does."""
+    try:
+        stat = Path(f"/proc/{process.pid}/stat").read_text()
+        return f"{BOOT.read_text().strip()} {stat.rpartition(')')[2].split()[START_TICKS]}"
+    except OSError:  # it has ended, as the next call says, or this is no Linux
+        return str(process.create_time())
+
+
+def descendants(process: psutil.Process) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.Error):
+        return process.children(recursive=True)
+    return []
+
+
 def finish(processes: Sequence[psutil.Process], seconds: float) -> None:
-    """Ask processes to end, and kill those that do not."""
+    """Ask processes to end, and kill those that do not. One that is gone, or another user's, is let be."""
     for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess):
+        with contextlib.suppress(psutil.Error):
             process.terminate()
     _, alive = psutil.wait_procs(processes, timeout=seconds)
     for process in alive:
-        with contextlib.suppress(psutil.NoSuchProcess):
+        with contextlib.suppress(psutil.Error):
             process.kill()
     psutil.wait_procs(alive, timeout=seconds)
 
 
-def require_free(port: int, variable: str) -> None:
-    """Misconfigured, naming the port, who has it and the setting, if something listens there already."""
+def require_free(ports: Mapping[str, int]) -> None:
+    """Misconfigured, naming all ports that something listens on already, who has them and the settings (the keys)."""
+    if taken := {variable: port for variable, port in ports.items() if not is_free(port)}:
+        owners = ", ".join(f"port {port} is taken{listener(port)}" for port in taken.values())
+        settings = " ".join(f"{variable}=…" for variable in taken)
+        raise Misconfigured(f"{owners}: stop what listens there, or choose other ports with {settings}")
+
+
+def is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
-        except OSError as exc:
-            raise Misconfigured(
-                f"port {port} is taken{listener(port)}: stop that program, or choose another port with {variable}=…"
-            ) from exc
+        except OSError:
+            return False
+    return True
 
 
 def listener(port: int) -> str:

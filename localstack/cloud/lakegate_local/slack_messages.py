@@ -26,7 +26,10 @@ STYLES = {"block": "cyan", "code": "cyan", "bold": "bold", "italic": "italic", "
 
 def read(file: Path) -> list[Message]:
     """Every message so far, oldest first; none if there is no file."""
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    if not file.exists():
+        return []
+    # Lines as the stand-in ends them: a message may hold other characters that Python takes for the end of one.
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
 
 
 def rendered(message: Message) -> RenderableType:

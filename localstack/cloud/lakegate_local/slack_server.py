@@ -99,7 +99,7 @@ class SlackStandIn:
             ts = f"{time.time():.6f}"
             sent = {name: value for name, value in arguments.items() if name != "token"}
             self.messages.append({"ts": ts, **sent})
-            with self.file.open("a") as file:
+            with self.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self.messages[-1], ensure_ascii=False) + "\n")
         message = {"type": "message", "ts": ts, "text": sent.get("text", ""), "blocks": sent.get("blocks", [])}
         return {"channel": sent["channel"], "ts": ts, "message": message | {"bot_id": BOT["bot_id"]}}

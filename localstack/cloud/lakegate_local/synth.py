@@ -2,30 +2,34 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lakegate.errors import Misconfigured
 from lakegate_local.processes import inherited
-from lakegate_local.settings import LocalSettings
+from lakegate_local.settings import LocalSettings, variable
 
 SOURCES = ("lakegate", "handlers", "spark_jobs", "infra", "tools", "cdk.json", "pyproject.toml", "requirements.lock")
 NOT_SOURCES = {"node_modules", "__pycache__"}
 STAMP = ".inputs"
+FROM_SETTINGS = {  # context → the setting that decides it
+    "name": "stack",
+    "slack_channel": "slack_channel",
+    "batch_window": "batch_window",
+    "reconcile_minutes": "reconcile_minutes",
+    "grace_seconds": "grace_seconds",
+}
 
 
 def context(settings: LocalSettings) -> dict[str, str]:
     """The stack's context, as a user on AWS would give it."""
     stand_in = {} if settings.slack_token else {"slack_api": f"{settings.slack}/api/"}
     return {
-        "name": settings.stack,
+        **{name: str(getattr(settings, field)) for name, field in FROM_SETTINGS.items()},
         "nessie_uri": settings.nessie,
         "slack_secret": secret_name(settings),
-        "slack_channel": settings.slack_channel,
-        "batch_window": str(settings.batch_window),
-        "reconcile_minutes": str(settings.reconcile_minutes),
-        "grace_seconds": str(settings.grace_seconds),
         "ephemeral": "true",
         **stand_in,
     }
@@ -41,7 +45,8 @@ def synthesise(settings: LocalSettings) -> Path:
     stamp = output / STAMP
     if stamp.exists() and stamp.read_text() == wanted:
         return output
-    stamp.unlink(missing_ok=True)
+    if output.exists():
+        shutil.rmtree(output)  # cdk removes no assets of before, and they are large
     done = subprocess.run(
         command(settings, output),
         cwd=settings.checkout,
@@ -51,9 +56,15 @@ def synthesise(settings: LocalSettings) -> Path:
         check=False,
     )
     if done.returncode:
-        raise Misconfigured(f"cdk synth failed:\n{(done.stdout + done.stderr).strip()}")
+        raise Misconfigured(f"cdk synth failed:\n{explained((done.stdout + done.stderr).strip())}")
     stamp.write_text(wanted)
     return output
+
+
+def explained(text: str) -> str:
+    """The app's words, which name context, with the settings that it comes from here."""
+    said = [f"-c {name} is {variable(field)} here" for name, field in FROM_SETTINGS.items() if f"-c {name}" in text]
+    return "\n".join([text, *said])
 
 
 def command(settings: LocalSettings, output: Path) -> list[str]:

@@ -1,34 +1,79 @@
-"""Makes LocalStack collect SQS batches as Lambda does: a window opens with its first message. FIFO queues stay as is.
+"""Makes LocalStack collect SQS batches as Lambda does: a window opens with its first message, and as many batches are
+in the function at once as the mapping's ScalingConfig says. FIFO queues stay as they are.
 
-LocalStack hands over what it finds with the first message, so files dropped together fall apart, and after a while
-without messages it looks away for up to ten seconds.
+LocalStack hands over what it finds with the first message, so files dropped together fall apart; after a while without
+messages it looks away for up to ten seconds; and it waits for the function before it looks again.
 """
+# ruff: noqa: PLC0415, SLF001 (what needs no LocalStack is tested without; it has no public name for what stops a poller)
 
+import logging
+import threading
 import time
 from typing import Any
 
-from localstack.services.lambda_.event_source_mapping.pollers.sqs_poller import SqsPoller
-from localstack.utils.patch import patch
-
+LOG = logging.getLogger(__name__)
 PATIENCE_SECONDS = 5  # as long as nothing comes; a mapping that is deleted goes on for at most this long
 STEP_SECONDS = 1  # the shortest wait that SQS knows
 LARGEST_RECEIVE = 10  # more than that LocalStack gives to its own pollers only
+PLACES = 5  # where the mapping says nothing: as many as Lambda begins with
 
 
 def apply() -> None:
-    patch(SqsPoller.poll_events)(_poll_events)
+    from localstack.services.lambda_.event_source_mapping.esm_worker_factory import EsmWorkerFactory
+    from localstack.services.lambda_.event_source_mapping.pollers.sqs_poller import SqsPoller
+    from localstack.utils.patch import patch
+
+    patch(EsmWorkerFactory.get_esm_worker)(_get_esm_worker)
+    patch(SqsPoller.poll_events)(poll_events)
 
 
-def _poll_events(original: Any, poller: Any) -> None:
+def _get_esm_worker(original: Any, factory: Any) -> Any:
+    worker = original(factory)
+    equip(worker.poller, factory.esm_config, worker._shutdown_event)
+    return worker
+
+
+def equip(poller: Any, mapping: dict[str, Any], stopped: threading.Event) -> None:
+    """Tell a mapping's poller how many batches may be in the function at once, and when the mapping has gone."""
+    scaling = mapping.get("ScalingConfig") or {}
+    poller.places = threading.Semaphore(scaling.get("MaximumConcurrency") or PLACES)
+    poller.stopped = stopped
+
+
+def poll_events(original: Any, poller: Any) -> None:
+    """Gather one batch and hand it over, without waiting for what becomes of it."""
     if poller.is_fifo_queue:
         original(poller)
         return
-    messages = _receive(poller, count=poller.batch_size, seconds=PATIENCE_SECONDS)
+    if not poller.places.acquire(timeout=STEP_SECONDS):
+        return
+    messages: list[dict[str, Any]] = []
+    try:
+        _gather(poller, messages)
+    finally:  # even then: the queue shows what was received to nobody else for half an hour
+        if messages:
+            threading.Thread(target=_hand_over, args=(poller, messages), name="sqs-batch", daemon=True).start()
+        else:
+            poller.places.release()
+
+
+def _gather(poller: Any, messages: list[dict[str, Any]]) -> None:
+    """Add what comes to `messages`, until the window or the mapping ends or the batch is full."""
+    messages += _receive(poller, count=poller.batch_size, seconds=PATIENCE_SECONDS)
     window_ends = time.monotonic() + poller.maximum_batching_window
     while messages and len(messages) < poller.batch_size and time.monotonic() < window_ends:
+        if poller.stopped.is_set():
+            return
         messages += _receive(poller, count=poller.batch_size - len(messages), seconds=STEP_SECONDS)
-    if messages:
+
+
+def _hand_over(poller: Any, messages: list[dict[str, Any]]) -> None:
+    try:
         poller.handle_messages(messages)
+    except Exception as exc:  # noqa: BLE001 - the queue delivers them again; the poller goes on
+        LOG.warning("a batch of %d messages failed: %s", len(messages), exc)
+    finally:
+        poller.places.release()
 
 
 def _receive(poller: Any, *, count: int, seconds: int) -> list[dict[str, Any]]:

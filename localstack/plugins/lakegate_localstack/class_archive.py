@@ -4,13 +4,17 @@ It changes how fast a driver starts and nothing else: a JVM that the archive doe
 """
 
 import hashlib
+import logging
 import threading
+import time
 from pathlib import Path
 
 from lakegate_localstack import processes
 
+LOG = logging.getLogger(__name__)
 POLITENESS = ("nice", "-n", "19")
 WORTH_IT = "\norg/apache/iceberg/"  # the archive of a driver that did little would help little, for ever
+ABANDONED_SECONDS = 3600.0  # nobody takes as long to make one
 
 
 class ClassArchive:
@@ -38,18 +42,30 @@ class ClassArchive:
         threading.Thread(target=self._make, args=(classes,), name="class-archive", daemon=True).start()
 
     def _make(self, classes: Path) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        """After a failure the next driver's end tries again."""
         partial = self._path.with_suffix(f".{classes.parent.name}")
-        with classes.with_suffix(".log").open("wb") as log:
-            command = (*self._dump, f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={partial}")
-            done = processes.start(command, folder=classes.parent, env={}, stdout=log, stderr=log)
-        if done.wait() == 0:
+        try:
+            self._dump_to(partial, classes)
             partial.replace(self._path)
             self._forget_others()
-        partial.unlink(missing_ok=True)
+        except Exception:
+            LOG.exception("no archive of classes was made of %s", classes)
+        finally:
+            partial.unlink(missing_ok=True)
+            self._making = False
+
+    def _dump_to(self, partial: Path, classes: Path) -> None:
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        output = classes.with_suffix(".log")
+        with output.open("wb") as log:
+            command = (*self._dump, f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={partial}")
+            done = processes.start(command, folder=classes.parent, env={}, stdout=log, stderr=log)
+        if done.wait() != 0:
+            raise RuntimeError(f"exit code {done.returncode}; {output} says why")
 
     def _forget_others(self) -> None:
-        """Archives of other versions, and what was left half made."""
+        """Archives of other versions, and what was left half made. Another local cloud may be making one just now."""
         for path in self._path.parent.glob("spark-*"):
-            if path != self._path:
+            is_done = path.suffix == self._path.suffix
+            if path != self._path and (is_done or time.time() - path.stat().st_mtime > ABANDONED_SECONDS):
                 path.unlink(missing_ok=True)

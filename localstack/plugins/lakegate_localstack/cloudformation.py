@@ -18,7 +18,7 @@ from localstack.services.cloudformation.resource_provider import (
 )
 
 SCHEMAS = json.loads(resources.files(__package__).joinpath("schemas.json").read_text())
-NOT_UPDATABLE = ("name", "type", "tags", "schedulerConfiguration")
+UNCHANGEABLE = ("Name", "Type", "Tags")
 
 
 class ApplicationProvider(ResourceProvider[dict[str, Any]]):
@@ -40,12 +40,17 @@ class ApplicationProvider(ResourceProvider[dict[str, Any]]):
         return done({name[0].upper() + name[1:]: found[name] for name in names if name in found})
 
     def update(self, request: ResourceRequest[dict[str, Any]]) -> ProgressEvent[dict[str, Any]]:
-        model, application = request.desired_state, request.previous_state["ApplicationId"]
+        """EMR Serverless refuses it while the application is started, as on AWS."""
+        model, before = request.desired_state, request.previous_state
+        if changed := [name for name in UNCHANGEABLE if model.get(name) != before.get(name)]:
+            return refused(f"the local cloud changes no {' or '.join(changed)} of an application")
+        changes = parameters({name: value for name, value in model.items() if name not in UNCHANGEABLE})
         emr = request.aws_client_factory.emr_serverless
-        changes = {name: value for name, value in parameters(model).items() if name not in NOT_UPDATABLE}
-        emr.stop_application(applicationId=application)
-        emr.update_application(applicationId=application, clientToken=str(uuid.uuid4()), **changes)
-        return done({**request.previous_state, **model})
+        try:
+            emr.update_application(applicationId=before["ApplicationId"], clientToken=str(uuid.uuid4()), **changes)
+        except emr.exceptions.ValidationException as exc:  # LocalStack would say "Failed to delete"
+            return refused(str(exc))
+        return done({**before, **model})
 
     def delete(self, request: ResourceRequest[dict[str, Any]]) -> ProgressEvent[dict[str, Any]]:
         application = request.desired_state["ApplicationId"]
@@ -63,12 +68,7 @@ class RefusedCustomResource(ResourceProvider[dict[str, Any]]):
     SCHEMA = SCHEMAS[TYPE]
 
     def create(self, request: ResourceRequest[dict[str, Any]]) -> ProgressEvent[dict[str, Any]]:
-        return ProgressEvent(
-            OperationStatus.FAILED,
-            resource_model={},
-            message=f"the local cloud runs no custom resources: {request.logical_resource_id}",
-            error_code="NotSupported",
-        )
+        return refused(f"the local cloud runs no custom resources: {request.logical_resource_id}")
 
     update = create
 
@@ -79,6 +79,10 @@ class RefusedCustomResource(ResourceProvider[dict[str, Any]]):
 
 def done(model: dict[str, Any]) -> ProgressEvent[dict[str, Any]]:
     return ProgressEvent(OperationStatus.SUCCESS, resource_model=model)
+
+
+def refused(message: str) -> ProgressEvent[dict[str, Any]]:
+    return ProgressEvent(OperationStatus.FAILED, resource_model={}, message=message, error_code="NotSupported")
 
 
 def parameters(model: dict[str, Any]) -> dict[str, Any]:

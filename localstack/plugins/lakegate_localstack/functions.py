@@ -97,6 +97,7 @@ class ProcessExecutor(RuntimeExecutor):
     def _ready_process(self) -> "FunctionProcess":
         """The running process, or a fresh one after a timeout or a crash."""
         if self._process is None or not self._process.alive:
+            self.stop()
             self._process = FunctionProcess(self.function_version, self._environment)
             self._process.wait_until_ready()
         return self._process
@@ -115,7 +116,7 @@ class FunctionProcess:
     """A function's process with the Runtime API it talks to; it answers one invocation at a time."""
 
     def __init__(self, version: FunctionVersion, environment: Mapping[str, str]) -> None:
-        self._written, self._at_end = bytearray(), False
+        self._written, self._at_end, self._ended = bytearray(), False, False
         self._lock = threading.Lock()
         self._api = RuntimeApi.open()
         self._scratch = Path(tempfile.mkdtemp(prefix="function-"))
@@ -185,6 +186,10 @@ class FunctionProcess:
         return Answer(request_id=invocation.request_id, is_error=True, body=error(kind, message))
 
     def end(self) -> None:
+        """Once: afterwards its number may be another process's."""
+        if self._ended:
+            return
+        self._ended = True
         processes.end(self._process)
         self._api.close()
         self._reader.join(1)

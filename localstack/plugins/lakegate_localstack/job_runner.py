@@ -24,7 +24,7 @@ from lakegate_localstack.class_archive import ClassArchive
 from lakegate_localstack.files import FetchedFiles
 from lakegate_localstack.job_runs import JobRun, State
 from lakegate_localstack.settings import PackSettings
-from lakegate_localstack.spark import JVM_OPTIONS, Image, failure, spark_defaults
+from lakegate_localstack.spark import JVM_OPTIONS, TEMPORARY, Image, failure, spark_defaults
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.05
@@ -51,7 +51,8 @@ class JobRunner:
     def cancel(self, run: JobRun, why: str = "") -> None:
         self._move(run, State.CANCELLING, why)
         run.stop.set()
-        if self._waiting[run.job_run_id].cancel():
+        waiting = self._waiting.get(run.job_run_id)  # not yet there for whoever is quicker than `submit`
+        if waiting and waiting.cancel():
             self._move(run, State.CANCELLED)
 
     def close(self, runs: Iterable[JobRun]) -> None:
@@ -62,18 +63,19 @@ class JobRunner:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _execute(self, run: JobRun) -> None:
-        work = self._settings.work / "jobs" / run.job_run_id
-        work.mkdir(parents=True)
-        self._move(run, State.SCHEDULED)
+        """Whatever happens, the job run comes to an end: nobody asks its thread how it ended."""
+        work = self._settings.jobs / run.job_run_id
         try:
-            exit_code = self._run_driver(run, work)
+            work.mkdir(parents=True)
+            self._move(run, State.SCHEDULED)
+            self._finish(run, work, self._run_driver(run, work))
         except Exception as exc:  # the edge of the job run: whatever it is, the job run failed of it
-            LOG.exception("job run %s did not start", run.job_run_id)
-            self._move(run, State.FAILED, f"{type(exc).__name__}: {exc}")
-            exit_code = None
+            LOG.exception("job run %s failed of its runner", run.job_run_id)
+            if not self._move(run, State.CANCELLED):
+                self._move(run, State.FAILED, f"{type(exc).__name__}: {exc}")
         finally:
-            shutil.rmtree(work / "spark", ignore_errors=True)
-        self._finish(run, work, exit_code)
+            for name in ("spark", TEMPORARY):
+                shutil.rmtree(work / name, ignore_errors=True)
 
     def _finish(self, run: JobRun, work: Path, exit_code: int | None) -> None:
         if self._move(run, State.CANCELLED) or exit_code is None:
@@ -89,7 +91,7 @@ class JobRunner:
         s3 = client(run).s3
         overrides = run.request.get("configurationOverrides") or {}
         defaults = spark_defaults(run.application, overrides)
-        image.write_configuration(work / "conf", defaults, self._archive.option(work / CLASSES))
+        image.write_configuration(work, defaults, self._archive.option(work / CLASSES))
         command = image.command(run.request["jobDriver"]["sparkSubmit"], lambda uri: self._files.fetch(s3, uri))
         identity = {
             "EMR_SERVERLESS_APPLICATION_ID": run.application["applicationId"],
@@ -103,17 +105,20 @@ class JobRunner:
             )
             self._move(run, State.RUNNING)
             exit_code = self._wait(run, driver)
-        if exit_code == 0 and (work / CLASSES).exists():
-            self._archive.learn(work / CLASSES)
         upload_logs(s3, run, work)
+        if exit_code == 0 and (work / CLASSES).exists():
+            with logged_errors(run, "nothing was learned of it"):
+                self._archive.learn(work / CLASSES)
         return exit_code
 
     def _wait(self, run: JobRun, driver: subprocess.Popen[bytes]) -> int:
         deadline = time.monotonic() + run.timeout_minutes * self._settings.minute
-        while driver.poll() is None and not run.stop.wait(POLL_SECONDS):
-            if run.timeout_minutes and time.monotonic() > deadline:
-                self.cancel(run, f"Job run exceeded its execution timeout of {run.timeout_minutes} minutes")
-        processes.end(driver, grace=0.0 if self._closing else GRACE_SECONDS)
+        try:
+            while driver.poll() is None and not run.stop.wait(POLL_SECONDS):
+                if run.timeout_minutes and time.monotonic() > deadline:
+                    self.cancel(run, f"Job run exceeded its execution timeout of {run.timeout_minutes} minutes")
+        finally:
+            processes.end(driver, grace=0.0 if self._closing else GRACE_SECONDS)
         return driver.returncode
 
     def _move(self, run: JobRun, state: State, details: str = "") -> bool:

@@ -55,12 +55,13 @@ def mend_localstack() -> None:
     """Where LocalStack does not do as AWS does, or as it is told."""
     from localstack.services.s3 import provider
 
-    from lakegate_localstack import batch_windows, loopback, s3_events, schedules, service_catalog
+    from lakegate_localstack import batch_windows, browsers, loopback, s3_events, schedules, service_catalog
 
     # By itself it has one fixed folder for S3's objects, which two local clouds would share.
     provider.DEFAULT_S3_TMP_DIR = str(Path(tempfile.gettempdir()) / "s3")
     s3_events.apply()
     batch_windows.apply()
     loopback.apply()
+    browsers.apply()
     schedules.apply()
     service_catalog.apply()

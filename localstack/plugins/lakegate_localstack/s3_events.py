@@ -10,24 +10,32 @@ import time
 from typing import Any
 from urllib.parse import unquote
 
-from localstack.services.s3.notifications import EventBridgeNotifier
+from localstack.services.s3.notifications import EventBridgeNotifier, NotificationDispatcher
+from localstack.utils.patch import patch
 
 MULTIPART = "CompleteMultipartUpload"
 _sequence = itertools.count(time.time_ns())
 
 
 def apply() -> None:
+    patch(NotificationDispatcher.send_notifications)(_send_notifications)
     original = EventBridgeNotifier._get_event_payload  # noqa: SLF001 - there is no other place to mend it
     EventBridgeNotifier._get_event_payload = staticmethod(functools.partial(_as_on_aws, original))  # noqa: SLF001
 
 
-def _as_on_aws(original: Any, *arguments: Any, **options: Any) -> Any:
-    entry = original(*arguments, **options)
+def _send_notifications(original: Any, dispatcher: Any, context: Any, *arguments: Any, **options: Any) -> None:
+    """The number is drawn in the request's thread: those that send the events overtake each other."""
+    context.sequencer = f"{next(_sequence):018X}"
+    original(dispatcher, context, *arguments, **options)
+
+
+def _as_on_aws(original: Any, context: Any, *arguments: Any, **options: Any) -> Any:
+    entry = original(context, *arguments, **options)
     detail = json.loads(entry["Detail"])
     item = detail["object"]
     item["key"] = unquote(item["key"])
     if "sequencer" in item:
-        item["sequencer"] = f"{next(_sequence):018X}"
+        item["sequencer"] = context.sequencer
     if MULTIPART in detail.get("reason", ""):
         detail["reason"] = MULTIPART
     return {**entry, "Detail": json.dumps(detail)}

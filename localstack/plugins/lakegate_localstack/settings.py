@@ -11,9 +11,10 @@ PREFIX = "LAKEGATE_LOCALSTACK_"
 
 @dataclass(frozen=True, kw_only=True)
 class PackSettings:
-    """Which interpreters, jars and folders the processes get (`cache` outlives a local cloud)."""
+    """Which interpreters, jars and folders the processes get (`jobs` and `cache` outlive a local cloud)."""
 
     work: Path
+    jobs: Path
     cache: Path
     function_python: Path
     spark_home: Path
@@ -29,6 +30,7 @@ class PackSettings:
         values = os.environ if env is None else env
         return cls(
             work=Path(values[PREFIX + "WORK"]),
+            jobs=Path(values[PREFIX + "JOBS"]),
             cache=Path(values[PREFIX + "CACHE"]),
             function_python=Path(values[PREFIX + "FUNCTION_PYTHON"]),
             spark_home=Path(values[PREFIX + "SPARK_HOME"]),

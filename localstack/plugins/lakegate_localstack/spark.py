@@ -22,6 +22,7 @@ LOGGED_ERROR = re.compile(r"^\S+ \S+ (?:ERROR|FATAL) \S+: (?P<text>.*)")
 SIZES = re.compile(r"spark\.(driver|executor)\.(cores|memory|instances)$|spark\.dynamicAllocation\.")
 SPARK_LAUNCHER = re.compile(r"SparkUserAppException|Exception in thread")
 DETAILS_LENGTH = 1000
+TEMPORARY = "tmp"
 # A driver lives for seconds: it is compiled once and quickly.
 JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 LOG4J = """\
@@ -54,7 +55,7 @@ class Image:
     def defaults(self) -> dict[str, str]:
         s3 = "spark.hadoop.fs.s3a."
         return {
-            "spark.master": "local[2]",
+            "spark.master": "local[2,4]",  # a task that fails is tried four times, as on EMR
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": self.settings.driver_memory,
@@ -71,11 +72,14 @@ class Image:
             f"{s3}aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
         }
 
-    def write_configuration(self, folder: Path, overrides: Mapping[str, str], *jvm_options: str) -> None:
-        folder.mkdir()
+    def write_configuration(self, work: Path, overrides: Mapping[str, str], *jvm_options: str) -> None:
+        folder, temporary = work / "conf", work / TEMPORARY
+        for made in (folder, temporary):
+            made.mkdir()
         logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
-        options = shlex.join([*JVM_OPTIONS, logging, *jvm_options])
-        properties = self.defaults() | {"spark.driver.defaultJavaOptions": options} | dict(overrides)
+        options = shlex.join([*JVM_OPTIONS, logging, f"-Djava.io.tmpdir={temporary}", *jvm_options])
+        places = {"spark.driver.defaultJavaOptions": options, "spark.hadoop.hadoop.tmp.dir": str(temporary)}
+        properties = self.defaults() | places | dict(overrides)
         (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in properties.items()))
         (folder / "log4j2.properties").write_text(LOG4J)
 
