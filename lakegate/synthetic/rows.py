@@ -17,7 +17,7 @@ from lakegate.errors import Misconfigured
 from lakegate.synthetic.arrow import table_of
 from lakegate.synthetic.candidates import candidates, hints
 from lakegate.synthetic.files import writable
-from lakegate.synthetic.judge import Judge
+from lakegate.synthetic.judge import UNKNOWN, Judge
 
 TRIES = 60
 _POOL = 500
@@ -108,6 +108,8 @@ class Maker:
         good = []
         for value, marks in zip(values, marked, strict=True):
             counted = [metric.id for metric, mark in zip(metrics, marks, strict=True) if mark]
+            if None in marks:
+                continue  # only Spark can say what becomes of it
             if not counted:
                 good.append(value)
             elif len(counted) == 1:
@@ -159,7 +161,7 @@ class Maker:
                 (at, metric)
                 for at, marks in enumerate(marked)
                 for metric, mark in zip(rules, marks, strict=True)
-                if mark
+                if mark is not False
             ]
             if not broken:
                 break
@@ -204,7 +206,7 @@ class Maker:
         failing = self.judge.failing(table_of(self.plan, rows)) - forgive
         if failing == want:
             return rows
-        wrong = sorted((failing ^ want), key=self._order)
+        wrong = sorted((failing ^ want) - {UNKNOWN}, key=self._order) or [check.id for check in self.plan.checks]
         closest = failing
         for check in (self._check(name) for name in wrong):
             for changed in self._changes(rows, check):
@@ -313,7 +315,9 @@ class Maker:
         return [check.id for check in self.plan.checks].index(name)
 
     def _gave_up(self, want: frozenset[str], found: Iterable[str]) -> str:
-        others = ", ".join(f"{self._check(name).name!r}" for name in sorted(set(found) - want, key=self._order))
+        others = ", ".join(
+            f"{self._check(name).name!r}" for name in sorted(set(found) - want - {UNKNOWN}, key=self._order)
+        )
         if not want:
             return f"table {self.plan.table}: no rows were found that pass {others}"
         [wanted] = [self._check(name).name for name in want]

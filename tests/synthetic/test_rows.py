@@ -167,3 +167,28 @@ def test_what_only_a_file_without_rows_fails_is_refused() -> None:
     plan = load(text, "rows.yaml").plan
     with pytest.raises(Misconfigured, match=r"only a file without rows fails .*: make one with --rows 0"):
         Maker(plan=plan, seed=7).failing(ROWS, plan.checks[0])
+
+
+def ruled(column: str, rule: str) -> Plan:
+    of_rows = f'[{{type: custom, engine: lakegate, implementation: {{row: "{rule}"}}}}]'
+    text = f"{HEAD}      - {{name: a, {column}}}\n    quality: {of_rows}\n"
+    return load(text, "ruled.yaml").plan
+
+
+def test_days_of_the_week_are_counted_as_spark_counts_them() -> None:
+    plan = ruled("logicalType: date", "dayofweek(a) between 2 and 6")
+    days = {day.isoweekday() for day in Maker(plan=plan, seed=1).good(200)["a"].to_pylist() if day}
+    assert days == {1, 2, 3, 4, 5}
+
+
+def test_what_is_cut_off_by_a_cast_fails_no_rule_about_it() -> None:
+    plan = ruled("logicalType: number", "cast(a as int) <= 1")
+    for seed in range(8):
+        rows = Maker(plan=plan, seed=seed).failing(ROWS, plan.checks[0])["a"].to_pylist()
+        assert any(value is not None and value >= 2 for value in rows)  # NaN becomes 0
+
+
+def test_what_begins_again_from_below_is_made_up_neither_as_good_nor_as_bad() -> None:
+    plan = ruled("logicalType: integer, logicalTypeOptions: {minimum: -2147483648, maximum: 2147483647}", "a * 2 >= 0")
+    for made in (Maker(plan=plan, seed=1).good(ROWS), Maker(plan=plan, seed=1).failing(ROWS, plan.checks[-1])):
+        assert all(-(2**31) <= value * 2 < 2**31 for value in made["a"].to_pylist() if value is not None)
