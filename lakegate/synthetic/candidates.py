@@ -8,7 +8,7 @@ import string
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice
 from random import Random
@@ -28,6 +28,7 @@ _END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text in 
 _MOST_ITEMS = 50  # of an array
 _ATOMS, _FIRST = 60, 8  # different values in arrays, maps and objects; and those that checks speak of, half the time
 _LONGEST = 10_000  # a text made for a length: no check needs more to be failed
+_LARGEST = Decimal("3.4028234e38")  # that a `float` holds
 _RANGES = {"int": 2**31, "bigint": 2**63, "tinyint": 2**7, "smallint": 2**15}
 
 
@@ -152,7 +153,10 @@ def _decimals(kind: str, found: Hints, random: Random) -> Iterator[Decimal]:
 def _floats(kind: str, found: Hints, random: Random) -> Iterator[float]:
     yield float("nan")
     for number in _numbers(found, random, Decimal("0.25")):
-        yield _single(float(number)) if kind == "float" else float(number)
+        if kind != "float":
+            yield float(number)
+        elif abs(number) <= _LARGEST:
+            yield _single(float(number))
 
 
 def _single(number: float) -> float:
@@ -240,6 +244,15 @@ def _moments(_kind: str, found: Hints, random: Random) -> Iterator[datetime]:
         yield from _within(last, (-count * step,))
 
 
+def _lasting(kind: str, found: Hints, random: Random) -> Iterator[datetime]:
+    return (moment for moment in _moments(kind, found, random) if not _passes_soon(moment, found))
+
+
+def _passes_soon(moment: datetime, found: Hints) -> bool:
+    """Whether it is future now, and not for long, where a check speaks of now."""
+    return found.now != EPOCH and found.now < moment < found.now + timedelta(days=300)
+
+
 def _within(moment: datetime, steps: tuple[timedelta, ...]) -> Iterator[datetime]:
     for step in steps:
         try:
@@ -257,18 +270,19 @@ def _moment(text: str) -> datetime | None:
 
 
 def _clocks(kind: str, found: Hints, random: Random) -> Iterator[datetime]:
-    return (moment.replace(tzinfo=None) for moment in _moments(kind, found, random))
+    return (moment.replace(tzinfo=None) for moment in _lasting(kind, found, random))
 
 
 def _dates(kind: str, found: Hints, random: Random) -> Iterator[date]:
     seen: dict[date, None] = {}
-    for moment in islice(_moments(kind, found, random), 4000):
+    for moment in islice(_lasting(kind, found, random), 4000):
         seen.setdefault(moment.date())
     yield from seen
-    first, count = min(seen), 0
-    while True:
-        count += 1
-        yield first + timedelta(days=count)
+    day = datetime.combine(min(seen), time(), UTC)
+    while day.year < MAXYEAR:
+        day += timedelta(days=1)
+        if not _passes_soon(day, found):
+            yield day.date()
 
 
 _MAKERS: dict[str, Callable[[str, Hints, Random], Iterator[Any]]] = {
@@ -283,6 +297,6 @@ _MAKERS: dict[str, Callable[[str, Hints, Random], Iterator[Any]]] = {
     "string": _texts,
     "binary": _binaries,
     "date": _dates,
-    "timestamp": _moments,
+    "timestamp": _lasting,
     "timestamp_ntz": _clocks,
 }

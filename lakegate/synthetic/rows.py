@@ -42,7 +42,7 @@ class Pool:
 
 @dataclass(kw_only=True)
 class Maker:
-    """Makes rows for one plan, always the same for the same seed (and, where a check speaks of now, the same day).
+    """Makes rows for one plan, always the same for the same seed; where a check speaks of now, in the same second.
 
     `references` are the tables that the plan's foreign keys refer to, by name; `past` is what the files before
     measured, by metric id, oldest first, which drift is told from.
@@ -84,8 +84,19 @@ class Maker:
             )
         if metric.kind is MetricKind.ROWS:
             return table_of(self.plan, self._of_another_size(many, check))
+        if metric.kind is MetricKind.UNPARSED:
+            return self._with_one_more(many)
         rows = self._settled(self._plain(many), want=frozenset(), forgive=frozenset({check.id}))
         return table_of(self.plan, self._settled(rows, want=frozenset({check.id})))
+
+    def _with_one_more(self, many: int) -> pa.Table:
+        """Rows of which all but the last pass: that one is written so that it does not parse, and then it is none of
+        the file's rows.
+        """
+        if many == 1:
+            raise Misconfigured("a row that does not parse is none of the file's rows: ask for another with --rows 2")
+        good = self.good(many - 1)
+        return pa.concat_tables([good, good.slice(0, 1)])
 
     # Rows that satisfy what is said of single values, and of keys.
 
