@@ -42,12 +42,13 @@ def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> Non
     if out.exists() and not out.is_file():  # a pipe, or a terminal
         _put(rows, plan, out, plan.files.suffix(out.name), broken=broken)
         return
-    part = out.with_name(f"{out.name}.part")
+    target = out.resolve()  # of a link, what it leads to
+    part = target.with_name(f"{target.name}.part")
     try:
         _put(rows, plan, part, plan.files.suffix(out.name), broken=broken)
         if said := beyond(plan.files.limits, rows=rows.num_rows - broken, bytes=part.stat().st_size):
             raise Misconfigured(f"table {plan.table}: such a file is rejected: {said[0]}; or ask for fewer with --rows")
-        part.replace(out.resolve())
+        part.replace(target)
     finally:
         part.unlink(missing_ok=True)
 
