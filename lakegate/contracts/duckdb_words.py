@@ -7,7 +7,7 @@ false by mistake. tests/spark holds the one to the other.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -194,6 +194,17 @@ def translated(expression: str) -> str:
             node.replace(put(node))
     said = str(holder.this.sql(dialect="duckdb"))
     return f"TRY({said})" if of_a_row else said
+
+
+def digits_of_floats(expression: str, floats: Collection[str]) -> str:
+    """What in an expression of Spark's asks for the very digits of 32-bit numbers, or "": whoever reads them as 64-bit
+    ones, which they are beside all others, has other digits.
+    """
+    for node in sqlglot.parse_one(expression, read="spark").find_all(exp.Round, exp.Cast):
+        shown = isinstance(node, exp.Round) or node.is_type("text")
+        if shown and not node.find(exp.Div) and any(column.name in floats for column in node.find_all(exp.Column)):
+            return node.sql(dialect="spark")
+    return ""
 
 
 def backtracking(pattern: str) -> str:

@@ -16,7 +16,7 @@ from lakegate.audit.drift import Past
 from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind, Plan, Reference
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.audit.verdicts import Measured, Measurements, judge
-from lakegate.contracts.duckdb_words import MACROS, STRICTLY, quoted, translated
+from lakegate.contracts.duckdb_words import MACROS, STRICTLY, digits_of_floats, quoted, translated
 from lakegate.errors import Misconfigured
 
 _FILE = "made up"
@@ -37,6 +37,7 @@ class Judge:
     """
 
     def __init__(self, plan: Plan, references: Mapping[str, pa.Table], past: Past | None = None) -> None:
+        _refuse_digits_of_floats(plan)
         self.plan = plan
         self.past = past or {}
         self._connection = duckdb.connect()
@@ -105,6 +106,16 @@ class Judge:
             ]
             view = f"CREATE OR REPLACE TEMP VIEW {quoted(self.plan.table)} AS {' UNION ALL '.join(parents)}"
             self._connection.execute(view)
+
+
+def _refuse_digits_of_floats(plan: Plan) -> None:
+    floats = [column.name for column in plan.columns if column.type == "float"]
+    for metric in plan.metrics if floats else ():
+        if metric.sql and (said := digits_of_floats(metric.sql, floats)):
+            raise Misconfigured(
+                f"table {plan.table}: {said} cannot be judged here, because only Spark has the digits of a float: "
+                f"compare the number itself, or write the column with format: f64"
+            )
 
 
 def as_judged(rows: pa.Table) -> pa.Table:

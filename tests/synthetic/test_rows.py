@@ -239,3 +239,12 @@ def test_rows_that_break_a_rule_are_drawn_again_together(monkeypatch: pytest.Mon
     monkeypatch.setattr(Maker, "_redraw", counted)
     Maker(plan=plan, seed=1).good(2000)
     assert 0 < drawn.count("a") <= 60
+
+
+@pytest.mark.parametrize("rule", ["round(a, 1) = a", "cast(a as string) = '0.1'"])
+def test_what_asks_for_the_digits_of_a_float_is_refused(rule: str) -> None:
+    column = "logicalType: number, logicalTypeOptions: {format: %s, multipleOf: 0.5}"
+    with pytest.raises(Misconfigured, match="cannot be judged here, because only Spark has the digits of a float"):
+        Maker(plan=ruled(column % "f32", rule), seed=1)
+    Maker(plan=ruled(column % "f64", rule), seed=1)
+    Maker(plan=ruled(column % "f32", "a > 1"), seed=1)
