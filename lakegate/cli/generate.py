@@ -28,6 +28,7 @@ def generate(
     as_json: bool,
 ) -> Exit:
     """Write one file that passes the contract, or fails exactly the check named by `fault`."""
+    _refuse_to_overwrite(out, [contract, *(Path(said.partition("=")[2]) for said in references)])
     plan = load(contract.read_bytes(), str(contract)).plan
     check = _named(plan, fault) if fault is not None else None
     if check and not rows:
@@ -36,7 +37,7 @@ def generate(
     with busy("making up rows"):
         maker = Maker(plan=plan, seed=seed, references=dict(map(_reference, references)), past=before)
         broken = check is not None and plan.metric(check.metric).kind is MetricKind.UNPARSED
-        made = _made(maker, rows, None if broken else check)
+        made = _made(maker, rows, check)
         write(made, plan, out, broken=broken)
     if as_json:
         say_json({"file": str(out), "table": plan.table, "rows": made.num_rows, "fails": check.name if check else None})
@@ -44,6 +45,11 @@ def generate(
         verdict = f"fails {check.name!r} and nothing else" if check else "passes" if rows else "is rejected for that"
         say(f"{out}: {count(made.num_rows, 'row')} for {plan.table}, which {verdict}")
     return Exit.DONE
+
+
+def _refuse_to_overwrite(out: Path, read: Sequence[Path]) -> None:
+    if same := next((file for file in read if out.exists() and file.exists() and out.samefile(file)), None):
+        raise Misconfigured(f"{out} would overwrite {same}, which the rows are made by: CONTRACT comes before OUT")
 
 
 def _made(maker: Maker, rows: int, check: Check | None) -> pa.Table:

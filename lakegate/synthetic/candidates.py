@@ -8,8 +8,8 @@ import string
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
+from decimal import Decimal, localcontext
 from itertools import islice
 from random import Random
 from typing import Any
@@ -27,7 +27,9 @@ EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 _END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text in its own way
 _MOST_ITEMS = 50  # of an array
 _ATOMS, _FIRST = 60, 8  # different values in arrays, maps and objects; and those that checks speak of, half the time
-_LONGEST = 10_000  # a text made for a length: no check needs more to be failed
+_LONGEST, _USUAL = 200_000, 10_000  # a text made for a length that a check names, and others
+_DIGITS = 60  # more than a decimal has, when numbers are added and halved
+_LARGEST = Decimal("3.4028234e38")  # that a `float` holds
 _RANGES = {"int": 2**31, "bigint": 2**63, "tinyint": 2**7, "smallint": 2**15}
 
 
@@ -62,16 +64,18 @@ class Hints:
 
 def hints(plan: Plan, column: str) -> Hints:
     found = Hints()
-    for metric in plan.metrics:
-        if column in metric.columns and metric.sql:
-            found.read(metric.sql)
+    with localcontext(prec=_DIGITS):
+        for metric in plan.metrics:
+            if column in metric.columns and metric.sql:
+                found.read(metric.sql)
     return found
 
 
 def candidates(kind: str, found: Hints, random: Random, many: int) -> list[Any]:
     """Distinct values of a Spark SQL type, about `many`; the ones at the edges come first, null before all."""
     made = islice(_maker(kind)(kind, found, random), 4 * many)
-    values = {None: None} | {repr(value) if isinstance(value, list | dict) else value: value for value in made}
+    with localcontext(prec=_DIGITS):
+        values = {None: None} | {repr(value) if isinstance(value, list | dict) else value: value for value in made}
     return list(values.values())[:many]
 
 
@@ -152,7 +156,10 @@ def _decimals(kind: str, found: Hints, random: Random) -> Iterator[Decimal]:
 def _floats(kind: str, found: Hints, random: Random) -> Iterator[float]:
     yield float("nan")
     for number in _numbers(found, random, Decimal("0.25")):
-        yield _single(float(number)) if kind == "float" else float(number)
+        if kind != "float":
+            yield float(number)
+        elif abs(number) <= _LARGEST:
+            yield _single(float(number))
 
 
 def _single(number: float) -> float:
@@ -169,7 +176,7 @@ def _texts(_kind: str, found: Hints, random: Random) -> Iterator[str]:
     for text in islice(_formatted(random), 20):
         yield text
     matching = [_matching(pattern, random) for pattern in sorted(found.patterns)]
-    lengths = sorted({int(number) for number in found.numbers if 0 < number <= _LONGEST} | {3, 8})
+    lengths = sorted({int(number) for number in found.numbers if 0 < number <= _USUAL} | {3, 8})
     formatted = _formatted(random)
     while True:
         for texts in matching:
@@ -204,7 +211,7 @@ def _spoiled(text: str, random: Random) -> str:
 
 
 def _word(random: Random, length: int) -> str:
-    return "".join(random.choices(string.ascii_lowercase, k=min(length, _LONGEST)))
+    return "".join(random.choices(string.ascii_lowercase, k=length))
 
 
 def _formatted(random: Random) -> Iterator[str]:
@@ -240,6 +247,15 @@ def _moments(_kind: str, found: Hints, random: Random) -> Iterator[datetime]:
         yield from _within(last, (-count * step,))
 
 
+def _lasting(kind: str, found: Hints, random: Random) -> Iterator[datetime]:
+    return (moment for moment in _moments(kind, found, random) if not _passes_soon(moment, found))
+
+
+def _passes_soon(moment: datetime, found: Hints) -> bool:
+    """Whether it is future now, and not for long, where a check speaks of now."""
+    return found.now != EPOCH and found.now < moment < found.now + timedelta(days=300)
+
+
 def _within(moment: datetime, steps: tuple[timedelta, ...]) -> Iterator[datetime]:
     for step in steps:
         try:
@@ -257,18 +273,19 @@ def _moment(text: str) -> datetime | None:
 
 
 def _clocks(kind: str, found: Hints, random: Random) -> Iterator[datetime]:
-    return (moment.replace(tzinfo=None) for moment in _moments(kind, found, random))
+    return (moment.replace(tzinfo=None) for moment in _lasting(kind, found, random))
 
 
 def _dates(kind: str, found: Hints, random: Random) -> Iterator[date]:
     seen: dict[date, None] = {}
-    for moment in islice(_moments(kind, found, random), 4000):
+    for moment in islice(_lasting(kind, found, random), 4000):
         seen.setdefault(moment.date())
     yield from seen
-    first, count = min(seen), 0
-    while True:
-        count += 1
-        yield first + timedelta(days=count)
+    day = datetime.combine(min(seen), time(), UTC)
+    while day.year < MAXYEAR:
+        day += timedelta(days=1)
+        if not _passes_soon(day, found):
+            yield day.date()
 
 
 _MAKERS: dict[str, Callable[[str, Hints, Random], Iterator[Any]]] = {
@@ -283,6 +300,6 @@ _MAKERS: dict[str, Callable[[str, Hints, Random], Iterator[Any]]] = {
     "string": _texts,
     "binary": _binaries,
     "date": _dates,
-    "timestamp": _moments,
+    "timestamp": _lasting,
     "timestamp_ntz": _clocks,
 }

@@ -3,50 +3,74 @@
 import bz2
 import gzip
 import json
+import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 import pyarrow as pa
 from pyarrow import orc, parquet
 
 from lakegate.audit.files import FileFormat, FileKind
+from lakegate.audit.limits import beyond
 from lakegate.audit.plan import Plan
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.avro import encoded
 from lakegate.synthetic.spelling import holds, spelled
 
 _REFORM, _EPOCH = (1582, 10, 15), 1970
+_ROOM = 700  # bytes that a row's partition values may take in a data file's path: the job rejects a file with more
+_IDENTITY, _CUT = re.compile(r"`?(.+?)`?"), re.compile(r"truncate\((\d+),\s*`?(.+?)`?\)")
 _PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
+    ".gz": partial(gzip.compress, mtime=0),  # the same bytes for the same rows
     ".bz2": bz2.compress,
     ".zstd": partial(pa.Codec("zstd").compress, asbytes=True),
 }
 
 
 def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> None:
-    """Write them as the contract's files are: in its format, and text packed as the contract or `out` says.
+    """Write them as the contract's files are: in its format, and text packed as the contract or `out` says. Nothing is
+    at `out` before all of it is written, and Misconfigured is raised for a file that is larger than the contract takes.
 
     With `broken`, the last row of a text file (there must be one) does not parse.
     """
-    if plan.files.kind is FileKind.PARQUET:
-        parquet.write_table(rows, out)
+    if out.exists() and not out.is_file():  # a pipe, or a terminal
+        _put(rows, plan, out, plan.files.suffix(out.name), broken=broken)
         return
-    if plan.files.kind is FileKind.ORC:
-        orc.write_table(_for_orc(rows, plan), out)
-        return
-    if plan.files.kind is FileKind.AVRO:
-        out.write_bytes(encoded(rows, plan))
-        return
+    target = out.resolve()  # of a link, what it leads to
+    part = target.with_name(f"{target.name}.part")
+    try:
+        _put(rows, plan, part, plan.files.suffix(out.name), broken=broken)
+        if said := beyond(plan.files.limits, rows=rows.num_rows - broken, bytes=part.stat().st_size):
+            raise Misconfigured(f"table {plan.table}: such a file is rejected: {said[0]}; or ask for fewer with --rows")
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _put(rows: pa.Table, plan: Plan, out: Path, suffix: str, *, broken: bool) -> None:
+    match plan.files.kind:
+        case FileKind.PARQUET:
+            parquet.write_table(rows, out)
+        case FileKind.ORC:
+            orc.write_table(_for_orc(rows, plan), out)
+        case FileKind.AVRO:
+            out.write_bytes(encoded(rows, plan))
+        case _:
+            text = _text(rows, plan, broken=broken)
+            out.write_bytes(_PACKERS.get(Path(suffix).suffix, bytes)(text))
+
+
+def _text(rows: pa.Table, plan: Plan, *, broken: bool) -> bytes:
     lines = list(_csv(rows, plan) if plan.files.kind is FileKind.CSV else _json(rows, plan.files))
     if broken:
         lines[-1] += plan.files.delimiter * (plan.files.kind is FileKind.CSV) + "}"
-    text = "".join(f"{line}\n" for line in lines).encode(plan.files.encoding)
-    suffix = Path(plan.files.suffix(out.name)).suffix
-    out.write_bytes(_PACKERS[suffix](text) if suffix in _PACKERS else text)
+    return "".join(f"{line}\n" for line in lines).encode(plan.files.encoding)
 
 
 def _for_orc(rows: pa.Table, plan: Plan) -> pa.Table:
@@ -55,24 +79,61 @@ def _for_orc(rows: pa.Table, plan: Plan) -> pa.Table:
         raise Misconfigured(
             f"table {plan.table}: no ORC file can be made up: column {wall!r} is timestamp_ntz, which only Spark writes"
         )
-    kinds = [pa.timestamp("us") if pa.types.is_timestamp(field.type) else field.type for field in rows.schema]
+    kinds = [_without_zone(field.type) for field in rows.schema]
     return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))
 
 
+def _without_zone(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_zone(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_without_zone(kind.value_type))
+    if pa.types.is_map(kind):
+        return pa.map_(_without_zone(kind.key_type), _without_zone(kind.item_type))
+    return pa.timestamp("us") if pa.types.is_timestamp(kind) else kind
+
+
 def writable(value: Any, column: str, plan: Plan) -> bool:
-    """Whether a file of the plan's format can hold the column's value, and Spark reads it there."""
+    """Whether a file of the plan's format can hold the column's value, Spark reads it there, and the table takes it."""
     form = plan.files
     if value is None:
         return not _is_alone(plan) or bool(_null(plan, column))
-    if form.kind is FileKind.ORC and isinstance(value, date):
-        is_old = isinstance(value, datetime) and value.year < _EPOCH and value.microsecond
-        return (value.year, value.month, value.day) >= _REFORM and not is_old
-    if isinstance(value, date):
-        return holds(form.patterns.get(column, ""), value)
+    if isinstance(value, str | bytes) and not _has_room(value, column, plan):
+        return False
+    if form.kind is FileKind.ORC:
+        return all(_fits_orc(part) for part in _parts(value))
+    if isinstance(value, date) and not holds(form.patterns.get(column, ""), value):
+        return False
     if form.kind is FileKind.JSON and isinstance(value, float):
         return value == value and abs(value) != float("inf")  # noqa: PLR0124 - NaN is not itself
-    if form.kind is FileKind.CSV and isinstance(value, str):
-        return _fits_csv(value, form)
+    return form.kind is not FileKind.CSV or _fits_csv(value, form.patterns.get(column, ""), form)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """What a value is made of, if it is nested; else itself."""
+    if isinstance(value, list | tuple | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _parts(part)
+    else:
+        yield value
+
+
+def _fits_orc(value: Any) -> bool:
+    if not isinstance(value, date):
+        return True
+    is_old = isinstance(value, datetime) and value.year < _EPOCH and value.microsecond
+    return (value.year, value.month, value.day) >= _REFORM and not is_old
+
+
+def _has_room(value: str | bytes, column: str, plan: Plan) -> bool:
+    """Whether a path has room for it where the table is partitioned by it, and others as long beside it."""
+    for transform in plan.partitions:
+        cut = _CUT.fullmatch(transform)
+        whole = _IDENTITY.fullmatch(transform)
+        if (cut[2] if cut else whole[1] if whole else "") == column:
+            written = value[: int(cut[1])] if cut else value
+            text = written if isinstance(written, str) else b64encode(written)
+            return len(quote_plus(text)) <= _ROOM // len(plan.partitions)
     return True
 
 
@@ -89,14 +150,16 @@ def _null(plan: Plan, column: str) -> str:
     return form.quote * 2 if not said and _is_alone(plan) and not is_text else said
 
 
-def _fits_csv(text: str, form: FileFormat) -> bool:
+def _fits_csv(value: Any, pattern: str, form: FileFormat) -> bool:
+    text = _spelled(value, pattern)
     try:
         text.encode(form.encoding)
     except UnicodeEncodeError:
         return False
     forbidden = {"\r", "\n", "\0"} | (set() if form.quote else {form.delimiter})
-    bare_null = not form.quote and text in form.nulls
-    return not bare_null and not any(letter in text for letter in forbidden)
+    # What a null is spelled as is one between quotes, too; but nothing between quotes is a text.
+    is_null = text in form.nulls and bool(text or not form.quote)
+    return not is_null and not any(letter in text for letter in forbidden)
 
 
 def _csv(rows: pa.Table, plan: Plan) -> Iterator[str]:
@@ -113,10 +176,13 @@ def _csv(rows: pa.Table, plan: Plan) -> Iterator[str]:
 
 
 def _field(value: Any, pattern: str, form: FileFormat) -> str:
-    plain = _plain(value, pattern)
-    if isinstance(plain, str) and (isinstance(value, str) or form.delimiter in plain):
-        return _quoted(plain, form)
-    return str(plain).lower() if isinstance(value, bool) else str(plain)
+    text = _spelled(value, pattern)
+    return _quoted(text, form) if isinstance(value, str) or form.delimiter in text else text
+
+
+def _spelled(value: Any, pattern: str) -> str:
+    text = str(_plain(value, pattern))
+    return text.lower() if isinstance(value, bool) else text
 
 
 def _quoted(text: str, form: FileFormat) -> str:
@@ -129,7 +195,7 @@ def _quoted(text: str, form: FileFormat) -> str:
 def _json(rows: pa.Table, form: FileFormat) -> Iterator[str]:
     for row in rows.to_pylist():
         plain = {name: _plain(value, form.patterns.get(name, "")) for name, value in row.items()}
-        yield json.dumps(plain, ensure_ascii=False)
+        yield json.dumps(plain)  # in letters that every encoding has
 
 
 def _plain(value: Any, pattern: str) -> Any:

@@ -16,12 +16,18 @@ from lakegate.audit.drift import Past
 from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind, Plan, Reference
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.audit.verdicts import Measured, Measurements, judge
-from lakegate.contracts.duckdb_words import MACROS, quoted, translated
+from lakegate.contracts.duckdb_words import MACROS, STRICTLY, digits_of_floats, quoted, translated
 from lakegate.errors import Misconfigured
 
 _FILE = "made up"
 _GIVEN = "given"  # the plan's own table
-_SETTINGS = ("SET TimeZone = 'UTC'", "SET threads = 1", "SET enable_external_access = false")
+UNKNOWN = "unknown"
+"""What is told in the place of checks where only Spark can say what becomes of some value."""
+_SETTINGS = (STRICTLY, "SET TimeZone = 'UTC'", "SET threads = 1", "SET enable_external_access = false")
+
+
+class _OnlySpark(Exception):
+    """A value at which DuckDB can't say what Spark would."""
 
 
 class Judge:
@@ -31,6 +37,7 @@ class Judge:
     """
 
     def __init__(self, plan: Plan, references: Mapping[str, pa.Table], past: Past | None = None) -> None:
+        _refuse_digits_of_floats(plan)
         self.plan = plan
         self.past = past or {}
         self._connection = duckdb.connect()
@@ -48,11 +55,17 @@ class Judge:
         return judge(self.plan, [measurements], {}, self.past)[_FILE]
 
     def failing(self, rows: pa.Table) -> set[str]:
-        """The ids of the checks that do not pass, warnings among them."""
-        return {result.check for result in self.results(rows) if result.verdict is not Verdict.PASS}
+        """The ids of the checks that do not pass, warnings among them; UNKNOWN where DuckDB can't say."""
+        try:
+            results = self.results(rows)
+        except _OnlySpark:
+            return {UNKNOWN}
+        return {result.check for result in results if result.verdict is not Verdict.PASS}
 
-    def marked(self, rows: pa.Table, metrics: Sequence[Metric]) -> list[tuple[bool, ...]]:
-        """For each row, whether it counts for each of these metrics, which count rows one by one."""
+    def marked(self, rows: pa.Table, metrics: Sequence[Metric]) -> list[tuple[bool | None, ...]]:
+        """For each row, whether it counts for each of these metrics, which count rows one by one; None where DuckDB
+        can't say.
+        """
         if not metrics:
             return [()] * rows.num_rows
         return self._all(f"SELECT {', '.join(map(_predicate, metrics))} FROM made_up", rows)
@@ -61,16 +74,20 @@ class Judge:
         if not metrics:
             return {}
         [found] = self._all(f"SELECT {', '.join(map(_number, metrics))}", rows)
+        if any(value is None and metric.kind.counts_rows for metric, value in zip(metrics, found, strict=True)):
+            raise _OnlySpark
         return {
             metric.id: float(value) if value is not None and math.isfinite(value) else None
             for metric, value in zip(metrics, found, strict=True)
         }
 
     def _all(self, query: str, rows: pa.Table) -> list[tuple[Any, ...]]:
-        self._connection.register("made_up", rows)
+        self._connection.register("made_up", as_judged(rows))
         try:
             self._offer_parents(rows)
             return self._connection.execute(query).fetchall()
+        except (duckdb.DataError, duckdb.InvalidInputException) as error:
+            raise _OnlySpark from error
         except duckdb.Error as error:
             raise Misconfigured(
                 f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {error}"
@@ -91,13 +108,32 @@ class Judge:
             self._connection.execute(view)
 
 
+def _refuse_digits_of_floats(plan: Plan) -> None:
+    floats = [column.name for column in plan.columns if column.type == "float"]
+    for metric in plan.metrics if floats else ():
+        if metric.sql and (said := digits_of_floats(metric.sql, floats)):
+            raise Misconfigured(
+                f"table {plan.table}: {said} cannot be judged here, because only Spark has the digits of a float: "
+                f"compare the number itself, or write the column with format: f64"
+            )
+
+
+def as_judged(rows: pa.Table) -> pa.Table:
+    """The rows with every float as the double that it is: beside a decimal, DuckDB would make floats of both."""
+    kinds = [pa.float64() if pa.types.is_float32(field.type) else field.type for field in rows.schema]
+    return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))
+
+
 def _number(metric: Metric) -> str:
     """A subquery that gives the metric."""
     match metric.kind:
         case MetricKind.ROWS:
             return "(SELECT count(*) FROM made_up)"
         case MetricKind.NULLS | MetricKind.FAILING | MetricKind.ORPHANS:
-            return f"(SELECT count(*) FROM made_up WHERE {_predicate(metric)})"
+            wrong = _predicate(metric)  # null where only Spark can say, and so is the number
+            return (
+                f"(SELECT CASE WHEN bool_and({wrong} IS NOT NULL) IS NOT FALSE THEN count_if({wrong}) END FROM made_up)"
+            )
         case MetricKind.DUPLICATES:
             keys = ", ".join(map(quoted, metric.columns))
             whole = " AND ".join(f"{quoted(column)} IS NOT NULL" for column in metric.columns)

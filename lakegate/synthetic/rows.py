@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from lakegate.audit.drift import Past, before
-from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan
+from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan, Reference, Unit
 from lakegate.audit.verdicts import holds
 from lakegate.errors import Misconfigured
-from lakegate.synthetic.arrow import table_of
+from lakegate.synthetic.arrow import arrow_type, table_of
 from lakegate.synthetic.candidates import candidates, hints
 from lakegate.synthetic.files import writable
-from lakegate.synthetic.judge import Judge
+from lakegate.synthetic.judge import UNKNOWN, Judge
 
 TRIES = 60
 _POOL = 500
@@ -42,7 +42,7 @@ class Pool:
 
 @dataclass(kw_only=True)
 class Maker:
-    """Makes rows for one plan, always the same for the same seed (and, where a check speaks of now, the same day).
+    """Makes rows for one plan, always the same for the same seed; where a check speaks of now, in the same second.
 
     `references` are the tables that the plan's foreign keys refer to, by name; `past` is what the files before
     measured, by metric id, oldest first, which drift is told from.
@@ -54,17 +54,38 @@ class Maker:
     past: Past = field(default_factory=dict)
     judge: Judge = field(init=False)
     pools: dict[str, Pool] = field(init=False)
+    parents: dict[str, Rows] = field(init=False)
 
     def __post_init__(self) -> None:
-        for reference in (metric.refers_to for metric in self.plan.metrics if metric.refers_to):
-            if reference.table not in (*self.references, self.plan.table):
-                raise Misconfigured(
-                    f"table {self.plan.table} refers to {reference.table}: give some of its rows with "
-                    f"--reference {reference.table}=FILE.parquet"
-                )
+        self.parents = {}
+        for metric in self.plan.metrics:
+            if metric.refers_to:
+                self.parents.setdefault(metric.refers_to.table, {}).update(self._parents(metric, metric.refers_to))
         self.judge = Judge(self.plan, self.references, self.past)
         self.random = Random(self.seed)  # noqa: S311 - nothing here is secret
         self.pools = {}
+
+    def _parents(self, metric: Metric, reference: Reference) -> Rows:
+        """The columns that the plan's refer to; none where its own table is given no other rows."""
+        if (given := self.references.get(reference.table)) is None:
+            if reference.table == self.plan.table:
+                return {}
+            raise Misconfigured(
+                f"table {self.plan.table} refers to {reference.table}: give some of its rows with "
+                f"--reference {reference.table}=FILE.parquet"
+            )
+        kinds = {column.name: arrow_type(column.type) for column in self.plan.columns}
+        if not given.num_rows and reference.table != self.plan.table:
+            raise Misconfigured(f"--reference {reference.table}: its file has no rows, so there is nothing to refer to")
+        try:
+            return {
+                other: given[other].cast(kinds[name]).to_pylist()
+                for name, other in zip(metric.columns, reference.columns, strict=True)
+            }
+        except (KeyError, pa.ArrowException) as error:
+            pairs = zip(metric.columns, reference.columns, strict=True)
+            wanted = ", ".join(f"{other} ({kinds[name]})" for name, other in pairs)
+            raise Misconfigured(f"--reference {reference.table}: its file must have the columns {wanted}") from error
 
     def good(self, many: int) -> pa.Table:
         """`many` rows that pass every check. Raises Misconfigured where none could be made."""
@@ -84,8 +105,19 @@ class Maker:
             )
         if metric.kind is MetricKind.ROWS:
             return table_of(self.plan, self._of_another_size(many, check))
+        if metric.kind is MetricKind.UNPARSED:
+            return self._with_one_more(many)
         rows = self._settled(self._plain(many), want=frozenset(), forgive=frozenset({check.id}))
         return table_of(self.plan, self._settled(rows, want=frozenset({check.id})))
+
+    def _with_one_more(self, many: int) -> pa.Table:
+        """Rows of which all but the last pass: that one is written so that it does not parse, and then it is none of
+        the file's rows.
+        """
+        if many == 1:
+            raise Misconfigured("a row that does not parse is none of the file's rows: ask for another with --rows 2")
+        good = self.good(many - 1)
+        return pa.concat_tables([good, good.slice(0, 1)])
 
     # Rows that satisfy what is said of single values, and of keys.
 
@@ -108,6 +140,8 @@ class Maker:
         good = []
         for value, marks in zip(values, marked, strict=True):
             counted = [metric.id for metric, mark in zip(metrics, marks, strict=True) if mark]
+            if None in marks:
+                continue  # only Spark can say what becomes of it
             if not counted:
                 good.append(value)
             elif len(counted) == 1:
@@ -120,7 +154,7 @@ class Maker:
         for metric in self.plan.metrics:
             if metric.refers_to and metric.refers_to.table in self.references and name in metric.columns:
                 other = metric.refers_to.columns[metric.columns.index(name)]
-                found |= dict.fromkeys(self.references[metric.refers_to.table][other].to_pylist())
+                found |= dict.fromkeys(self.parents[metric.refers_to.table][other])
         return [value for value in found if value is not None]
 
     def _drawn(self, name: str, many: int, *, distinct: bool = False) -> list[Any]:
@@ -155,27 +189,24 @@ class Maker:
         rules = sorted(several, key=self._is_own)  # the rows that others refer to come first
         for _ in range(TRIES if rules else 0):
             marked = self.judge.marked(table_of(self.plan, rows), rules)
-            broken = [
-                (at, metric)
-                for at, marks in enumerate(marked)
-                for metric, mark in zip(rules, marks, strict=True)
-                if mark
-            ]
-            if not broken:
+            broken = {metric: [at for at, marks in enumerate(marked) if marks[number] is not False]
+                      for number, metric in enumerate(rules)}  # fmt: skip
+            if not any(broken.values()):
                 break
-            for at, metric in broken:
-                self._mend(rows, metric, at)
+            for metric, where in broken.items():
+                self._mend(rows, metric, where)
         return rows
 
-    def _mend(self, rows: Rows, metric: Metric, at: int) -> None:
+    def _mend(self, rows: Rows, metric: Metric, where: Sequence[int]) -> None:
         if metric.refers_to is None:
             for name in metric.columns:
-                self._redraw(rows, name, [at])
+                self._redraw(rows, name, where)
             return
-        there = rows if self._is_own(metric) else self.references[metric.refers_to.table].to_pydict()
-        parent = self.random.randrange(len(there[metric.refers_to.columns[0]]))
-        for name, other in zip(metric.columns, metric.refers_to.columns, strict=True):
-            rows[name][at] = there[other][parent]
+        there = rows if self._is_own(metric) else self.parents[metric.refers_to.table]
+        for at in where:
+            parent = self.random.randrange(len(there[metric.refers_to.columns[0]]))
+            for name, other in zip(metric.columns, metric.refers_to.columns, strict=True):
+                rows[name][at] = there[other][parent]
 
     def _redraw(self, rows: Rows, name: str, where: Iterable[int], nulls: float = _NULLS) -> None:
         """Other values in these rows; where the column must be unique, ones that it does not hold."""
@@ -204,7 +235,7 @@ class Maker:
         failing = self.judge.failing(table_of(self.plan, rows)) - forgive
         if failing == want:
             return rows
-        wrong = sorted((failing ^ want), key=self._order)
+        wrong = sorted((failing ^ want) - {UNKNOWN}, key=self._order) or [check.id for check in self.plan.checks]
         closest = failing
         for check in (self._check(name) for name in wrong):
             for changed in self._changes(rows, check):
@@ -221,15 +252,22 @@ class Maker:
         if metric.kind is MetricKind.ROWS:
             return
         if metric.kind.counts_rows:
-            yield from (changed for many in self._steps(rows) if (changed := self._with_counted(rows, metric, many)))
+            tried = (self._with_counted(rows, metric, many) for many in self._steps(rows, metric))
+            yield from (changed for changed in tried if changed)
             return
         for _ in range(TRIES * 4):
             yield self._from_part(rows, metric)
 
-    def _steps(self, rows: Rows) -> list[int]:
+    def _steps(self, rows: Rows, metric: Metric) -> list[int]:
+        """How many rows to try: what its checks speak of, and parts of all."""
         total = len(next(iter(rows.values()), []))
         parts = (total * percent // 100 for percent in (1, 2, 5, 10, 20, 35, 50, 75, 90, 100))
-        return sorted({many for many in (1, 2, 3, 5, 8, *parts) if 0 < many <= total})
+        limits = {
+            int(limit * total / 100 if check.unit is Unit.PERCENT else limit) + more
+            for check in self.plan.checks if check.metric == metric.id and not check.drift
+            for limit in check.threshold for more in (-1, 0, 1)
+        }  # fmt: skip
+        return sorted(many for many in {1, 2, 3, 5, 8, *parts, *limits} if 0 < many <= total)
 
     def _with_counted(self, rows: Rows, metric: Metric, many: int) -> Rows | None:
         """The rows with so many among them that the metric counts."""
@@ -294,13 +332,12 @@ class Maker:
             )
         sizes = {int(limit) + more for limit in check.threshold for more in (-1, 0, 1)} | {1, many, 2 * many + 1}
         sizes |= {int(rows * times) for rows in before(check, self.past)[-1:] for times in (0.1, 0.5, 2, 5, 20)}
-        found: frozenset[str] = frozenset()
         for size in sorted((size for size in sizes if size > 0), key=lambda size: abs(size - many)):
             try:
                 return self._settled(self._plain(size), want=frozenset({check.id}))
             except Misconfigured:
                 continue
-        raise Misconfigured(self._gave_up(frozenset({check.id}), found))
+        raise Misconfigured(self._gave_up(frozenset({check.id}), ()))
 
     def _allows_any(self, check: Check) -> bool:
         """Whether the check allows every number of rows but none at all."""
@@ -313,12 +350,25 @@ class Maker:
         return [check.id for check in self.plan.checks].index(name)
 
     def _gave_up(self, want: frozenset[str], found: Iterable[str]) -> str:
-        others = ", ".join(f"{self._check(name).name!r}" for name in sorted(set(found) - want, key=self._order))
+        known = sorted(set(found) - want - {UNKNOWN}, key=self._order)
+        others = ", ".join(f"{self._check(name).name!r}" for name in known)
+        why = self._why({*known, *want})
         if not want:
-            return f"table {self.plan.table}: no rows were found that pass {others}"
+            return f"table {self.plan.table}: no rows were found that pass {others or 'its checks'}{why}"
         [wanted] = [self._check(name).name for name in want]
         but = f"; what was found also fails {others}" if others else ""
-        return f"table {self.plan.table}: no rows were found that fail {wanted!r} and nothing else{but}"
+        return f"table {self.plan.table}: no rows were found that fail {wanted!r} and nothing else{but}{why}"
+
+    def _why(self, checks: Iterable[str]) -> str:
+        """What may be the reason, and what to do about it."""
+        metrics = [self.plan.metric(self._check(name).metric) for name in checks]
+        empty = [name for name, pool in self.pools.items() if not pool.good]
+        said = [f"no value of column {name!r} was found that passes its checks" for name in empty]
+        if any(metric.kind in (MetricKind.ROWS, MetricKind.DUPLICATES) for metric in metrics):
+            said.append("with another number of rows (--rows) there may be some")
+        if any(metric.kind is MetricKind.FAILING and len(metric.columns) > 1 for metric in metrics):
+            said.append("columns are drawn one by one: what ties them closely, such as a + b = c, is seldom met")
+        return "".join(f"; {each}" for each in said)
 
 
 def _of_single_values(metric: Metric, column: str) -> bool:

@@ -61,3 +61,14 @@ def test_a_folder_that_is_not_there_is_named(desk: Desk, tmp_path: Path) -> None
     assert told.exit_code == 2
     said = told.stderr.replace("\n", "")
     assert ("No such file or directory" in said, str(out) in said, "unexpected" in said) == (True, True, False)
+
+
+@pytest.mark.parametrize("of", ["contract", "reference"])
+def test_what_the_rows_are_made_by_is_not_overwritten(desk: Desk, tmp_path: Path, of: str) -> None:
+    contract, parents = Path(desk.contract()), tmp_path / "parents.parquet"
+    assert desk.run("generate", contract, parents).exit_code == 0
+    before = {file: file.read_bytes() for file in (contract, parents)}
+    out = contract if of == "contract" else parents
+    told = desk.run("generate", contract, out, "--reference", f"made.parents={parents}")
+    assert (told.exit_code, "would overwrite" in told.stderr.replace("\n", " ")) == (2, True)
+    assert {file: file.read_bytes() for file in (contract, parents)} == before

@@ -38,11 +38,21 @@ ROWS = 40
     [
         FileFormat(kind=FileKind.CSV),
         FileFormat(kind=FileKind.CSV, delimiter=";", escape="\\", nulls=("NA",), encoding="windows-1252"),
+        FileFormat(kind=FileKind.CSV, delimiter="-", nulls=("", "-1", "0", "true")),
         FileFormat(kind=FileKind.JSON),
+        FileFormat(kind=FileKind.JSON, encoding="US-ASCII"),
         FileFormat(kind=FileKind.CSV, patterns=SPELLED),
         FileFormat(kind=FileKind.JSON, patterns=SPELLED),
     ],
-    ids=["csv", "csv of another spelling", "json", "csv with other dates", "json with other dates"],
+    ids=[
+        "csv",
+        "csv of another spelling",
+        "csv of odd nulls",
+        "json",
+        "json in ASCII",
+        "csv with other dates",
+        "json with other dates",
+    ],
 )
 def test_what_was_written_is_what_is_read(spark: SparkSession, tmp_path: Path, form: FileFormat) -> None:
     by = written(form, COLUMNS)

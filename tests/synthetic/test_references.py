@@ -65,3 +65,17 @@ def test_rows_may_refer_to_rows_of_their_own_table(given: dict[str, pa.Table]) -
 def test_without_the_other_table_s_rows_nothing_is_made_up() -> None:
     with pytest.raises(Misconfigured, match=r"refers to made.parents: .* --reference made.parents=FILE.parquet"):
         Maker(plan=plan_of(("a",)), seed=3)
+
+
+@pytest.mark.parametrize(
+    ("parents", "said"),
+    [
+        (pa.table({"other": [1]}), r"its file must have the columns p \(int32\), q \(string\)"),
+        (pa.table({"p": ["x"], "q": ["u"]}), r"its file must have the columns p \(int32\), q \(string\)"),
+        (PARENTS.slice(0, 0), "its file has no rows, so there is nothing to refer to"),
+    ],
+    ids=["another column", "another type", "no rows"],
+)
+def test_a_reference_that_nothing_can_refer_to_is_refused(parents: pa.Table, said: str) -> None:
+    with pytest.raises(Misconfigured, match=f"--reference made.parents: {said}"):
+        Maker(plan=plan_of(("a", "b")), seed=3, references={"made.parents": parents})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from lakegate.audit.plan import Plan
 from lakegate.contracts import load
 from lakegate.contracts.texts import FORMATS
 from lakegate.errors import Misconfigured
-from lakegate.synthetic.rows import Maker
+from lakegate.synthetic.rows import Maker, Rows
 from tests.support.duck import failed_checks
 
 HEAD = """
@@ -167,3 +168,83 @@ def test_what_only_a_file_without_rows_fails_is_refused() -> None:
     plan = load(text, "rows.yaml").plan
     with pytest.raises(Misconfigured, match=r"only a file without rows fails .*: make one with --rows 0"):
         Maker(plan=plan, seed=7).failing(ROWS, plan.checks[0])
+
+
+def ruled(column: str, rule: str) -> Plan:
+    of_rows = f'[{{type: custom, engine: lakegate, implementation: {{row: "{rule}"}}}}]'
+    text = f"{HEAD}      - {{name: a, {column}}}\n    quality: {of_rows}\n"
+    return load(text, "ruled.yaml").plan
+
+
+def test_days_of_the_week_are_counted_as_spark_counts_them() -> None:
+    plan = ruled("logicalType: date", "dayofweek(a) between 2 and 6")
+    days = {day.isoweekday() for day in Maker(plan=plan, seed=1).good(200)["a"].to_pylist() if day}
+    assert days == {1, 2, 3, 4, 5}
+
+
+def test_a_cast_to_a_whole_number_cuts_off_so_that_nothing_below_two_fails_to_be_one() -> None:
+    plan = ruled("logicalType: number, logicalTypeOptions: {minimum: 0, maximum: 1.9}", "cast(a as int) <= 1")
+    with pytest.raises(Misconfigured, match="no rows were found that fail"):
+        Maker(plan=plan, seed=1).failing(ROWS, plan.checks[-1])
+
+
+def test_what_begins_again_from_below_is_made_up_neither_as_good_nor_as_bad() -> None:
+    plan = ruled("logicalType: integer, logicalTypeOptions: {minimum: -2147483648, maximum: 2147483647}", "a * 2 >= 0")
+    for made in (Maker(plan=plan, seed=1).good(ROWS), Maker(plan=plan, seed=1).failing(ROWS, plan.checks[-1])):
+        assert all(-(2**31) <= value * 2 < 2**31 for value in made["a"].to_pylist() if value is not None)
+
+
+UNLIKELY = """{name: a, physicalType: 'decimal(38,0)', required: true, logicalTypeOptions: {
+  minimum: 12345678901234567890123456789012345670, maximum: 12345678901234567890123456789012345679}}"""
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        "{name: a, logicalType: string, logicalTypeOptions: {maxLength: 65535}}",
+        "{name: a, logicalType: string, required: true, logicalTypeOptions: {minLength: 20000}}",
+        "{name: a, logicalType: string, quality: [{metric: nullValues, mustBe: 4}]}",
+        "{name: a, logicalType: string, quality: [{metric: nullValues, unit: percent, mustBeBetween: [12, 14]}]}",
+        "{name: a, logicalType: string, quality: [{metric: duplicateValues, mustBe: 60}]}",
+        UNLIKELY,
+    ],
+    ids=["long", "very long", "so many nulls", "such a part of nulls", "so many repeats", "38 digits"],
+)
+def test_what_checks_name_is_tried(column: str) -> None:
+    plan = load(f"{HEAD}      - {column}\n", "named.yaml").plan
+    assert Maker(plan=plan, seed=7).good(100).num_rows == 100
+    assert Maker(plan=plan, seed=7).failing(100, plan.checks[-1]).num_rows == 100
+
+
+def test_where_no_rows_are_found_it_is_said_what_may_help() -> None:
+    few = f"{HEAD}      - {{name: a, logicalType: integer}}\n    quality: [{{metric: rowCount, mustBe: 500}}]\n"
+    with pytest.raises(Misconfigured, match=r"pass 'rowCount .*with another number of rows \(--rows\)"):
+        Maker(plan=load(few, "few.yaml").plan, seed=1).good(ROWS)
+    with pytest.raises(Misconfigured, match="no value of column 'a' was found that passes its checks"):
+        Maker(plan=ruled("logicalType: integer, required: true", "a > 3 and a < 2"), seed=1).good(ROWS)
+
+
+def test_rows_that_break_a_rule_are_drawn_again_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = load(f"""{HEAD}      - {{name: a, logicalType: integer, unique: true}}
+      - {{name: b, logicalType: integer}}
+    quality: [{{type: custom, engine: lakegate, implementation: {{row: a < b}}}}]
+""", "two.yaml").plan  # fmt: skip
+    drawn: list[str] = []
+    redraw = Maker._redraw
+
+    def counted(maker: Maker, rows: Rows, name: str, where: Iterable[int], nulls: float = 0.1) -> None:
+        drawn.append(name)
+        redraw(maker, rows, name, where, nulls)
+
+    monkeypatch.setattr(Maker, "_redraw", counted)
+    Maker(plan=plan, seed=1).good(2000)
+    assert 0 < drawn.count("a") <= 60
+
+
+@pytest.mark.parametrize("rule", ["round(a, 1) = a", "cast(a as string) = '0.1'"])
+def test_what_asks_for_the_digits_of_a_float_is_refused(rule: str) -> None:
+    column = "logicalType: number, logicalTypeOptions: {format: %s, multipleOf: 0.5}"
+    with pytest.raises(Misconfigured, match="cannot be judged here, because only Spark has the digits of a float"):
+        Maker(plan=ruled(column % "f32", rule), seed=1)
+    Maker(plan=ruled(column % "f64", rule), seed=1)
+    Maker(plan=ruled(column % "f32", "a > 1"), seed=1)

@@ -1,0 +1,204 @@
+"""What a contract's SQL says on Spark, its translation says in DuckDB: every function, over values at the edges.
+
+Where DuckDB cannot say it, it raises, and the translation is null as a whole, whatever is around: nobody may take that
+for an answer. Not held to that is what Spark reckons in 32 bits and says in as many digits (a `float` as text).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+import sqlglot
+from pyspark.sql import SparkSession
+from sqlglot import exp
+
+from lakegate.contracts.duckdb_words import MACROS, STRICTLY, translated
+from lakegate.contracts.metrics import Field
+from lakegate.contracts.syntax import Reader, columns_of
+from lakegate.contracts.types import physical
+from lakegate.synthetic.arrow import arrow_type
+from lakegate.synthetic.judge import as_judged
+
+pytestmark = pytest.mark.spark
+NAN, INFINITY = float("nan"), float("inf")
+WHOLE = [0, 1, -1, 2, 3, -7, 100, 2**31 - 1, -(2**31)]
+REALS = [0.0, -0.0, 1.5, -1.5, 2.5, 0.1, 1.7, 2.675, 1e10, 1e-5, 1e300, NAN, INFINITY, -INFINITY]
+TEXTS = [
+    *("", " ", "a_b", "axb", "a\\b", "Abc", " pad ", "\tx\u00a0", "100%", "ü", "Straße", "𝄞x"),
+    *("1", " -1.5 ", "1e2", "+7", ".5", "5.", "1d", "2147483648", "nan", "Infinity", "yes", "T", "0x1", "1_000"),
+    *("2013-01-31", "2013-1-3", "2013", "2013-01-31T12:30:15Z", "2013-02-30", "31.12.2013"),
+]
+DAYS = [date(2012, 2, 29), date(2013, 12, 31), date(2013, 1, 1), date(2013, 1, 6), date(4, 1, 1), date(1969, 7, 20)]
+MOMENTS = [
+    datetime(2013, 1, 31, 12, 30, 15, 500000, tzinfo=UTC),
+    datetime(2013, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+    datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC),
+    datetime(2012, 2, 29, tzinfo=UTC),
+]
+VALUES: dict[str, tuple[str, list[Any]]] = {
+    "a": ("int", WHOLE),
+    "b": ("bigint", [*WHOLE, 2**63 - 1, -(2**63)]),
+    "x": ("double", REALS),
+    "f": ("float", [value if value != 1e300 else 1e20 for value in REALS]),
+    "d": ("decimal(10,2)", [Decimal(text) for text in ("0", "1.50", "-1.50", "2.55", "0.01", "99999999.99", "-0.05")]),
+    "s": ("string", TEXTS),
+    "ok": ("boolean", [True, False]),
+    "day": ("date", DAYS),
+    "at": ("timestamp", MOMENTS),
+    "clock": ("timestamp_ntz", [moment.replace(tzinfo=None) for moment in MOMENTS]),
+}
+OTHERS = {"c": "a", "y": "x", "e": "d", "t": "s", "later": "day", "since": "at"}
+"""A second column of a kind, whose values come in another order."""
+TYPES = {name: kind for name, (kind, _) in VALUES.items()} | {new: VALUES[of][0] for new, of in OTHERS.items()}
+FIELDS = [Field(label=name, name=name, type=physical(kind)) for name, kind in TYPES.items()]
+
+NUMBERS = ("a", "b", "x", "f", "d")
+TIMES = ("day", "at", "clock")
+EXPRESSIONS = (
+    *(f"{n} {sign} {m}" for n in NUMBERS for m in ("c", "y", "e", "2", "1.5") for sign in "+-*/%" if n + sign != "f%"),
+    *(f"f % {m}" for m in ("y", "e", "2", "1.5")),
+    *(f"{n} {sign} {m}" for n in NUMBERS for m in ("c", "y", "e", "0.1") for sign in ("=", "<", ">=", "<>", "<=>")),
+    *(f"{name}({n})" for n in NUMBERS for name in ("abs", "ceil", "floor", "sqrt", "exp", "ln", "sign", "isnan", "-")),
+    *(f"round({n}{places})" for n in NUMBERS for places in ("", ", 1", ", 2", ", -1")),
+    *(f"power({n}, {m})" for n in NUMBERS for m in ("2", "0.5", "-1", "y")),
+    *(f"cast({n} as {kind})" for n in NUMBERS for kind in ("int", "bigint", "boolean", "decimal(4,1)")),
+    *(f"cast({n} as string)" for n in NUMBERS if n != "f"),
+    *(f"cast({n} as {kind})" for n in NUMBERS for kind in ("double", "float")),
+    *(f"{n} between c and y or {n} in (1, 2.5) or {n} not in (0, 1)" for n in NUMBERS),
+    *(f"cast(s as {kind})" for kind in ("int", "bigint", "double", "float", "decimal(6,1)", "boolean", "date")),
+    *(f"cast(s as {kind})" for kind in ("timestamp", "timestamp_ntz")),
+    *(f"cast({n} as string)" for n in (*TIMES, "ok")),
+    *(f"cast(ok as {kind})" for kind in ("int", "bigint", "double", "decimal(4,1)")),
+    *(f"cast({one} as {kind})" for one in TIMES for kind in ("date", "timestamp", "timestamp_ntz")),
+    "greatest(a, c, d)", "least(x, y, f)", "greatest(day, later)", "coalesce(a, d, x)", "nvl(s, 'x')", "nullif(a, c)",
+    "ifnull(day, later)", "if(ok, a, d)", "case when a > 1 then d when ok then x end",
+    "case s when 'ü' then 1 else 2 end",
+    "ok = (a > 1)", "ok <=> (a > 1)", "ok is true", "ok is not false", "a is null", "not ok", "ok and a > 1",
+    "ok or x > 1", "length(s)", "length(s) * 2000000000", "lower(s)", "upper(s)", "trim(s)", "ltrim(s)", "rtrim(s)",
+    "trim(both 'a' from s)", "trim(leading ' a' from s)", "concat(s, t)", "s || t", "replace(s, 'a', 'bb')",
+    "replace(s, 'a')", "replace(s, '', 'x')", "replace(s, t, '-')", "locate('b', s)", "locate('', s)", "instr(s, t)",
+    "startswith(s, t)", "endswith(s, t)", "contains(s, t)", "startswith(s, 'a')", "s < t", "s = t", "s in ('ü', ' ')",
+    "s like 'a_b'", "s like 'a\\\\_b'", "s like 'a\\\\\\\\b'", "s like '%!%' escape '!'", "s like '%!%%' escape '!'",
+    "s not like '%b'", "s like '%a%b%'", "s not like '%a%b%'",
+    *(f"substring(s, {start}{more})" for start in (0, 1, 2, -1, -2, -9, "c") for more in ("", ", 2", ", 0", ", -1")),
+    *(f"{side}(s, {many})" for side in ("left", "right") for many in (-1, 0, 2, 99, "c", "x")),
+    *(f"{part}({one})" for one in TIMES for part in ("year", "quarter", "month", "day", "dayofmonth", "dayofweek")),
+    *(f"{part}({one})" for one in TIMES for part in ("dayofyear", "weekofyear", "hour", "minute", "second")),
+    *(f"{part}({one})" for one in TIMES for part in ("last_day", "to_date")),
+    *(f"datediff({one}, {other})" for one in TIMES for other in ("later", "since")),
+    *(f"date_add({one}, {days})" for one in TIMES for days in (1, -400)),
+    *(f"date_sub({one}, 3)" for one in TIMES),
+    *(f"add_months({one}, {many})" for one in TIMES for many in (1, 12, -2)),
+    *(f"date_trunc('{unit}', {one})" for one in TIMES for unit in ("year", "quarter", "month", "week", "day", "hour")),
+    *(f"trunc({one}, '{unit}')" for one in TIMES for unit in ("year", "quarter", "month", "week")),
+    *(f"{one} {sign} interval 3 {unit}" for one in TIMES for sign in "+-" for unit in ("hours", "days", "months")),
+    *(f"{one} {sign} later" for one in TIMES for sign in ("<", "=", ">=")),
+    *(f"{one} > '2013-01-01'" for one in TIMES),
+    "d / 3 * 3 = d", "cast(x as int) <= 1", "year(day) * 10000000 > 0", "a * c >= 0",
+)  # fmt: skip
+AGGREGATES = (
+    *(f"{name}({n})" for n in ("a", "x", "d") for name in ("sum", "avg", "min", "max", "median", "count")),
+    *(f"{name}({n})" for n in ("a", "d") for name in ("stddev", "stddev_pop", "variance", "var_pop", "stddev_samp")),
+    *(f"percentile({n}, 0.25)" for n in ("a", "x", "d")),
+    *("max(s)", "min(day)", "max(ok)", "count(*)", "count(distinct a, s)", "count_if(a > 0)"),
+    *("sum(a) filter (where a < 2) / count(*)", "sum(cast(b as decimal(19,0)))", "datediff(max(day), min(later))"),
+)
+MANY = 600
+
+
+def rows() -> dict[str, list[Any]]:
+    """Columns in which every value comes beside many others, and beside none."""
+    random = Random(7)
+    drawn = [(name, VALUES[OTHERS.get(name, name)][1]) for name in TYPES]
+    return {name: random.choices([None, *values], k=MANY) for name, values in drawn}
+
+
+def written(text: str, *, aggregates: bool = False) -> str:
+    """The expression as it reaches Spark."""
+    holder = exp.Paren(this=sqlglot.parse_one(text, read="spark"))
+    Reader(columns=columns_of(FIELDS), aggregates=aggregates).kind(holder.this)
+    return str(holder.this.sql(dialect="spark"))
+
+
+def plain(value: Any) -> Any:
+    """A value, however the engine spells its type."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)  # noqa: DTZ001
+    return value
+
+
+def same(one: Any, other: Any, off: float = 1e-12) -> bool:
+    one, other = plain(one), plain(other)
+    if one is None or other is None or isinstance(one, str | datetime) or isinstance(other, str | datetime):
+        return bool(one == other)
+    if isinstance(one, int) and isinstance(other, int):
+        return one == other
+    return math.isclose(one, other, rel_tol=off) or str(float(one)) == str(float(other))
+
+
+class Duck:
+    """DuckDB with the rows, as the judge of made-up rows has them."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self.engine = duckdb.connect()
+        for statement in (*MACROS, STRICTLY, "SET TimeZone = 'UTC'"):
+            self.engine.execute(statement)
+        arrays = {name: pa.array(columns[name], arrow_type(kind)) for name, kind in TYPES.items()}
+        self.rows = as_judged(pa.table(arrays))
+
+    def says(self, text: str) -> list[Any]:
+        return self._answers(translated(text), self.rows)
+
+    def raises(self, text: str, at: int) -> bool:
+        """Whether the expression itself, without what makes a null of it, is none that it can answer in this row."""
+        try:
+            self._answers(translated(text).removeprefix("TRY"), self.rows.slice(at, 1))
+        except duckdb.Error:
+            return True
+        return False
+
+    def _answers(self, text: str, rows: pa.Table) -> list[Any]:
+        self.engine.register("rows", rows)
+        return [row[0] for row in self.engine.execute(f"SELECT {text} FROM rows").fetchall()]
+
+
+def off(text: str) -> float:
+    """How far numbers may be from each other. What Spark reckons in 32 bits is reckoned with in 64 here."""
+    return 1e-6 if "`f`" in text else 1e-12
+
+
+@pytest.mark.parametrize(
+    ("texts", "aggregates"), [(EXPRESSIONS, False), (AGGREGATES, True)], ids=["rows", "aggregates"]
+)
+def test_duckdb_says_what_spark_says_or_nothing(spark: SparkSession, texts: Sequence[str], *, aggregates: bool) -> None:
+    columns = rows()
+    asked = [written(text, aggregates=aggregates) for text in texts]
+    schema = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
+    frame = spark.createDataFrame(list(zip(*columns.values(), strict=True)), schema)
+    wanted = list(zip(*frame.selectExpr(*(f"{text} AS c{at}" for at, text in enumerate(asked))).collect(), strict=True))
+    duck = Duck(columns)
+
+    wrong = [
+        f"{text}: {one!r}, and here {other!r} of {[columns[name][at] for name in TYPES if f'`{name}`' in text]}"
+        for text, answers in zip(asked, wanted, strict=True)
+        for at, (one, other) in enumerate(zip(answers, duck.says(text), strict=True))
+        if not same(one, other, off(text)) and not (other is None and duck.raises(text, at))
+    ]
+
+    assert wrong == []
+
+
+def test_the_sum_of_whole_numbers_past_64_bits_is_none_that_duckdb_says() -> None:
+    duck = Duck({name: [2**63 - 1] * 2 if name == "b" else [None] * 2 for name in TYPES})
+    with pytest.raises(duckdb.ConversionException):
+        duck.says("SUM(`b`)")
