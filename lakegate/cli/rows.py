@@ -238,7 +238,7 @@ def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
         case MetricKind.NULLS:
             return f"{quoted(metric.columns[0])} IS NULL"
         case MetricKind.FAILING:
-            return f"TRY({translated(metric.sql)})"  # what DuckDB can't work out for a row hides no other row
+            return f"({translated(metric.sql)})"
         case MetricKind.DUPLICATES:
             among = f"SELECT {keys} FROM {_named(plan.table)} WHERE {_among(metric, report, file)} AND {whole}"
             return f"({keys}) IN ({among} GROUP BY ALL HAVING count(*) > 1)"

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from sqlglot import exp
@@ -98,6 +98,9 @@ def _in_both(value: Any) -> float:
     return found
 
 
+_EXACT = Context(prec=100)  # by default 28 digits, and a decimal has up to 38
+
+
 def _decimal(precision: int, scale: int) -> Callable[[Any], Decimal]:
     def parse(value: Any) -> Decimal:
         try:
@@ -106,7 +109,7 @@ def _decimal(precision: int, scale: int) -> Callable[[Any], Decimal]:
             raise ValueError("is not a number") from None
         if not number.is_finite():
             raise ValueError("is not a number")
-        _, digits, exponent = number.normalize().as_tuple()
+        _, digits, exponent = number.normalize(_EXACT).as_tuple()
         places, before = max(-int(exponent), 0), len(digits) + int(exponent) if number else 0
         if isinstance(value, bool) or places > scale or before > precision - scale:
             raise ValueError(f"is not a decimal({precision},{scale})")

@@ -117,10 +117,3 @@ def test_a_function_that_is_not_there_is_misconfigured() -> None:
         profile.invoke("nothing")
     with pytest.raises(Misconfigured, match="deploy it again"):
         profile.invoke("")
-
-
-def test_a_profile_file_that_is_named_must_be_there(aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deploy()
-    monkeypatch.setenv("LAKEGATE_ENV_FILE", str(aws / "other.env"))
-    with pytest.raises(Misconfigured, match=r"other\.env, which LAKEGATE_ENV_FILE names"):
-        profile.connect()

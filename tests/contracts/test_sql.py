@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 import pytest
 import sqlglot
@@ -326,3 +327,12 @@ def test_any_text_is_refused_or_written_as_spark_reads_it_again(text: str) -> No
             continue
         again = sqlglot.parse(written, read="spark")
         assert not written or [tree.sql(dialect="spark") for tree in again if tree] == [written]
+
+
+def test_a_decimal_is_read_to_its_last_digit() -> None:
+    wide = physical("decimal(38,0)")
+    for text in ("9" * 38, "-" + "9" * 37 + "1", "1E+37"):
+        assert wide.parse(text) == Decimal(text)
+    for text in ("9" * 39, "1E+38", "0.1"):
+        with pytest.raises(ValueError, match="not a decimal"):
+            wide.parse(text)
