@@ -19,7 +19,7 @@ def rebase_on_main(service: Service, audited: Audited, files: list[FileVersion],
     paths = {table: paths for table, paths in audited.brought(files).items() if paths}
     replaced = {table: paths for table, paths in audited.replaced(files).items() if paths}
     targets = guard_tables(service, audited, main.head, {**paths, **replaced})
-    if targets.grown:
+    if targets.new or targets.grown:
         guard_schema(audited, files)
     guard_replaced(service, audited, main.head, replaced, whole=not audited.takes_out(files))
     catalog, attempt = service.catalog, audited.attempt

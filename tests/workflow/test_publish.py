@@ -536,6 +536,21 @@ def test_a_rebase_of_what_is_left_of_a_replacement_brings_no_column_of_the_file_
     assert columns_on_main(world) == ["a", "b"]
 
 
+def test_a_new_table_that_comes_by_a_rebase_has_no_column_of_a_file_that_stays_behind() -> None:
+    world = World()
+    world.drop("2", rows=3, deliver=False)
+    before = world.file("2")
+    world.drop("1", rows=5, bad="broken", evolves='"zip" string', deliver=False)
+    world.drop("2", rows=6, deliver=False)
+    one = world.open_attempt(world.file("1"), world.file("2"))
+    world.run(settle_after=False)
+    world.reject_behind_the_back(replace(one, batch="20130101T0000-00000000"), (before,))  # the claim is another's now
+    settle(world.service, one)
+    world.run()
+    assert world.rows_on_main() == {"2": 6}
+    assert columns_on_main(world) == ["a", "b"]
+
+
 def test_a_file_is_approved_though_its_table_got_a_column_with_another_of_its_batch(world: World) -> None:
     world.drop("2", rows=5, evolves='"zip" string', deliver=False)
     world.drop("3", rows=6, bad="broken", deliver=False)
