@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from lakegate.cli.follow import ALREADY, sights
+from lakegate.cli.ends import ALREADY
+from lakegate.cli.follow import sights
 from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision

@@ -9,7 +9,8 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from lakegate.cli.follow import GONE, Sight, elsewhere
+from lakegate.cli.ends import GONE
+from lakegate.cli.follow import Sight, elsewhere
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Receipt, entry_of
