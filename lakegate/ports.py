@@ -199,8 +199,8 @@ class Tables(Protocol):
         """
 
     def grow(self, table: str, branch: str, base: str, source: str) -> None:
-        """Give the table on `branch` the columns, types and properties that the one at `source` has beyond `base` (both
-        `name@hash`, the older one of the two), under the same field ids, by metadata alone.
+        """Give the table on `branch` the columns, types and properties (the contract's hash among them) that the one at
+        `source` has beyond `base`, the commit which that was made from: under the same field ids, by metadata alone.
 
         Raises Refused where the table on the branch is not what it was at the base.
         """

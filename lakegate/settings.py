@@ -10,6 +10,7 @@ from typing import Self
 from lakegate.errors import Misconfigured
 
 PREFIX = "LAKEGATE_"
+KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 ENV_FILE = PREFIX + "ENV_FILE"
 LONGEST_QUEUE = 720  # minutes that a job run waits for its turn: then EMR Serverless gives it up
 
@@ -93,7 +94,12 @@ class CommandLine:
 
 
 def adopt(profile: Mapping[str, str]) -> None:
-    """Put these into the environment, where AWS's clients look. A token of a session is no other key's."""
-    if "AWS_ACCESS_KEY_ID" in profile:
-        os.environ.pop("AWS_SESSION_TOKEN", None)
+    """Put these into the environment, where AWS's clients look, in the place of what would go before them there: other
+    keys and profiles, where they name one, and endpoints of single services, where they name one of all.
+    """
+    others = {*KEYS, "AWS_PROFILE"} if profile.keys() & {*KEYS, "AWS_PROFILE"} else set[str]()
+    if "AWS_ENDPOINT_URL" in profile:
+        others |= {name for name in os.environ if name.startswith("AWS_ENDPOINT_URL_")}
+    for name in others:
+        os.environ.pop(name, None)
     os.environ.update(profile)

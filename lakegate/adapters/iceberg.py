@@ -150,7 +150,7 @@ class IcebergTables:
             self.remove(table, branch, frozenset(left))
 
     def grow(self, table: str, branch: str, base: str, source: str) -> None:
-        """The very same schema: columns that came anew would get their ids anew, in whatever order."""
+        """Under the very same ids: columns that were added here would get others, in whatever order."""
         with iceberg_errors(f"reading {table} at {base}, {source} and {branch}"):
             old, new, target = self._load(base, table), self._load(source, table), self._load(branch, table)
             if _identity(old) != _identity(target):
@@ -158,7 +158,7 @@ class IcebergTables:
         said = {name: value for name, value in new.properties.items() if old.properties.get(name) != value}
         with iceberg_errors(f"bringing columns of {table} to {branch}", changes=True):
             catalog: Catalog = self._catalog(branch)
-            catalog.grow(target, new.schema(), new.metadata.last_column_id, said)
+            catalog.set_schema(target, _grown(target.schema(), new.schema()), new.metadata.last_column_id, said)
 
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
         with iceberg_errors(f"reading {table} at {branch}"):
@@ -246,21 +246,25 @@ class Catalog(RestCatalog):
         """The one place where PyIceberg lets its calls be given a time-out, and connections that refs share."""
         return mount(super()._create_session(), self._http)
 
-    def grow(self, table: Table, schema: Schema, last_id: int, properties: Mapping[str, str]) -> None:
+    def set_schema(self, table: Table, schema: Schema, last_id: int, properties: Mapping[str, str]) -> None:
         """Give the table another schema, ids included. PyIceberg leaves out the highest id that was ever given, without
         which Nessie takes none.
         """
         metadata = table.metadata
         new = schema.model_copy(update={"schema_id": max(it.schema_id for it in metadata.schemas) + 1})
+        columns = [
+            {"action": "add-schema", "schema": new.model_dump(mode="json"), "last-column-id": last_id},
+            {"action": "set-current-schema", "schema-id": -1},
+        ]
         body = {
             "requirements": [
                 {"type": "assert-table-uuid", "uuid": str(metadata.table_uuid)},
                 {"type": "assert-current-schema-id", "current-schema-id": metadata.current_schema_id},
                 {"type": "assert-last-assigned-field-id", "last-assigned-field-id": metadata.last_column_id},
             ],
+            # Of columns that are there already, Nessie would say that none were added.
             "updates": [
-                {"action": "add-schema", "schema": new.model_dump(mode="json"), "last-column-id": last_id},
-                {"action": "set-current-schema", "schema-id": -1},
+                *(columns if schema != table.schema() else []),
                 {"action": "set-properties", "updates": dict(properties)},
             ],
         }
@@ -307,6 +311,13 @@ def _identity(table: Table) -> TableIdentity:
         partitions=str(table.spec()),
         contract_hash=table.properties.get(CONTRACT_HASH, ""),
     )
+
+
+def _grown(here: Schema, there: Schema) -> Schema:
+    """The columns of a table as they stand here, as wide as there, and behind them those that only the other has."""
+    others = {field.field_id: field for field in there.fields}
+    own = [field.model_copy(update={"field_type": others.pop(field.field_id).field_type}) for field in here.fields]
+    return Schema(*own, *others.values(), identifier_field_ids=here.identifier_field_ids)
 
 
 def _manifests(table: Table | None) -> dict[str, ManifestFile]:

@@ -37,7 +37,9 @@ class IcebergLake:
         if found is None:
             raise Misconfigured(f"there is no table {table} on {ref}")
         with reading(ref):
-            some = In(term=Reference(FILE_COLUMN), values=set(map(literal, files))) if files else ALWAYS_TRUE
+            has_files = FILE_COLUMN in found.schema().column_names  # not so in a table of somebody else's
+            by_file = In(term=Reference(FILE_COLUMN), values=set(map(literal, files)))
+            some = by_file if files and has_files else ALWAYS_TRUE
             return found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit).to_arrow()
 
     def _load(self, ref: str, table: str) -> Table | None:

@@ -49,7 +49,9 @@ def generate(
 
 def _refuse_to_overwrite(out: Path, read: Sequence[Path]) -> None:
     if same := next((file for file in read if out.exists() and file.exists() and out.samefile(file)), None):
-        raise Misconfigured(f"{out} would overwrite {same}, which the rows are made by: CONTRACT comes before OUT")
+        raise Misconfigured(
+            f"{out} would overwrite {same}, which the rows are made by; name another OUT, which comes after CONTRACT"
+        )
 
 
 def _made(maker: Maker, rows: int, check: Check | None) -> pa.Table:

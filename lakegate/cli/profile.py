@@ -64,9 +64,10 @@ def load_profile() -> None:
     said = {name: value or "" for name, value in dotenv_values(path, interpolate=False).items()}
     if strange := sorted(said.keys() - NAMES):
         raise Misconfigured(f"{path} may not set {', '.join(strange)}; it may set {', '.join(NAMES)}")
-    if "AWS_ENDPOINT_URL" in said and "AWS_ACCESS_KEY_ID" not in said:
+    if "AWS_ENDPOINT_URL" in said and not (said.get("AWS_ACCESS_KEY_ID") and said.get("AWS_SECRET_ACCESS_KEY")):
         raise Misconfigured(
-            f"{path} names an AWS_ENDPOINT_URL and no credentials; it would be sent those of this shell"
+            f"{path} names an AWS_ENDPOINT_URL, which would be asked with your own credentials: "
+            f"add the AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY that are meant for it"
         )
     adopt(said)
     remark(f"{path}: {said.get('LAKEGATE_STACK', CommandLine.stack)} at {said.get('AWS_ENDPOINT_URL', 'AWS')}")

@@ -23,7 +23,7 @@ from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.query import SHOWN
 from lakegate.cli.sql import Result, Statement, plain, run
 from lakegate.cli.terminal import busy, console, count, grid, say, say_json
-from lakegate.contracts.duckdb_words import quoted, translated
+from lakegate.contracts.duckdb_words import STRICTLY, quoted, translated
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
@@ -78,7 +78,7 @@ def _absent(lake: Lake, ref: str, plan: Plan, failing: Failing) -> frozenset[str
 def _answered(lake: Lake, listing: Listing, ref: str, files: Mapping[str, Sequence[str]], failing: Failing) -> Result:
     """Masked by place, for an engine may call columns by other names. Its errors name values."""
     try:
-        answer = run(lake, Statement.parse(listing.sql), ref, files)
+        answer = run(lake, Statement.parse(listing.sql), ref, files, [STRICTLY])
     except Misconfigured:
         if not failing.report.masked:
             raise

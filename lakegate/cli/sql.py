@@ -112,13 +112,15 @@ class Result:
 _EVERY: Mapping[str, Sequence[str]] = {}
 
 
-def run(lake: Lake, statement: Statement, ref: str, files: Mapping[str, Sequence[str]] = _EVERY) -> Result:
+def run(
+    lake: Lake, statement: Statement, ref: str, files: Mapping[str, Sequence[str]] = _EVERY, before: Sequence[str] = ()
+) -> Result:
     """The statement's answer on the tables of one commit; of a table that `files` name, on the rows of those file
-    versions alone.
+    versions alone. `before` are statements that DuckDB is given first.
     """
     with duckdb.connect() as engine:
-        for macro in MACROS:
-            engine.execute(macro)
+        for setting in (*MACROS, *before):
+            engine.execute(setting)
         for name in statement.tables:
             _offer(engine, name, _load(lake, statement, ref, name, files.get(name, statement.files)))
         for setting in ("enable_external_access = false", "python_enable_replacements = false", "TimeZone = 'UTC'"):

@@ -10,6 +10,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -43,14 +44,14 @@ def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> Non
         _put(rows, plan, out, plan.files.suffix(out.name), broken=broken)
         return
     target = out.resolve()  # of a link, what it leads to
-    part = target.with_name(f"{target.name}.part")
-    try:
+    if not target.parent.is_dir():
+        raise Misconfigured(f"{out}: there is no folder {target.parent}")
+    with TemporaryDirectory(dir=target.parent, prefix=".lakegate-") as folder:  # beside it, so that it can be moved
+        part = Path(folder) / target.name
         _put(rows, plan, part, plan.files.suffix(out.name), broken=broken)
         if said := beyond(plan.files.limits, rows=rows.num_rows - broken, bytes=part.stat().st_size):
             raise Misconfigured(f"table {plan.table}: such a file is rejected: {said[0]}; or ask for fewer with --rows")
         part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _put(rows: pa.Table, plan: Plan, out: Path, suffix: str, *, broken: bool) -> None:

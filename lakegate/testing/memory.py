@@ -172,8 +172,9 @@ class MemoryTables:
         here = self._state(branch, table)
         if here.identity != self._state(base, table).identity:
             raise Refused(f"{branch}: table {table} is not what it was at {base}")
-        grown = replace(here, identity=self._state(source, table).identity)
-        self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): grown})
+        there = self._state(source, table).identity
+        grown = replace(here.identity, fields=there.fields, last_id=there.last_id, contract_hash=there.contract_hash)
+        self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): replace(here, identity=grown)})
 
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
         here = self._state(branch, table).files

@@ -127,8 +127,8 @@ def _is_claimed_on(receipts: dict[str, Receipt], file: FileVersion, attempt: Att
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """Of the tables that data files are brought to, those that main has not, and those that main has without the
-    columns or types that came with the files.
+    """Of the tables that data files are brought to, those that main has not, and those that main has without what the
+    attempt gave them: columns or types, or the contract's hash alone.
     """
 
     new: frozenset[str]
@@ -155,7 +155,10 @@ def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable
 
 
 def _may_become(before: TableIdentity, after: TableIdentity | None) -> bool:
-    return after is not None and (before.uuid, before.partitions) == (after.uuid, after.partitions)
+    if after is None or (before.uuid, before.partitions) != (after.uuid, after.partitions):
+        return False
+    names = {(number, name) for number, name, _ in after.fields}
+    return all((number, name) in names for number, name, _ in before.fields)  # no column goes
 
 
 def guard_replaced(
@@ -175,7 +178,7 @@ def guard_schema(audited: Audited, files: Iterable[FileVersion]) -> None:
     """What the table has by files and not by the contract must come with a file that is published."""
     asked = {change for file in files for change in audited.reported[file.id].evolves}
     if unasked := sorted(set(audited.report.evolves) - asked):
-        raise NeedsNewAttempt(f"{audited.attempt.branch} has {', '.join(unasked)} by rejected files alone")
+        raise NeedsNewAttempt(f"{audited.attempt.branch} has {', '.join(unasked)} by files that stay behind")
 
 
 def guard_contract(audited: Audited, contract: Contract) -> None:

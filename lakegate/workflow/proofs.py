@@ -32,7 +32,8 @@ def prove_audited(service: Service, audited: Audited) -> Mapping[str, Receipt | 
 
 def prove_own(service: Service, audited: Audited, files: list[FileVersion], own: Attempt, base: str) -> str:
     """The own branch holds its base's data files, exactly the audited ones of these files, and nothing of what they
-    replace. Returns its head. Raises Conflict where somebody deleted it, for it is done again on another.
+    replace, in the table that was audited. Returns its head. Raises Conflict where somebody deleted it, for it is done
+    again on another.
     """
     head = service.catalog.head(own.branch)
     if head is None:
@@ -46,13 +47,13 @@ def prove_own(service: Service, audited: Audited, files: list[FileVersion], own:
                 f"branch {own.branch}: the data files of {table} are not main's plus the audited ones in the place of "
                 f"those that they replace; nothing is merged"
             )
-        if wanted != FileChanges() and _is_another(service, table, ref, audited.ref):
-            raise Refused(f"branch {own.branch}: {table} is not the table that was audited; nothing is merged")
+        here, there = (service.tables.identity(at, table) for at in (ref, audited.ref))
+        if wanted != FileChanges() and here != there:
+            raise Refused(
+                f"branch {own.branch}: {table} is not the table that was audited; nothing is merged. "
+                f"Run: lakegate retry {own.batch}"
+            )
     return head
-
-
-def _is_another(service: Service, table: str, one: str, other: str) -> bool:
-    return service.tables.identity(one, table) != service.tables.identity(other, table)
 
 
 def prove_changes(audited: Audited, changes: Changes, files: Iterable[FileVersion], what: str) -> None:

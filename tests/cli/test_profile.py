@@ -61,10 +61,11 @@ def test_the_installation_is_what_the_stack_says() -> None:
 def test_the_profile_file_names_the_stack(aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy("other")
     monkeypatch.setenv("LAKEGATE_STACK", "lakegate")  # put back afterwards, whatever the file sets
-    monkeypatch.setenv("AWS_SESSION_TOKEN", "of this shell")
+    for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.setenv(name, "of this shell")
     (aws / ".lakegate.env").write_text("LAKEGATE_STACK=other\nAWS_ACCESS_KEY_ID=k\nAWS_SECRET_ACCESS_KEY=s\n")
     assert profile.connect().service.nessie_uri == "http://127.0.0.1:1"
-    assert "AWS_SESSION_TOKEN" not in os.environ
+    assert not os.environ.keys() & {"AWS_SESSION_TOKEN", "AWS_PROFILE"}
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,9 @@ def test_the_profile_file_names_the_stack(aws: Path, monkeypatch: pytest.MonkeyP
         ("AWS_CONFIG_FILE=aws.cfg\nAWS_PROFILE=x\n", "AWS_CONFIG_FILE"),
         ("PATH=/tmp\n", "PATH"),
         ("AWS_ENDPOINT_URL=http://elsewhere\n", "credentials"),
+        ("AWS_ENDPOINT_URL=http://elsewhere\nAWS_ACCESS_KEY_ID=\nAWS_SECRET_ACCESS_KEY=\n", "credentials"),
+        ("AWS_ENDPOINT_URL=http://elsewhere\nAWS_ACCESS_KEY_ID=k\n", "credentials"),
+        ("AWS_ENDPOINT_URL=http://elsewhere\nAWS_PROFILE=mine\n", "credentials"),
     ],
 )
 def test_a_profile_file_that_came_with_a_folder_runs_nothing_and_is_sent_nothing(

@@ -49,6 +49,9 @@ class Place(Protocol):
     def add_column(self, branch: str, table: str, name: str) -> None:
         """What a job does: the table gets a column of text more, and a wider `a`."""
 
+    def sign(self, branch: str, table: str, contract_hash: str) -> None:
+        """What a job does by a contract that was pushed since the table was made."""
+
     def drop_column(self, branch: str, table: str, name: str) -> None:
         """Somebody takes a column off the table, the last one that it has."""
 
@@ -93,6 +96,10 @@ class MemoryPlace:
         last = state.identity.last_id + 1
         fields = ((1, "a", "long"), *state.identity.fields[1:], (last, name, "string"))
         self._put(branch, table, replace(state, identity=replace(state.identity, fields=fields, last_id=last)))
+
+    def sign(self, branch: str, table: str, contract_hash: str) -> None:
+        state = self._state(branch, table)
+        self._put(branch, table, replace(state, identity=replace(state.identity, contract_hash=contract_hash)))
 
     def drop_column(self, branch: str, table: str, name: str) -> None:
         state = self._state(branch, table)
@@ -160,6 +167,10 @@ class NessiePlace:
         schema["fields"][0]["type"] = "long"
         schema["fields"].append({"id": last, "name": name, "type": "string", "required": False})
         self._set_schema(branch, table, schema, last)
+
+    def sign(self, branch: str, table: str, contract_hash: str) -> None:
+        with self.vendor(branch).load_table(table).transaction() as transaction:
+            transaction.set_properties({CONTRACT_HASH: contract_hash})
 
     def drop_column(self, branch: str, table: str, name: str) -> None:
         metadata = self.vendor(branch).load_table(table).metadata

@@ -221,6 +221,7 @@ def test_a_table_grows_by_the_columns_of_another_commit_under_the_same_field_ids
     here, there, _ = both
     base = f"{MAIN}@{here.base}"
     place.add_column(there.branch, table, "d")
+    place.sign(there.branch, table, "h2")
     new = place.write(there.branch, table, 128)
     source = f"{there.branch}@{head(place, there.branch)}"
     assert place.tables.identity(here.branch, table) != place.tables.identity(source, table)
@@ -233,6 +234,14 @@ def test_a_table_grows_by_the_columns_of_another_commit_under_the_same_field_ids
     identity = place.tables.identity(MAIN, table)
     assert identity is not None
     assert [name for _, name, _ in identity.fields] == ["a", "b", "b.c", "d"]
+    assert identity.contract_hash == "h2"
+
+
+def test_a_table_grows_by_a_contracts_hash_alone(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
+    here, there, _ = both
+    place.sign(there.branch, table, "h2")
+    place.tables.grow(table, here.branch, f"{MAIN}@{here.base}", there.branch)
+    assert place.tables.identity(here.branch, table) == place.tables.identity(there.branch, table)
 
 
 def test_a_table_that_is_not_what_it_was_does_not_grow(

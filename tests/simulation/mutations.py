@@ -223,7 +223,7 @@ MUTATIONS = (
     Mutation(
         says="a file is decided whatever main's receipts say",
         edits=(Edit(function=decide._decide, old="if is_open(receipts, finding.file, attempt)", new=""),),
-        seeds_from=20,
+        seeds_from=36,
     ),
     Mutation(
         says="what is published stays on the branch that is kept",
@@ -314,7 +314,7 @@ OVER_HTTP = (
                 new="if status >= 500 or status in (HTTPStatus.CONFLICT,",
             ),
         ),
-        seeds_from=30,
+        seeds_from=72,
     ),
     Mutation(
         says="Nessie is told to force a merge",
@@ -325,6 +325,6 @@ OVER_HTTP = (
                 new='"defaultKeyMergeMode": "FORCE"',
             ),
         ),
-        seeds_from=18,
+        seeds_from=34,
     ),
 )

@@ -105,7 +105,7 @@ class NessieLake:
         catalog = self._open(uri, branch)
         table = catalog.load_table(name)
         if _identity(table).fields != wanted.identity.fields:
-            catalog.grow(table, _schema(wanted.identity), wanted.identity.last_id, {})
+            catalog.set_schema(table, _schema(wanted.identity), wanted.identity.last_id, {})
             table = catalog.load_table(name)
         there = _data_files(table, _manifests(table))
         with table.transaction() as transaction:

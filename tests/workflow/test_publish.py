@@ -487,6 +487,25 @@ def test_a_file_that_brings_a_column_is_published_by_its_first_audit_though_main
     assert (world.job_runs(), world.branches()) == (5, [])
 
 
+def test_two_files_that_bring_the_same_column_are_both_published_by_their_first_audit(world: World) -> None:
+    one, two = audited(world, "1", evolves='"zip" string'), audited(world, "2", evolves='"zip" string')
+    settle(world.service, one.attempt)
+    settle(world.service, two.attempt)
+    assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "2": 2}
+    assert columns_on_main(world) == ["a", "b", '"zip"']
+
+
+def test_rows_are_not_merged_into_another_table_than_the_audited_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = audited(world, "1"), audited(world, "2", evolves='"zip" string')
+    settle(world.service, one.attempt)
+    monkeypatch.setattr(world.service.tables, "grow", lambda *_: None)
+    with pytest.raises(Refused, match="not the table that was audited"):
+        publish(world.service, two, two.claims)
+    assert world.rows_on_main() == {"0.parquet": 1, "1": 2}
+
+
 def test_of_two_files_that_bring_columns_the_second_is_appended_to_the_table_that_the_first_has_made(
     world: World,
 ) -> None:

@@ -22,6 +22,7 @@ from lakegate_local.settings import LocalSettings, variable
 from lakegate_local.synth import secret_name, synthesise
 
 START_SECONDS = 300
+LOCK = "lock"
 POLL_SECONDS = 0.1
 PRETENCE = "will fail in upcoming"
 
@@ -76,11 +77,12 @@ class Cloud:
     @contextmanager
     def _alone(self, tell: Tell) -> Iterator[None]:
         """One `up` or `down` at a time in this run folder, which is nobody else's: what is in it is removed."""
-        run, lock = self.settings.run, self.settings.run / "lock"
+        run = self.settings.run
         run.mkdir(parents=True, exist_ok=True)
-        if not lock.exists() and any(run.iterdir()):
+        there = {path.name for path in run.iterdir()}  # looked at once: another first one may be making its lock
+        if there and LOCK not in there:
             raise Misconfigured(f"{run} holds files of others: name an empty folder with {variable('run')}=…")
-        with lock.open("w") as held:
+        with (run / LOCK).open("w") as held:
             take(held, tell)
             yield
 
