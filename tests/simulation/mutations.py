@@ -124,6 +124,7 @@ MUTATIONS = (
                 new="False",
             ),
         ),
+        seeds_from=80,
     ),
     Mutation(
         says="publish merges the branch as it is, whatever was audited",
@@ -135,6 +136,7 @@ MUTATIONS = (
                 new='audited.attempt.branch, service.catalog.head(audited.attempt.branch) or "", note',
             ),
         ),
+        seeds_from=350,
     ),
     Mutation(
         says="a rebase asks not whether the tables are the same",
@@ -149,6 +151,7 @@ MUTATIONS = (
     Mutation(
         says="a table grows that is not what it was",
         edits=(Edit(function=guards.guard_tables, old="there == before and", new=""),),
+        seeds_from=630,
     ),
     Mutation(
         says="a publish brings columns of files that stay behind",
@@ -169,7 +172,7 @@ MUTATIONS = (
     Mutation(
         says="workers that rebase an attempt share a branch",
         edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
-        seeds_from=400,
+        seeds_from=1320,
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
@@ -182,6 +185,7 @@ MUTATIONS = (
     Mutation(
         says="what was taken out of a data file for several files is published for one of them",
         edits=(Edit(function=guards.guard_taken_out, old="if audited.takes_out(files) and", new="if False and"),),
+        seeds_from=130,
     ),
     Mutation(
         says="what is left of a data file that rows were taken out of is not brought along",
@@ -189,11 +193,12 @@ MUTATIONS = (
             Edit(function=rebase.rebase_on_main, old="audited.brought(files)", new="audited.paths(files)"),
             Edit(function=proofs.prove_own, old="audited.brought(files)", new="audited.paths(files)"),
         ),
+        seeds_from=230,
     ),
     Mutation(
         says="a data file is replaced that somebody has rewritten since",
         edits=(Edit(function=guards.guard_replaced, old="paths & since.removed", new="False"),),
-        seeds_from=200,
+        seeds_from=410,
     ),
     Mutation(
         says="rows that somebody has rewritten stay when they are replaced",
@@ -208,7 +213,7 @@ MUTATIONS = (
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
             Edit(function=attempt._meant_for, old="attempt.number == 1", new="attempt.number"),
         ),
-        seeds_from=200,
+        seeds_from=290,
     ),
     Mutation(
         says="the branch is deleted before its files are decided",
@@ -238,7 +243,7 @@ MUTATIONS = (
                 new="    service.store.create(TOLD + name, to_json(Told(at=service.clock.now())).encode())\n    try:\n",
             ),
         ),
-        seeds_from=1100,
+        seeds_from=1300,
     ),
     Mutation(
         says="receipts are taken off main before they are in the archive",
@@ -290,7 +295,7 @@ MUTATIONS = (
                 new="outgoing.message",
             ),
         ),
-        seeds_from=2200,
+        seeds_from=2260,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",
