@@ -34,13 +34,20 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            return self._invoke(ctx)
         except BrokenPipeError as error:
             raise typer.Exit(_nobody_reads()) from error
         except (typer.Exit, typer.Abort, typer.TyperException):
             raise
         except Exception as error:  # noqa: BLE001 - the process's edge
             _end(error)
+
+    def _invoke(self, ctx: Any) -> Any:
+        """With all of its output written: what is left to the interpreter's end has no exit code of ours."""
+        try:
+            return super().invoke(ctx)
+        finally:
+            sys.stdout.flush()
 
 
 def _nobody_reads() -> int:

@@ -27,10 +27,17 @@ COLOURS = {"pass": "green", "warn": "yellow", "quarantine": "yellow", "fail": "r
 COLOURS |= {str(state): end.colour for state, end in ENDS.items()}
 
 
+class Screen(Console):
+    """A console that leaves it to the command how it ends when nobody reads: rich would end with 1, "rejected"."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=width)
+    return Screen(stderr=stderr, markup=False, highlight=False, emoji=False, width=width)
 
 
 def clean(text: object) -> str:

@@ -84,3 +84,14 @@ def test_an_unknown_command_is_misuse() -> None:
 def test_help_does_not_import_what_only_commands_need() -> None:
     code = f"import sys, lakegate.cli.app; print([name for name in {HEAVY!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("how", [(), ("--json",)])
+def test_output_that_nobody_reads_is_no_rejection(desk: Desk, how: tuple[str, ...]) -> None:
+    command = [sys.executable, "-c", "from lakegate.cli.app import main; main()", "contract", "check", desk.contract()]
+    with subprocess.Popen([*command, *how], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout
+        assert running.stderr
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 141
