@@ -88,7 +88,8 @@ def test_help_does_not_import_what_only_commands_need() -> None:
 
 @pytest.mark.parametrize("how", [(), ("--json",)])
 def test_output_that_nobody_reads_is_no_rejection(desk: Desk, how: tuple[str, ...]) -> None:
-    command = [sys.executable, "-c", "from lakegate.cli.app import main; main()", "contract", "check", desk.contract()]
+    lakegate = [sys.executable, "-c", "from lakegate.cli.app import main; main()"]
+    command = [*lakegate, "contract", "check", str(desk.contract())]
     with subprocess.Popen([*command, *how], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout
         assert running.stderr
