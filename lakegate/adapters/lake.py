@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import boto3
-from pyiceberg.expressions import In, Reference
+from pyiceberg.expressions import BooleanExpression, In, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import ALWAYS_TRUE, Table
 
@@ -37,9 +37,9 @@ class IcebergLake:
         if found is None:
             raise Misconfigured(f"there is no table {table} on {ref}")
         with reading(ref):
-            has_files = FILE_COLUMN in found.schema().column_names  # not so in a table of somebody else's
-            by_file = In(term=Reference(FILE_COLUMN), values=set(map(literal, files)))
-            some = by_file if files and has_files else ALWAYS_TRUE
+            some: BooleanExpression = ALWAYS_TRUE
+            if files and FILE_COLUMN in found.schema().column_names:  # a table of somebody else's has it not
+                some = In(term=Reference(FILE_COLUMN), values=set(map(literal, files)))
             return found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit).to_arrow()
 
     def _load(self, ref: str, table: str) -> Table | None:

@@ -6,7 +6,7 @@ The plan's predicate is put into DuckDB's words, and the answer is compared with
 # ruff: noqa: S608 - names are quoted, values are literals of sqlglot's, predicates are a plan's own
 
 import shlex
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -60,7 +60,7 @@ def show_rows(installation: Installation, batch: str, check: str, *, as_json: bo
         tried, failing = _asked(view, check)
         plan = _plan(installation.service, view, tried)
         ref = _ref(view, tried, failing)
-        listing = statement_for(plan, failing, _absent(installation.lake, ref, plan, failing))
+        listing = statement_for(plan, failing, parents=_has_parents(installation.lake, ref, plan, failing))
         answer = _answered(installation.lake, listing, ref, _read(plan, failing), failing)
     if as_json:
         say_json([dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows])
@@ -69,10 +69,10 @@ def show_rows(installation: Installation, batch: str, check: str, *, as_json: bo
     return Exit.DONE
 
 
-def _absent(lake: Lake, ref: str, plan: Plan, failing: Failing) -> frozenset[str]:
-    """The table that the check refers to, where it is not there: no key is in it then."""
+def _has_parents(lake: Lake, ref: str, plan: Plan, failing: Failing) -> bool:
+    """Whether the table that the check refers to, if it does, is there: else no key is in it."""
     other = plan.metric(failing.check.metric).refers_to
-    return frozenset({other.table} if other and lake.columns(ref, other.table) is None else ())
+    return other is None or lake.columns(ref, other.table) is not None
 
 
 def _answered(lake: Lake, listing: Listing, ref: str, files: Mapping[str, Sequence[str]], failing: Failing) -> Result:
@@ -182,9 +182,9 @@ def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:
     return read
 
 
-def statement_for(plan: Plan, failing: Failing, absent: Container[str] = ()) -> Listing:
-    """The failing rows as DuckDB's SQL, of when the audit began: file, key and offending columns first. Tables that are
-    `absent` have no rows.
+def statement_for(plan: Plan, failing: Failing, *, parents: bool = True) -> Listing:
+    """The failing rows as DuckDB's SQL, of when the audit began: file, key and offending columns first. Without
+    `parents` the table that the check refers to is not there.
     """
     plan = at(plan, failing.report.started_at)
     metric = plan.metric(failing.check.metric)
@@ -193,7 +193,7 @@ def statement_for(plan: Plan, failing: Failing, absent: Container[str] = ()) -> 
     columns = list(dict.fromkeys([*first, *there]))
     if metric.kind is MetricKind.UNPARSED:
         columns = list(UNPARSED)
-    if metric.refers_to and metric.refers_to.table in absent:
+    if not parents:
         metric = replace(metric, refers_to=None)
     key = OTHERWISE if KEY in map(str.lower, columns) else KEY
     rows = " UNION ALL ".join(_rows(plan, metric, failing, file, key, columns) for file in failing.files)

@@ -25,6 +25,7 @@ from lakegate.audit.wire import to_json
 from lakegate.ports import JobState, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
 from lakegate.testing.lake import Commit, Content, Key, KeyKind
+from tests.support.identities import grown
 
 Rewrites = dict[str, Mapping[str, int]]
 """Of data files into which somebody wrote the rows of others: those, with their rows."""
@@ -296,15 +297,6 @@ class SparkRun:
             replaces=self._replaces(job, file),
             evolves=tuple(evolves & {story.column}),
         )
-
-
-def grown(table: TableIdentity, columns: Iterable[str], contract_hash: str) -> TableIdentity:
-    """The table as a job brings it up to its files and its contract: each new column gets an id that none had."""
-    there = {name for _, name, _ in table.fields}
-    new = [column for column in dict.fromkeys(columns) if column and column not in there]
-    fields = tuple((number, name, "string") for number, name in enumerate(new, table.last_id + 1))
-    last = table.last_id + len(new)
-    return replace(table, fields=table.fields + fields, last_id=last, contract_hash=contract_hash)
 
 
 def columns_of(state: TableState | None) -> frozenset[str]:

@@ -469,6 +469,13 @@ def test_a_rejected_file_does_not_change_the_table_by_another_files_publishing(w
     assert (world.job_runs(), world.branches()) == (3, [two.branch])
 
 
+def beside_one_that_fails(world: World) -> Attempt:
+    """An attempt at a file 2 that fails and brings a column, and at a good file 3."""
+    world.drop("2", rows=5, bad="broken", evolves='"zip" string', deliver=False)
+    world.drop("3", rows=6, deliver=False)
+    return world.open_attempt(world.file("2"), world.file("3"))
+
+
 def columns_on_main(world: World) -> list[str]:
     identity = world.service.tables.identity(MAIN, TABLE)
     return [name for _, name, _ in identity.fields] if identity else []
@@ -531,9 +538,7 @@ def test_a_column_that_came_and_went_meanwhile_keeps_another_from_its_field_id(w
 
 
 def test_a_rebase_brings_no_column_of_a_file_that_stays_behind(world: World) -> None:
-    world.drop("2", rows=5, bad="broken", evolves='"zip" string', deliver=False)
-    world.drop("3", rows=6, deliver=False)
-    two = world.open_attempt(world.file("2"), world.file("3"))
+    two = beside_one_that_fails(world)
     settle(world.service, audited(world, "1").attempt)
     world.run()
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "3": 6}
@@ -544,9 +549,7 @@ def test_a_rebase_brings_no_column_of_a_file_that_stays_behind(world: World) -> 
 def test_a_rebase_of_what_is_left_of_a_replacement_brings_no_column_of_the_file_that_failed(world: World) -> None:
     audited(world, "2")
     settle(world.service, world.attempts()[0])
-    world.drop("2", rows=5, bad="broken", evolves='"zip" string', deliver=False)
-    world.drop("3", rows=6, deliver=False)
-    two = world.open_attempt(world.file("2"), world.file("3"))
+    two = beside_one_that_fails(world)
     world.run(settle_after=False)
     settle(world.service, two)
     assert "3" not in world.rows_on_main()

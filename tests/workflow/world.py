@@ -37,6 +37,7 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import contract_name, push
 from lakegate.workflow.status import status
+from tests.support.identities import grown
 
 TABLE = "nyc.flights"
 QUARANTINE = quarantine_of(TABLE)
@@ -412,12 +413,7 @@ class World:
         """The table on the branch gets the columns that it does not have yet."""
         state = self.lake.table(job.branch, job.plan.table)
         assert state is not None
-        identity = state.identity
-        for change in sorted(set(filter(None, changes))):
-            name, kind = change.split()
-            if name not in [known for _, known, _ in identity.fields]:
-                last = identity.last_id + 1
-                identity = replace(identity, fields=(*identity.fields, (last, name, kind)), last_id=last)
+        identity = grown(state.identity, [change.partition(" ")[0] for change in sorted(changes)])
         if identity != state.identity:
             self.lake.commit(
                 job.branch, {Key(kind=KeyKind.TABLE, name=job.plan.table): replace(state, identity=identity)}
