@@ -8,7 +8,7 @@ JOBS ?= 2
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test gate lint test-unit test-nessie test-http test-spark test-synth test-local search bench bench-audit bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup demo up down test layers lint test-schedules test-unit test-nessie test-http test-spark test-synth test-local search bench bench-audit bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -26,12 +26,13 @@ up: setup ## start the local cloud and deploy the stack to it
 down: ## stop the local cloud
 	@test ! -x $(BIN)/lakegate || $(BIN)/lakegate local down
 
+# Ten thousand schedules fill all cores by themselves, and are to take less than two minutes: so they come first, alone.
 # The layers know nothing of each other, and the longest are the first: two at a time fill two cores to the end.
 # Each one's output comes in one piece when it has ended (make 4), and all run, whichever fails.
-test: ## the whole gate, linters and every layer of tests, two at a time (JOBS=1: one)
-	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) gate
+test: test-schedules ## the whole gate: schedules, then linters and every layer of tests, two at a time (JOBS=1: one)
+	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) layers
 
-gate: test-nessie test-spark test-unit test-local test-http test-synth lint ## the same one after the other, or as `make -j` says
+layers: test-nessie test-spark test-unit test-local test-http test-synth lint
 
 lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
@@ -39,8 +40,11 @@ lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
 
-test-unit: setup ## tests without Spark and servers (five minutes)
-	$(PYTEST) -m "not nessie and not http and not spark and not synth and not local"
+test-schedules: setup ## ten thousand simulated schedules of faults, always the same (two minutes)
+	$(PYTEST) -m schedules tests/simulation
+
+test-unit: setup ## the other tests without Spark and servers (five minutes)
+	$(PYTEST) -m "not schedules and not nessie and not http and not spark and not synth and not local"
 
 test-nessie: setup ## tests against a real Nessie
 	$(PYTEST) -m nessie

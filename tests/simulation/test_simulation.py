@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.simulation.volume import run_all, run_some
 from tests.simulation.worker import OUTCOME_MATTERS, Fate
@@ -48,6 +49,7 @@ COVERED = (
 )
 
 
+@pytest.mark.schedules
 def test_thousands_of_schedules_keep_every_promise() -> None:
     tally = run_all(range(SCHEDULES))
     assert not tally.failed, tally
