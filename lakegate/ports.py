@@ -232,13 +232,16 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class JobRun:
-    """A run of an attempt's job; `reason` is the runner's word on a failure, `ended_at` is None while it runs."""
+    """A run of an attempt's job; `reason` is the runner's word on a failure, `ended_at` is None while it runs. One that
+    `waited` failed because its turn never came.
+    """
 
     id: str
     branch: str
     state: JobState
     reason: str = ""
     ended_at: datetime | None = None
+    waited: bool = False
 
 
 class JobRunner(Protocol):

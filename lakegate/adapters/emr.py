@@ -34,6 +34,7 @@ STATES = {
     "FAILED": JobState.FAILED,
     "CANCELLED": JobState.CANCELLED,
 }
+WAIT = timedelta(minutes=LONGEST_QUEUE)
 MARGIN = timedelta(days=1)  # a clock may be wrong, a run is never that much older than its batch
 PAGE, A_WHILE = 50, 10  # runs in an answer, the most there may be; seconds that a listing is good for
 
@@ -107,6 +108,9 @@ class EmrJobRunner:
             except self._emr.exceptions.ResourceNotFoundException as exc:
                 raise Misconfigured(f"there is no job run {run_id} in {self._settings.application_id}") from exc
         run = _run(run_id, found)
+        if _is_long(run, found) and "startedAt" not in found:  # nothing is wrong with its files: there was no room
+            reason = f"it waited for longer than {WAIT}; {run.reason}"
+            return replace(run, state=JobState.FAILED, reason=reason, waited=True)
         overdue = _overdue(found) if run.state is JobState.CANCELLED else ""
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
 
@@ -117,7 +121,8 @@ class EmrJobRunner:
             return None
         last = max(found, key=lambda run: run["createdAt"])
         run = _run(last["id"], last)
-        return self.run(run.id) if run.state is JobState.CANCELLED else replace(run, branch=branch)
+        is_unclear = run.state is JobState.CANCELLED or _is_long(run, last)
+        return self.run(run.id) if is_unclear else replace(run, branch=branch)
 
     def _since(self, since: datetime, branch: str) -> Sequence["JobRunSummaryTypeDef"]:
         """The service answers one listing a second, whoever asks: a sweep, which looks for run after run, is answered
@@ -155,14 +160,17 @@ def _run(run_id: str, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> JobRun:
     )
 
 
+def _is_long(run: JobRun, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> bool:
+    """Whether it ended badly after so long that it may have done nothing but wait."""
+    is_bad = run.state in (JobState.FAILED, JobState.CANCELLED)
+    return is_bad and found["updatedAt"] - found["createdAt"] >= WAIT
+
+
 def _overdue(found: "JobRunTypeDef") -> str:
     """What took too long, if anything did: the service ends such a run as one that a person cancels, and only the times
     tell. What a run waits for its workers counts as running: the service may count so.
     """
-    lasted = found["updatedAt"] - found["createdAt"]
-    if "startedAt" not in found and lasted >= timedelta(minutes=LONGEST_QUEUE):
-        return f"it waited for longer than {timedelta(minutes=LONGEST_QUEUE)}"
-    ran = lasted - timedelta(milliseconds=found.get("queuedDurationMilliseconds", 0))
+    ran = found["updatedAt"] - found["createdAt"] - timedelta(milliseconds=found.get("queuedDurationMilliseconds", 0))
     limit = timedelta(minutes=found.get("executionTimeoutMinutes", 0))
     return f"it ran for longer than {limit}" if limit and ran >= limit else ""
 

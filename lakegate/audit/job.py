@@ -32,7 +32,8 @@ class Job:
 
     `history` holds what the table's last published file versions measured, oldest first, by metric id: as it was when
     the attempt began. `crashed` are the attempts at these files, by number, whose jobs crashed one after the other just
-    before this one. `left_out` says of claimed file versions (by id) why they are not among the files.
+    before this one, and `waited` those among them whose jobs never began. `left_out` says of claimed file versions (by
+    id) why they are not among the files.
 
     With `carries` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: what that found in batch scope holds, and only checks of table scope are run.
@@ -49,6 +50,7 @@ class Job:
     files: tuple[JobFile, ...]
     history: dict[str, tuple[float, ...]] = field(default_factory=dict)
     crashed: tuple[int, ...] = ()
+    waited: tuple[int, ...] = ()
     carries: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
     format: int = 4

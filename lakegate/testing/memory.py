@@ -379,9 +379,10 @@ class MemoryJobRunner:
         for run in self.running():
             self.finish(run.id)
 
-    def fail(self, run_id: str, reason: str) -> None:
+    def fail(self, run_id: str, reason: str, *, waited: bool = False) -> None:
         """End a run badly, without a report."""
         self._end(run_id, JobState.FAILED, reason)
+        self.runs[run_id] = replace(self.runs[run_id], waited=waited)
 
     def job(self, run_id: str) -> Job:
         return parse_job(self.store.objects[self.store.name(self.jobs[run_id])])

@@ -7,6 +7,7 @@ import structlog
 
 from lakegate.audit.files import FileFormat
 from lakegate.audit.job import Job, JobFile
+from lakegate.audit.limits import beyond
 from lakegate.audit.wire import from_json, to_json
 from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.landing.attempts import Attempt
@@ -192,6 +193,7 @@ def _job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> 
         files=tuple(files),
         history=history(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),
         crashed=before.crashed,
+        waited=before.waited,
         carries=service.store.uri(report_name(replace(attempt, number=its.report.attempt))) if its else "",
         left_out=left_out,
     )
@@ -204,10 +206,14 @@ def _carried(files: Iterable[FileVersion], data_files: Mapping[str, tuple[str, .
 def _files(
     service: Service, attempt: Attempt, base: str, claims: list[Claim], form: FileFormat
 ) -> tuple[list[JobFile], dict[str, str]]:
-    """What is claimed, staged; and why the rest is not: the settling will say so."""
+    """What is claimed, staged; and why the rest is not: the settling will say so. A file that is larger than its
+    contract allows is not copied first: that takes longer than a function may, and would be begun by every sweep.
+    """
     published = Published(service=service, table=attempt.table, ref=f"{MAIN}@{base}")
-    staged = _staged(service, attempt, [claim.file for claim in claims], form)
-    files, left_out = [], {}
+    large = {claim.file.id: beyond(form.limits, bytes=claim.file.size) for claim in claims}
+    left_out = {file: "; ".join(why) for file, why in large.items() if why}
+    claims = [claim for claim in claims if claim.file.id not in left_out]
+    staged, files = _staged(service, attempt, [claim.file for claim in claims], form), []
     for claim in claims:
         try:
             files.append(_file(service, claim, staged[claim.file.id], published))

@@ -23,7 +23,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 @dataclass(frozen=True, kw_only=True)
 class Crash:
     """A run that left no report. `attempts` are those whose jobs crashed one after the other, by number, this one's
-    last; `shortest` is the wait after the first of them.
+    last; one that waited in vain has not crashed. `shortest` is the wait after the first of them.
     """
 
     run: JobRun
@@ -33,13 +33,13 @@ class Crash:
     @property
     def due(self) -> datetime:
         """When the next attempt may begin: after twice the wait of the one before."""
-        wait: timedelta = self.shortest * 2 ** (len(self.attempts) - 1)
+        wait: timedelta = self.shortest * 2 ** max(len(self.attempts) - 1, 0)
         return (self.run.ended_at or _LONG_AGO) + min(LONGEST, wait)
 
     def __str__(self) -> str:
         said = why_no_report(self.run)
         names = [f"a{number}" for number in self.attempts]
-        return said if len(names) == 1 else f"{said}; attempts {', '.join(names[:-1])} and {names[-1]} crashed in a row"
+        return said if len(names) <= 1 else f"{said}; attempts {', '.join(names[:-1])} and {names[-1]} crashed in a row"
 
 
 def why_no_report(run: JobRun) -> str:
@@ -51,7 +51,8 @@ def crash(service: Service, job: Job, run: JobRun) -> Crash | None:
     """The crash of the job's run that has ended and left no report; None where a person cancelled it."""
     if run.state is JobState.CANCELLED:
         return None
-    attempts = (*job.crashed, job.attempt)
+    counted = [number for number in job.crashed if number not in job.waited]
+    attempts = (*counted, *([] if run.waited else [job.attempt]))
     return Crash(run=run, attempts=attempts, shortest=service.grace)
 
 
@@ -59,6 +60,6 @@ def tried_again(service: Service, attempt: Attempt, crashed: Crash, files: list[
     """Those of the files that the next attempt is to take, and whether it is time. None are left after the last."""
     if len(crashed.attempts) >= service.attempts:
         return Again()
-    undecided = tuple(open_files(service, attempt, files))
-    now = not undecided or (service.clock.now() >= crashed.due and end(service.store, attempt, End.GIVEN_UP))
+    undecided, how = tuple(open_files(service, attempt, files)), End.WAITED if crashed.run.waited else End.GIVEN_UP
+    now = not undecided or (service.clock.now() >= crashed.due and end(service.store, attempt, how))
     return Again(files=undecided, now=now)

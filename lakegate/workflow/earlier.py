@@ -12,30 +12,34 @@ from lakegate.landing.receipts import Decision, entry_of
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_of
 from lakegate.workflow.claims import job_of
-from lakegate.workflow.reports import accepted_report
+from lakegate.workflow.reports import accepted_report, has_waited
 from lakegate.workflow.service import Service
 
 
 @dataclass(frozen=True, kw_only=True)
 class Earlier:
-    """The attempts that crashed one after the other just before this one, by number; before those, the last report."""
+    """The attempts that crashed one after the other just before this one, by number; before those, the last report.
+    `waited` are those of them whose jobs' turn never came.
+    """
 
     crashed: tuple[int, ...] = ()
+    waited: tuple[int, ...] = ()
     report: Report | None = None
 
 
 def earlier(service: Service, attempt: Attempt, base: str, files: Iterable[FileVersion]) -> Earlier:
     """`base` is the attempt's, `files` are those that it claims. An attempt that has no job had nothing to say."""
-    files, crashed = list(files), list[int]()
+    files, report, crashed = list(files), None, list[int]()
     for number in range(attempt.number - 1, _last_rejected(service, attempt, base, files), -1):
         other = replace(attempt, number=number)
         job = job_of(service.store, other)
         if job is None or not {file.id for file in files} & {file.id for file in job.files}:
             continue
         if report := _report(service, other):
-            return Earlier(crashed=tuple(crashed), report=report)
+            break
         crashed.insert(0, number)
-    return Earlier(crashed=tuple(crashed))
+    waited = tuple(number for number in crashed if has_waited(service.store, replace(attempt, number=number)))
+    return Earlier(crashed=tuple(crashed), waited=waited, report=report)
 
 
 def _last_rejected(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> int:

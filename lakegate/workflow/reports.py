@@ -22,13 +22,22 @@ class End(StrEnum):
 
     REPORTED = "reported"
     GIVEN_UP = "given up"
+    WAITED = "given up before it began"
 
 
 def end(store: Store, attempt: Attempt, how: End) -> bool:
     """Note how the attempt ended; whether it is so, and not ended otherwise before."""
-    name = f"attempts/{attempt.branch}/end.json"
-    body = to_json(how).encode()
+    name, body = _end_name(attempt), to_json(how).encode()
     return store.create(name, body) or store.read(name) == body
+
+
+def has_waited(store: Store, attempt: Attempt) -> bool:
+    """Whether the attempt was given up because its job's turn never came."""
+    return store.read(_end_name(attempt)) == to_json(End.WAITED).encode()
+
+
+def _end_name(attempt: Attempt) -> str:
+    return f"attempts/{attempt.branch}/end.json"
 
 
 def accepted_report(store: Store, attempt: Attempt) -> Report | None:

@@ -182,28 +182,65 @@ def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion
     """Those that are open. One that is not to be ingested any more, by what was published of its key since it was
     claimed, is decided here.
     """
-    attempt, files = audited.attempt, list(files)
+    files = list(files)
     _, receipts = main_receipts(service, files)
+    return _not_closed(service, audited.attempt, files, receipts, audited.reported)
+
+
+def _not_closed(
+    service: Service,
+    attempt: Attempt,
+    files: Iterable[FileVersion],
+    receipts: Mapping[str, Receipt],
+    reported: Mapping[str, FileReport],
+) -> list[FileVersion]:
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     files = [file for file in files if is_open(receipts, file, attempt)]
     stand = {file.id: standing(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
-    for file in files:
-        its = stand[file.id]
-        if its.decision:
-            rows = audited.reported[file.id].rows
-            finding = Finding(file=file, reasons=(its.reason,), rows=rows, reuploads=reuploads)
-            decide(service, attempt, its.decision, [finding])
-    return [file for file in files if not stand[file.id].decision]
+    closed = [file for file in files if stand[file.id].decision]
+    for file in _its_matter(service, attempt, closed):
+        its, rows = stand[file.id], reported[file.id].rows if file.id in reported else 0
+        finding = Finding(file=file, reasons=(its.reason,), rows=rows, reuploads=reuploads)
+        decide(service, attempt, its.decision or Decision.REJECTED, [finding])
+    return [file for file in files if file not in closed]
+
+
+def _its_matter(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
+    """Those of the files that no later attempt has taken on. Raises Conflict where the branch is gone that is kept for
+    what is rejected.
+    """
+    left = not_taken_on(service, attempt, files) if files else []
+    if left and service.catalog.head(attempt.branch) is None:
+        raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it")
+    return left
 
 
 def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:
-    """Tell what was decided, take what is published off the branch, and delete branches that nobody needs any more."""
-    kept = _tell(service, attempt, claims, outcome)
+    """Tell what was decided, take what is published off the branch, and delete branches that nobody needs any more.
+
+    What the next attempt was to take and did not, because its key's other versions decide it by now, is decided first:
+    nobody else may do that for a branch that is gone.
+    """
+    _, receipts = main_receipts(service, claims)
+    reported = {entry.id: entry for entry in outcome.report.files} if outcome.report else {}
+    left = _undecided(service, attempt, claims, receipts)
+    if left:
+        left = _not_closed(service, attempt, left, receipts, reported)
+        _, receipts = main_receipts(service, claims)
+    kept = [*_tell(service, attempt, claims, outcome, receipts), *left]
     if kept:
         _prune(service, attempt, [file for file in claims if file not in kept], outcome)
     else:
         service.catalog.delete_branch(attempt.branch)
     delete_settled(service, attempt)
+
+
+def _undecided(
+    service: Service, attempt: Attempt, claims: Iterable[FileVersion], receipts: Mapping[str, Receipt]
+) -> list[FileVersion]:
+    """What is neither decided nor a later attempt's matter."""
+    still_open = [file for file in claims if is_open(receipts, file, attempt)]
+    return not_taken_on(service, attempt, still_open) if still_open else []
 
 
 def _is_its(entry: Entry | None, decision: Decision, attempt: Attempt) -> bool:
@@ -222,9 +259,14 @@ def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], outcome:
         log.warning("not_pruned", branch=attempt.branch, why=str(why))
 
 
-def _tell(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> list[FileVersion]:
+def _tell(
+    service: Service,
+    attempt: Attempt,
+    claims: list[FileVersion],
+    outcome: Outcome,
+    receipts: Mapping[str, Receipt],
+) -> list[FileVersion]:
     """Tell what this attempt decided. Returns the files that it rejected."""
-    _, receipts = main_receipts(service, claims)
     entries = {file.id: entry_of(receipts, file) for file in claims}
     kept, published = (
         [file for file in claims if _is_its(entries[file.id], decision, attempt)]
@@ -297,7 +339,7 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         claims = claims_on(service, other, job)
         if keeps_nothing(service, other, claims):
             if outcome := judge(service, other, job, claims) if job else None:
-                _tell(service, other, claims, outcome)
+                _tell(service, other, claims, outcome, main_receipts(service, claims)[1])
             service.catalog.delete_branch(other.branch)
 
 

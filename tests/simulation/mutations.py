@@ -281,8 +281,7 @@ MUTATIONS = (
         says="publish asks not whether another version makes this one a re-upload that is not wanted",
         edits=(
             Edit(function=guards._guard_versions, old="if its.decision:", new="if False:"),
-            Edit(function=settle._publishable, old="        if its.decision:\n", new="        if False:\n"),
-            Edit(function=settle._publishable, old="if not stand[file.id].decision", new=""),
+            Edit(function=settle._not_closed, old="if stand[file.id].decision", new="if False"),
         ),
         seeds_from=2000,
     ),

@@ -92,11 +92,12 @@ class SparkRun:
     def __init__(self, cluster: Cluster, run_id: str) -> None:
         self.cluster, self.id = cluster, run_id
         self.branch = cluster.runner.run(run_id).branch
-        self.ended = False
+        self.began, self.ended = False, False
         self._steps = self._work()
 
     def step(self) -> str:
         """Do the next step and say which; at the end the run has ended, well or badly."""
+        self.began = True
         try:
             return next(self._steps)
         except StopIteration:
@@ -105,11 +106,12 @@ class SparkRun:
             return self._end(JobState.FAILED, str(error))
 
     def die(self) -> None:
-        """The driver is gone."""
-        self._end(JobState.FAILED, "the driver was killed")
+        """The driver is gone, or the run's turn never came."""
+        self._end(JobState.FAILED, "the driver was killed" if self.began else "it waited for too long")
 
     def is_given_up(self) -> None:
         """The runner says that it has failed; what it does goes on."""
+        self.began = True
         self._say(JobState.FAILED, "it took longer than it may")
 
     def _end(self, state: JobState, reason: str = "") -> str:
@@ -121,7 +123,7 @@ class SparkRun:
         run = self.cluster.runner.runs[self.id]
         if run.state is JobState.RUNNING:
             self.cluster.runner.runs[self.id] = replace(
-                run, state=state, reason=reason, ended_at=self.cluster.clock.now()
+                run, state=state, reason=reason, ended_at=self.cluster.clock.now(), waited=not self.began
             )
 
     def _work(self) -> Iterator[str]:

@@ -17,7 +17,7 @@ from lakegate.workflow.retry import retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import Outcome, settle
 from lakegate.workflow.status import status
-from tests.workflow.world import Story, World
+from tests.workflow.world import CONTRACT, Story, World
 
 
 @pytest.fixture
@@ -33,10 +33,10 @@ def dropped(world: World, name: str = "1") -> Attempt:
     return attempt
 
 
-def crash(world: World, reason: str = "out of memory") -> None:
+def crash(world: World, reason: str = "out of memory", *, waited: bool = False) -> None:
     """The waiting jobs crash, and that is settled as their events come."""
     attempts = world.attempts()
-    world.kill_jobs(reason)
+    world.kill_jobs(reason, waited=waited)
     for attempt in attempts:
         settle(world.service, attempt)
 
@@ -103,6 +103,39 @@ def test_after_the_last_attempt_the_batch_is_rejected_and_the_reason_names_them(
     assert (world.job_runs(), len(world.messages())) == (3, 1)
     wait(world, 10 * LONGEST.total_seconds())
     assert (world.job_runs(), len(world.messages())) == (3, 1)
+
+
+def test_jobs_whose_turn_never_came_have_not_crashed(world: World) -> None:
+    dropped(world)
+    crash(world)
+    for _ in range(world.service.attempts + 1):
+        wait(world, LONGEST.total_seconds())
+        crash(world, "no room", waited=True)
+    assert world.rejected() == {}
+    wait(world, LONGEST.total_seconds())
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
+    assert (world.messages(), world.branches()) == ([], [])
+
+
+def test_crashes_before_and_after_a_wait_in_vain_are_in_a_row(world: World) -> None:
+    dropped(world)
+    for waited in (False, True, False, False):
+        crash(world, waited=waited)
+        wait(world, LONGEST.total_seconds())
+    assert world.rejected()["1"][0].endswith("attempts a1, a3 and a4 crashed in a row")
+
+
+def test_a_file_beyond_its_contracts_limit_is_not_copied_first(world: World) -> None:
+    limit = "    customProperties: [{property: maxBytes, vendor: lakegate, value: 100}]"
+    world.push_text(CONTRACT.replace("    format: parquet", f"    format: parquet\n{limit}"))
+    world.drop("1", rows=3, body=b"x" * 101)
+    world.drop("2", rows=4)
+    staged = [file.key for run in world.runner.running() for file in world.runner.job(run.id).files]
+    assert staged == [world.key("2")]
+    world.run()
+    assert world.rejected()["1"][0].startswith("it has 101 bytes, and the limit is 100: to take it, set maxBytes")
+    assert world.rows_on_main() == {"2": 4}
 
 
 def test_a_retry_by_a_person_starts_the_count_anew(world: World) -> None:

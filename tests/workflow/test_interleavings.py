@@ -41,6 +41,7 @@ class Worker(threading.Thread):
         super().__init__(daemon=True)
         self.operation, self.left = operation, stop
         self.crash: Exception | None = None
+        self.at = ""
         self.stopped, self.ended = False, False
         self._here, self._go = threading.Semaphore(0), threading.Semaphore(0)
         whole = world.service
@@ -62,7 +63,7 @@ class Worker(threading.Thread):
         def called(*args: Any, **kwargs: Any) -> Any:
             self.left -= 1
             if self.left == -1:
-                self.stopped = True
+                self.stopped, self.at = True, method.__name__
                 self._here.release()
                 self._go.acquire()
             return method(*args, **kwargs)
@@ -825,3 +826,41 @@ def test_two_workers_at_once_of_which_one_has_a_branch_without_claims(make: Call
             other_stopped, other_stop, tried = second.stopped, other_stop + 1, tried + 1
         stop += 1
     assert tried > 50
+
+
+def a_file_audited_by_a_contract_that_was_pushed_since() -> tuple[World, Attempt]:
+    world = a_world()
+    world.drop("newer", rows=3, deliver=False, under=world.key("0"))
+    attempt = audited(world, "newer")
+    world.push_contract(changed=True)
+    return world, attempt
+
+
+def where_it_makes_the_next_branch() -> int:
+    for stop in range(100):
+        world, attempt = a_file_audited_by_a_contract_that_was_pushed_since()
+        worker = Worker(world, settled(attempt), stop)
+        worker.until_it_stops()
+        worker.to_its_end()
+        if worker.at == "create_branch":
+            return stop
+    raise AssertionError("it makes none")
+
+
+def test_two_workers_at_once_while_a_contract_is_pushed_by_which_nothing_is_left_to_try() -> None:
+    """One is stopped before it makes the next attempt's branch, the other anywhere."""
+    stop, stopped, its = 0, True, where_it_makes_the_next_branch()
+    while stopped:
+        world, attempt = a_file_audited_by_a_contract_that_was_pushed_since()
+        first, second = Worker(world, settled(attempt), its), Worker(world, settled(attempt), stop)
+        first.until_it_stops()
+        second.until_it_stops()
+        world.push_contract(changed=True, reuploads="reject")
+        first.to_its_end()
+        second.to_its_end()
+        recover(world)
+        decisions: Mapping[str, Decision | None] = {"0": PUBLISHED, "newer": REJECTED}
+        told = {"0": [Kind.REJECTED]}
+        assert_all_is_well(Scene(world=world, one=swept, other=swept, decisions=(decisions,), told=told))
+        stopped, stop = second.stopped, stop + 1
+    assert stop > 5

@@ -261,10 +261,10 @@ class World:
 
     # Spark.
 
-    def kill_jobs(self, reason: str) -> None:
+    def kill_jobs(self, reason: str, *, waited: bool = False) -> None:
         """The jobs that are waiting now end badly."""
         for run in self.runner.running():
-            self.runner.fail(run.id, reason)
+            self.runner.fail(run.id, reason, waited=waited)
 
     def allow_attempts(self, number: int) -> None:
         """So many in a row may crash before their batch is rejected."""
