@@ -29,6 +29,8 @@ from lakegate.contracts.types import WIDENED, Comparable
 from lakegate.contracts.words import meant
 
 Checked = tuple[Check, Metric]
+LARGEST = 2**31 - 1
+"""Characters of a text or items of an array: no more can be counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,16 @@ def _bound(bound: Bound) -> Callable[[Field, Item], Metric | None]:
     def metric(field: Field, item: Item) -> Metric | None:
         limit = value_of(field, item)
         return None if limit is None else outside(field, bound, limit)
+
+    return metric
+
+
+def _size(made: Callable[[Field, int], Metric]) -> Callable[[Field, Item], Metric | None]:
+    def metric(field: Field, item: Item) -> Metric | None:
+        if not 0 <= item.value <= LARGEST or item.value != int(item.value):
+            item.fault(f"{item.value!r} is no size: a whole number from 0 to {LARGEST:,}")
+            return None
+        return made(field, int(item.value))
 
     return metric
 
@@ -108,16 +120,12 @@ OPTION_RULES = (
         for word, bound in BOUNDS.items()
     ),
     Rule(word="multipleOf", says="{column} a multiple of {value}", metric=_multiple),
-    Rule(
-        word="minLength", says="{column} of {value} characters or more", metric=lambda f, item: shorter(f, item.value)
-    ),
-    Rule(
-        word="maxLength", says="{column} of {value} characters or fewer", metric=lambda f, item: longer(f, item.value)
-    ),
+    Rule(word="minLength", says="{column} of {value} characters or more", metric=_size(shorter)),
+    Rule(word="maxLength", says="{column} of {value} characters or fewer", metric=_size(longer)),
     Rule(word="pattern", says="{column} like {value}", metric=pattern),
     Rule(word="format", says="{column} of the format {value}", metric=_format),
-    Rule(word="minItems", says="{column} of {value} items or more", metric=lambda f, item: fewer(f, item.value)),
-    Rule(word="maxItems", says="{column} of {value} items or fewer", metric=lambda f, item: more(f, item.value)),
+    Rule(word="minItems", says="{column} of {value} items or more", metric=_size(fewer)),
+    Rule(word="maxItems", says="{column} of {value} items or fewer", metric=_size(more)),
     Rule(word="uniqueItems", says="{column} without an item twice", metric=_unique_items),
 )
 

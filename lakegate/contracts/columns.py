@@ -10,7 +10,7 @@ from lakegate.audit.types import Array, Map, Struct, parse, places
 from lakegate.contracts import words
 from lakegate.contracts.document import Item
 from lakegate.contracts.metrics import Field, Into, Step
-from lakegate.contracts.types import LOGICAL, TYPES, Type, nested, physical, widening
+from lakegate.contracts.types import LOGICAL, TYPES, Type, agree, logical_of, nested, physical, widening
 
 _UTC = ("UTC", "Etc/UTC")
 _OF_THE_TABLE = {"unique": "be unique", "primaryKey": "belong to the primary key", "partitioned": "partition the table"}
@@ -168,33 +168,34 @@ def check_places(columns: Sequence[Read]) -> None:
 
 def _type(item: Item) -> Type | None:
     """The column's type: `physicalType` where it is said, and then the other words must agree."""
-    logical, chosen = _logical(item)
+    name = item.plain("logicalType")
     if (said := item.get("physicalType")) is None:
         if not item.has("physicalType") and not item.has("logicalType"):
             item.fault("a column needs a type: logicalType or physicalType")
+        logical, _ = _logical(item, name)
         return None if item.has("physicalType") else logical
     try:
         found = physical(said.value)
     except ValueError as error:
         said.fault(f"physicalType {said.value!r} {error}")
         return None
-    kinds, _ = LOGICAL.get(item.plain("logicalType"), ((found.kind,), {}))
-    if found.kind not in kinds:
-        said.fault(f"physicalType {said.value!r} and logicalType {item.plain('logicalType')!r} don't agree")
+    logical, chosen = _logical(item, name or logical_of(found))
+    if name and not agree(found, name):
+        said.fault(f"physicalType {said.value!r} and logicalType {name!r} don't agree")
     elif logical and chosen and logical.name != found.name:
         said.fault(f"physicalType {said.value!r} and logicalTypeOptions don't agree: the options say {logical.name}")
     return found
 
 
-def _logical(item: Item) -> tuple[Type | None, bool]:
-    """The type that `logicalType` names, and whether its options chose it."""
-    if (said := item.get("logicalType")) is None:
+def _logical(item: Item, name: str | None) -> tuple[Type | None, bool]:
+    """The type that a logical one stands for, and whether the options chose it."""
+    if name is None:
         return None, False
-    if said.value not in LOGICAL:
-        said.fault(f"columns of type {said.value!r} are not supported yet")
+    if name not in LOGICAL:
+        (item.get("logicalType") or item).fault(f"columns of type {name!r} are not supported yet")
         return None, False
-    _, widths = LOGICAL[said.value]
-    width = _width(item, said.value)
+    _, widths = LOGICAL[name]
+    width = _width(item, name)
     if width not in widths:
         known = " or ".join(name for name in widths if name)
         item.document.fault(

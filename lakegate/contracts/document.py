@@ -24,7 +24,11 @@ _TAG = "tag:yaml.org,2002:"
 
 
 def _whole_letters(text: str) -> str:
-    """JSON, which is YAML, spells some letters as two halves; half a letter alone is none."""
+    """JSON, which is YAML, spells some letters as two halves; half a letter alone is none. U+0000 is refused: before a
+    digit, SQL has no spelling for it.
+    """
+    if "\0" in text:
+        raise ValueError
     return text.encode("utf-16", "surrogatepass").decode("utf-16") if _HALF.search(text) else text
 
 

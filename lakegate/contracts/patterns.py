@@ -12,17 +12,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from lakegate.contracts.backtracking import is_one, longest, op
+
 # Python's own reader of patterns, which it has no public name for.
-op: Any = import_module("re._constants")
 parser: Any = import_module("re._parser")
 
 LONGEST = 1_000  # repetitions; RE2 takes no more
-MANY = 100  # repetitions that count as without an end
-# By how many repetitions without an end an engine may try against each other, the characters of a text that it is
-# shown: so many that no single text takes longer than about a second.
-LONGEST_TEXTS = {2: 10_000, 3: 1_000, 4: 250}
-LONGEST_GROUPS = 1_000  # characters, where a group is repeated: at a few thousand Java's stack overflows
-_NODE = 2
 _ASCII = 128
 _LINE_BREAKS = "\n\r\u2028\u2029"
 _SPACES = "\t\n\x0b\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -46,36 +41,19 @@ _FLAGS = re.ASCII  # else `\d` of the parsed tree would be Unicode's
 
 @dataclass(frozen=True, kw_only=True)
 class Portable:
-    """A pattern as engines agree on it.
-
-    Java's goes one call deeper each time it repeats a group, and tries `tries` repetitions without an end (the start
-    among them, if the pattern is not tied to that) against each other where nothing matches.
-    """
+    """A pattern as engines agree on it, and how long a text may be to be shown to one (None: as long as it is)."""
 
     text: str
-    repeats_group: bool
-    tries: int
-
-    @property
-    def longest(self) -> int | None:
-        """How long a text may be to be shown to an engine; None where any may. ValueError where none may."""
-        if self.tries > max(LONGEST_TEXTS):
-            raise ValueError(
-                f"{self.tries} repetitions without an end can keep an engine busy for ever: say how many there may be, "
-                f"such as {{0,20}}, or tie it to the start with ^"
-            )
-        limits = [LONGEST_TEXTS.get(self.tries), LONGEST_GROUPS if self.repeats_group else None]
-        return min((limit for limit in limits if limit), default=None)
+    longest: int | None
 
 
 def portable(pattern: str) -> Portable:
     """The pattern as Java and RE2 both read it, and Python read the one it was made from: found anywhere in a text.
 
-    Raises ValueError, with what is wrong, where they would not agree.
+    Raises ValueError, with what is wrong, where they would not agree, or might never be done.
     """
     tree = parse(pattern)
-    tied = len(tree) > 0 and tree[0] == (op.AT, op.AT_BEGINNING)
-    return Portable(text=_sequence(tree), repeats_group=_repeats_group(tree), tries=_endless(tree) + (0 if tied else 1))
+    return Portable(text=_sequence(tree), longest=longest(tree))
 
 
 def parse(pattern: str) -> Any:
@@ -97,24 +75,6 @@ def class_of(characters: Iterable[int], *, negated: bool) -> str:
     return f"[{'^' * negated}{''.join(map(_in_class, characters))}]"
 
 
-def _endless(tree: Any) -> int:
-    """How many repetitions without an end are in the tree."""
-    if not isinstance(tree, parser.SubPattern | list | tuple):
-        return 0
-    repeats = isinstance(tree, tuple) and len(tree) == _NODE and tree[0] in (op.MAX_REPEAT, op.MIN_REPEAT)
-    return int(repeats and tree[1][1] > MANY) + sum(_endless(member) for member in tree)
-
-
-def _repeats_group(tree: Any) -> bool:
-    """Whether anything but a single character may be repeated, anywhere in the tree."""
-    if isinstance(tree, parser.SubPattern | list | tuple):
-        kind, value = tree if isinstance(tree, tuple) and len(tree) == _NODE else (None, None)
-        if kind in (op.MAX_REPEAT, op.MIN_REPEAT) and not _is_one(value[2]) and value[1] > 1:
-            return True
-        return any(_repeats_group(member) for member in tree)
-    return False
-
-
 def _sequence(tree: Sequence[tuple[Any, Any]]) -> str:
     return "".join(_written(kind, value) for kind, value in tree)
 
@@ -128,6 +88,8 @@ def _written(kind: Any, value: Any) -> str:
 def literal(code: int) -> str:
     """A character as itself; those that a reader of SQL or of patterns could take for something else in brackets."""
     letter = chr(code)
+    if not code:
+        return r"\x00"
     if letter == "\\":
         return r"\\"
     if letter == "^":
@@ -136,7 +98,7 @@ def literal(code: int) -> str:
 
 
 def _in_class(code: int) -> str:
-    letter = chr(code)
+    letter = chr(code) if code else r"\x00"
     return f"\\{letter}" if letter in r"\^[]-&~" else letter
 
 
@@ -190,13 +152,8 @@ def _repeat(value: tuple[int, Any, Sequence[tuple[Any, Any]]], lazy: str = "") -
         exactly = f"{{{low}}}" if low == high else f"{{{low},{high}}}"
         times = f"{{{low},}}" if unbounded else "?" if (low, high) == (0, 1) else exactly
     repeated = _sequence(body)
-    is_whole = _is_one(body) or (len(body) == 1 and body[0][0] is op.SUBPATTERN)
+    is_whole = is_one(body) or (len(body) == 1 and body[0][0] is op.SUBPATTERN)
     return f"{repeated if is_whole else f'(?:{repeated})'}{times}{lazy}"
-
-
-def _is_one(body: Sequence[tuple[Any, Any]]) -> bool:
-    """Whether it stands for a single character."""
-    return len(body) == 1 and body[0][0] in (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
 
 
 def _group(value: tuple[int | None, int, int, Sequence[tuple[Any, Any]]]) -> str:

@@ -1,5 +1,6 @@
 """ODCS's `slaProperties`: what they promise of the data is checked file by file; what they promise of people is not."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from lakegate.audit.plan import Operator
@@ -21,6 +22,7 @@ SECONDS: Mapping[str, int] = {
     for spelled in spellings
 }
 _AGES = ("latency", "freshness")
+_NUMBER = re.compile(r"[0-9]{1,15}([.][0-9]{1,15})?(e[+-]?[0-9]{1,2})?")
 
 
 def promise_checks(root: Item, table: str, fields: Sequence[Field]) -> list[Checked]:
@@ -38,6 +40,8 @@ def _promise(promise: Item, table: str, fields: Sequence[Field]) -> Checked | No
 
 def _age(promise: Item, table: str, fields: Sequence[Field]) -> Checked | None:
     """The newest value of a column may be so old, and no older, when the file is audited."""
+    if said := promise.get("valueExt"):
+        said.fault(f"valueExt is refused: {promise.plain('property')} has one limit")
     field, limit, seconds = _element(promise, table, fields), _limit(promise), _seconds(promise)
     if field is None or limit is None or seconds is None:
         return None
@@ -71,14 +75,10 @@ def _limit(promise: Item) -> float | None:
     said = promise.get("value")
     if said is None:
         return None
-    try:
-        value = float(said.value)
-    except (TypeError, ValueError):
-        value = -1.0
-    if isinstance(said.value, bool) or not 0 <= value < float("inf"):
+    if isinstance(said.value, bool) or not _NUMBER.fullmatch(str(said.value)):
         said.fault(f"{said.value!r} is no number of 0 or more")
         return None
-    return value
+    return float(said.value)
 
 
 def _seconds(promise: Item) -> int | None:

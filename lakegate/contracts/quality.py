@@ -172,6 +172,11 @@ def _query(item: Item, level: str, fields: Sequence[Field], around: Around) -> A
         said.fault(f"the query: {error}")
         return None
     unit = _unit(item, (Unit.NUMBER, *COUNTS))
+    if unit is Unit.PERCENT and found.counts:
+        item.document.fault(
+            (*item.path, "unit"), "the query gives a count, and no percentage: select 100.0 * that / COUNT(*)"
+        )
+        return None
     return Asked(metric=_of(found), name=_short(said.value), unit=unit, counted=False)
 
 

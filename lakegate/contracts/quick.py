@@ -13,7 +13,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from lakegate.contracts.patterns import class_of, op, parse
+from lakegate.contracts.backtracking import op
+from lakegate.contracts.patterns import class_of, parse
 
 _ASCII = frozenset(range(128))
 _HEX = frozenset(map(ord, "0123456789abcdefABCDEF"))

@@ -7,6 +7,7 @@ only describe.
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -16,6 +17,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from lakegate.contracts.document import Document, Path
+from lakegate.contracts.types import logical_of, physical
 from lakegate.contracts.words import meant
 
 _A = {
@@ -31,10 +33,25 @@ _A = {
 
 def check_shape(document: Document) -> None:
     """A fault for everything that the standard's schema objects to; the place is closed to later steps."""
-    for error in sorted(_validator().iter_errors(document.root), key=lambda error: error.message):
+    for error in sorted(_validator().iter_errors(_with_types(document.root)), key=lambda error: error.message):
         for path, message, closes in (told for meant_error in _meant(error) for told in _explain(meant_error)):
             if not any(path[:end] in document.closed for end in range(1, len(path) + 1)):
                 (document.close if closes else document.fault)(path, message)
+
+
+def _with_types(value: Any) -> Any:
+    """The document with each column's logical type: the standard says by that what its options are, and a physical one
+    alone means one, too.
+    """
+    if isinstance(value, list):
+        return [_with_types(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    typed = {word: _with_types(each) for word, each in value.items()}
+    if "logicalType" not in typed and isinstance(said := typed.get("physicalType"), str):
+        with suppress(ValueError):  # told where types are read
+            typed["logicalType"] = logical_of(physical(said))
+    return typed
 
 
 def server_words(server_type: str) -> set[str]:

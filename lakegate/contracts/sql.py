@@ -5,7 +5,7 @@ Nothing of the text itself is kept. It makes no metric and reads no contract.
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from lakegate.audit.plan import ROWS_VIEW
 from lakegate.contracts.metrics import Field, column
-from lakegate.contracts.syntax import Kind, NotAllowed, Reader, columns_of
+from lakegate.contracts.syntax import Kind, NotAllowed, Reader, check_pieces, columns_of
 
 LONGEST = 4000  # characters
 DEEPEST = 100
@@ -36,11 +36,14 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Scalar:
-    """A number over a file's rows, and the columns that it is made of: an aggregate, or a whole query on ROWS_VIEW."""
+    """A number over a file's rows, and the columns that it is made of: an aggregate, or a whole query on ROWS_VIEW.
+    `counts`: it is a number of rows.
+    """
 
     form: Form
     sql: str
     columns: tuple[str, ...]
+    counts: bool = False
 
 
 def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, ...]]:
@@ -49,6 +52,7 @@ def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, 
     reader.want(holder.this, Kind.TRUTH, "a rule about a row")
     if not reader.seen:
         raise NotAllowed("names no column, so it is the same for every row")
+    check_pieces(holder.this)
     return holder.this, tuple(reader.seen)
 
 
@@ -63,7 +67,10 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
         raise NotAllowed("must give one number: SELECT one aggregate, such as COUNT(*), without GROUP BY or DISTINCT")
     if found not in (Kind.NUMBER, Kind.TRUTH):
         raise NotAllowed(f"must give a number, and it gives {found}")
-    return _as_cheap_as_can_be(tree, tuple(reader.seen))
+    check_pieces(tree)
+    value = tree.expressions[0].unalias()
+    counts = isinstance(value.this if isinstance(value, exp.Filter) else value, exp.Count | exp.CountIf)
+    return replace(_as_cheap_as_can_be(tree, tuple(reader.seen)), counts=counts)
 
 
 def _as_cheap_as_can_be(tree: exp.Select, columns: tuple[str, ...]) -> Scalar:
@@ -155,11 +162,14 @@ def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
 
 
 def _refuse_dropped(tokens: Sequence[Any]) -> None:
-    """Arguments too many, where the parser would leave them out."""
+    """What the parser would leave out: arguments too many, and all of a unit but the first text in it."""
     for at, token in enumerate(tokens[:-1]):
-        most = _MOST.get(token.text.lower())
-        if most and tokens[at + 1].token_type.name == "L_PAREN" and _arguments(tokens[at + 1 :]) > most:
-            raise NotAllowed(f"the function {token.text.lower()} takes {most} values here")
+        name, kinds = token.text.lower(), [each.token_type.name for each in tokens[at + 1 : at + 4]]
+        most = _MOST.get(name)
+        if most and kinds[0] == "L_PAREN" and _arguments(tokens[at + 1 :]) > most:
+            raise NotAllowed(f"the function {name} takes {most} values here")
+        if name == "date_trunc" and kinds[0] == "L_PAREN" and kinds != ["L_PAREN", "STRING", "COMMA"]:
+            raise NotAllowed("the function date_trunc wants a unit that is written out, such as 'month'")
 
 
 def _arguments(tokens: Sequence[Any]) -> int:

@@ -155,6 +155,8 @@ AGGREGATES: Mapping[type[exp.Expr], Signature] = {
 _TRUTHS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _COMPARISONS = (*_TRUTHS, exp.Nullif)
 
+_LESS = exp.Neg(this=exp.Literal.number(1))
+
 # Whoever reads one of these beside another operator reads it in an order of his own, or not at all.
 _LOOSE = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Is, exp.Like, exp.Escape, exp.RegexpLike, *_TRUTHS)
 
@@ -219,6 +221,8 @@ class Reader:
         if keys is None and select.args.get("having"):
             raise NotAllowed("has HAVING without GROUP BY")
         grouped = keys is not None or any(item.find(exp.AggFunc) for item in select.expressions)
+        if not select.expressions:
+            raise NotAllowed("selects nothing")
         with self._grouped(keys or [], grouped):
             if having := select.args.get("having"):
                 self.want(having.this, Kind.TRUTH, "HAVING")
@@ -308,6 +312,8 @@ class Reader:
         return kind
 
     def literal(self, node: exp.Expr) -> Kind:
+        if node.is_string and "\0" in node.name:
+            raise NotAllowed("a text with the character U+0000 in it is not supported")
         if node.is_string:
             return Kind.TEXT
         digits = sum(letter.isdigit() for letter in node.name)
@@ -322,8 +328,8 @@ class Reader:
         except (ValueError, KeyError):
             raise NotAllowed(f"a cast to {node.args['to'].sql(dialect='spark')} is not allowed here") from None
         given = self.kind(node.this)
-        if isinstance(node.this, exp.Literal):
-            _refuse_unreadable(node, kind)
+        if (written := _literal(node.this)) is not None:
+            _refuse_unreadable(node, kind, written)
         if given in (kind, Kind.TEXT, Kind.NULL) or kind is Kind.TEXT or (given in _TIMES and kind in _TIMES):
             return kind
         if {given, kind} == {Kind.NUMBER, Kind.TRUTH}:
@@ -441,7 +447,8 @@ class Reader:
     def truncation(self, node: exp.Expr) -> Kind:
         """DATE_TRUNC('month', x), TRUNC(x, 'month')."""
         only(node, "this", "unit")
-        if node.args["unit"].name.upper() not in _STARTS[type(node)]:
+        unit = node.args["unit"]
+        if not isinstance(unit, exp.Literal | exp.Var) or unit.name.upper() not in _STARTS[type(node)]:
             raise NotAllowed(f"{_shown(node)}: the unit is one of {', '.join(_STARTS[type(node)])}")
         self.want(node.this, Kind.TIME, _named(node))
         return Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.INSTANT
@@ -450,8 +457,9 @@ class Reader:
         """DATE_ADD(x, 3), DATE_SUB(x, 3), which is read as DATE_ADD(x, 3 * -1)."""
         only(node, "this", "expression", "unit")
         days = node.expression
-        if isinstance(days, exp.Mul) and isinstance(days.expression, exp.Neg):
-            days.replace(exp.Neg(this=days.this.copy()))
+        if isinstance(days, exp.Mul) and days.expression == _LESS:
+            back = days.this
+            days.replace(back.this.copy() if isinstance(back, exp.Neg) else exp.Neg(this=back.copy()))
         self.want(node.expression, Kind.STEP, "a shift of a date")
         self.want(node.this, Kind.TIME, "a shift of a date")
         return Kind.DATE
@@ -568,6 +576,21 @@ _SPECIAL: Mapping[type[exp.Expr], Callable[[Reader, Any], Kind]] = {
 }
 
 
+_PARTS = (exp.Identifier, exp.DataType, exp.DataTypeParam, exp.Var, exp.Star, exp.Distinct, exp.RegexpLike)
+_CLAUSES = (exp.Select, exp.Alias, exp.From, exp.Table, exp.Subquery, exp.Where, exp.Group, exp.Having)
+_PIECES = frozenset((*FUNCTIONS, *AGGREGATES, *_SPECIAL, *_COMPARISONS, *_PARTS, *_CLAUSES))
+
+
+def check_pieces(tree: exp.Expr) -> None:
+    """The whole tree once more, as it will run: whatever a reader may have passed over is of the list too, and no query
+    stands anywhere but in another one's FROM.
+    """
+    for node in tree.walk():
+        is_inner = isinstance(node, exp.Query | exp.Table) and node is not tree
+        if type(node) not in _PIECES or (is_inner and not isinstance(node.parent, exp.From | exp.Subquery)):
+            raise NotAllowed(f"{_named(node)} is not allowed here")
+
+
 def only(node: exp.Expr, *allowed: str) -> None:
     """ValueError if the node has any argument but these: what is not looked at is not let through."""
     for name, value in node.args.items():
@@ -578,17 +601,33 @@ def only(node: exp.Expr, *allowed: str) -> None:
 
 def _refuse_null(node: exp.Expr, parts: Sequence[exp.Expr]) -> None:
     """Whatever is compared with null is neither true nor false, so that no row would ever fail."""
-    if any(isinstance(part, exp.Null) for part in parts):
+    if any(isinstance(_within(part, exp.Paren, exp.Cast), exp.Null) for part in parts):
         raise NotAllowed(f"{_shown(node)} compares with NULL, which settles nothing: say IS NULL or IS NOT NULL")
 
 
-def _refuse_unreadable(node: exp.Expr, kind: Kind) -> None:
+def _within(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Expr:
+    """What is left without the parentheses and such around it."""
+    while isinstance(node, wrappers):
+        node = node.this
+    return node
+
+
+def _literal(node: exp.Expr) -> exp.Literal | None:
+    """A value that is written out, with its sign; None where it is anything else."""
+    bare = _within(node, exp.Paren)
+    if isinstance(bare, exp.Neg):
+        number = _within(bare.this, exp.Paren)
+        return exp.Literal(this=f"-{number.name}", is_string=False) if isinstance(number, exp.Literal) else None
+    return bare if isinstance(bare, exp.Literal) else None
+
+
+def _refuse_unreadable(node: exp.Expr, kind: Kind, written: exp.Literal) -> None:
     """A cast of what is written out: of one that is no such value, Spark would make a null or another value, and no row
     fails.
     """
-    text = node.this.name
+    text = written.name
     try:
-        if kind in _TIMES and node.this.is_string:
+        if kind in _TIMES and written.is_string:
             made = TYPES[_TIMES[kind]]
             node.replace(made.literal(made.parse(text)))
         elif kind is Kind.NUMBER:
@@ -618,8 +657,9 @@ def _like(one: Kind, other: Kind) -> bool:
 
 def _written_out(node: exp.Expr, kind: Kind, who: str) -> Kind:
     pattern = r"-?\d{1,4}" if kind is Kind.STEP else r"0|1|0?\.\d{1,9}|1\.0"
-    text = f"-{node.this.name}" if isinstance(node, exp.Neg) else node.name
-    if not isinstance(node, exp.Literal | exp.Neg) or node.is_string or not re.fullmatch(pattern, text):
+    number = node.this if isinstance(node, exp.Neg) else node
+    text = f"{'-' * (node is not number)}{number.name}"
+    if not isinstance(number, exp.Literal) or number.is_string or not re.fullmatch(pattern, text):
         raise NotAllowed(f"{who} wants {kind}, not {_shown(node)}")
     return kind
 

@@ -227,6 +227,18 @@ LOGICAL: Mapping[str, tuple[tuple[str, ...], Mapping[str | None, str]]] = {
 }
 
 
+def logical_of(of: Type) -> str:
+    """The logical type whose words a type has that is said by its physical one alone."""
+    return next(name for name in reversed([*LOGICAL]) if of.kind in LOGICAL[name][0])  # decimals are numbers
+
+
+def agree(of: Type, logical: str) -> bool:
+    """Whether a column of that logical type may be kept so."""
+    kinds, _ = LOGICAL.get(logical, ((of.kind,), {}))
+    is_broken = logical == "integer" and of.kind == "decimal" and not of.name.endswith(",0)")
+    return of.kind in kinds and not is_broken
+
+
 def physical(name: str) -> Type:
     """Spark's type of that name; ValueError says why not."""
     plain = " ".join(name.lower().split())

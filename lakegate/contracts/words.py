@@ -188,7 +188,7 @@ QUALITY: Place = (
         implementation="one word that names the check, where the type is `custom`, see below",
         severity="`error` (the default) rejects the file, `warning` publishes it and tells, `quarantine` puts "
         "the failing rows aside and publishes the rest, see Quarantine",
-        unit="`rows` (the default) or `percent` of the file's rows; a statistic has none",
+        unit="`rows` (the default) or `percent` of the file's rows; a statistic has none, and a query that counts no percentage",
     )
     | _enforced(**dict.fromkeys(OPERATORS, "exactly one operator a check; both bounds of a range belong to it"))
     | _refused(
@@ -343,7 +343,9 @@ def _check_settings(item: Item) -> None:
         return
     name, vendor = str(item.value.get("property")), item.value.get("vendor")
     known = _SETTINGS.get(tuple(str(step) for step in item.path[:-2] if isinstance(step, str)), {})
-    if vendor == OURS and name not in known:
+    if vendor != OURS and str(vendor).strip().lower() == OURS:
+        item.fault(f"the vendor {vendor!r} is {OURS!r}, as it stands")
+    elif vendor == OURS and name not in known:
         item.fault(f"{name!r} is no setting of {OURS} here{meant(name, known or EVERY_SETTING)}")
     elif vendor is None and name in known:
         item.fault(f"{name!r} takes effect with `vendor: {OURS}` beside it")

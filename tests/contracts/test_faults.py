@@ -31,6 +31,8 @@ OURS = "    customProperties:\n      - {{property: {}, vendor: lakegate, value: 
 BUDGET = "    customProperties: [{property: quarantineBudget, vendor: lakegate, value: {rows: 5}}]\n"
 STATES = "[{value: open}, {value: paid}]"
 
+PHYSICAL = "      - {{name: p, physicalType: {}, logicalTypeOptions: {}}}\n" + AMOUNT
+
 # What in the good contract becomes what, and each fault as (a text on its line, a part of its message).
 CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "misspelt word of a column": (
@@ -48,6 +50,58 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "  - server: landing",
         "  - {server: dev, type: kafka, host: h, fromat: x}\n  - server: landing",
         [("fromat", "a server of type kafka (did you mean 'format'?)")],
+    ),
+    "SQL for a length where the logical type is left out": (
+        AMOUNT,
+        PHYSICAL.format("string", "{minLength: '0 OR (SELECT COUNT(*) FROM other) > 0'}"),
+        [("name: p", "'minLength' must be a whole number")],
+    ),
+    "SQL for a length of a part whose logical type is left out": (
+        AMOUNT,
+        "      - {name: p, logicalType: array, items: {physicalType: string, logicalTypeOptions: {maxLength: 'x'}}}\n"
+        + AMOUNT,
+        [("name: p", "'maxLength' must be a whole number")],
+    ),
+    "false for a pattern where the logical type is left out": (
+        AMOUNT,
+        PHYSICAL.format("string", "{pattern: false}"),
+        [("name: p", "'pattern' must be text")],
+    ),
+    "another width than the physical type's, where the logical type is left out": (
+        AMOUNT,
+        PHYSICAL.format("double", "{format: f32}"),
+        [("name: p", "physicalType 'double' and logicalTypeOptions don't agree: the options say float")],
+    ),
+    "a zone that the physical type has not, where the logical type is left out": (
+        AMOUNT,
+        PHYSICAL.format("timestamp_ntz", "{timezone: true}"),
+        [("name: p", "the options say timestamp")],
+    ),
+    "length beyond what can be counted": (
+        AMOUNT,
+        PHYSICAL.format("string", "{minLength: 5e37}"),
+        [("name: p", "5e+37 is no size: a whole number from 0 to 2,147,483,647")],
+    ),
+    "decimal with places for whole numbers": (
+        AMOUNT,
+        "      - {name: p, logicalType: integer, physicalType: 'decimal(10,2)'}\n" + AMOUNT,
+        [("name: p", "physicalType 'decimal(10,2)' and logicalType 'integer' don't agree")],
+    ),
+    "count as a percentage": (
+        AMOUNT,
+        "      - name: p\n        logicalType: string\n        quality:\n"
+        "          - {type: sql, query: 'SELECT COUNT(*) FROM {object}', unit: percent, mustBe: 0}\n" + AMOUNT,
+        [("type: sql", "the query gives a count, and no percentage")],
+    ),
+    "character that SQL has no spelling for": (
+        AMOUNT,
+        '      - {name: p, logicalType: string, enum: [{value: "\\0012"}]}\n' + AMOUNT,
+        [("name: p", "cannot be read as str")],
+    ),
+    "vendor that is nearly ours": (
+        "  - name: orders\n",
+        "  - name: orders\n    customProperties: [{property: branchDays, vendor: Lakegate, value: 3}]\n",
+        [("branchDays", "the vendor 'Lakegate' is 'lakegate'")],
     ),
     "misspelt word of a check": (
         OPERATOR,
@@ -937,6 +991,16 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "status: active",
         "slaProperties: [{property: latency, value: soon, unit: d, element: placed}]",
         [("slaProperties", "'soon' is no number of 0 or more")],
+    ),
+    "promise with a number that only Python reads": (
+        "servers:",
+        "slaProperties: [{property: latency, value: '4_0', unit: d, element: placed}]\nservers:",
+        [("slaProperties", "'4_0' is no number of 0 or more")],
+    ),
+    "promise with a second limit": (
+        "servers:",
+        "slaProperties: [{property: latency, value: 4, valueExt: 1, unit: d, element: placed}]\nservers:",
+        [("slaProperties", "valueExt is refused: latency has one limit")],
     ),
     "promise in no unit": (
         "status: active",

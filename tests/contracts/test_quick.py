@@ -75,6 +75,13 @@ def test_a_pattern_without_a_cheaper_condition_shows_lengths_by_itself() -> None
     assert short.passes == long.passes == like.passes == r"`it` RLIKE '\\AT[0-9]{6}C\\z'"
 
 
+@pytest.mark.parametrize("pattern", ["^([0-9])+$", "^[a-f]{101}[g-k]{101}.*[l-p]{101}.*[q-z]{101}$"])
+def test_what_is_too_long_for_an_engine_is_shown_by_nothing(pattern: str) -> None:
+    [like] = metrics(pattern=pattern)
+    assert "CASE WHEN LENGTH(`it`) > " in like.sql
+    assert like.passes.startswith("OCTET_LENGTH(`it`) <= ")
+
+
 def test_a_format_shows_lengths() -> None:
     short, long, like = metrics(minLength=7, maxLength=15, format="ipv4")
     assert short.passes == long.passes == like.passes != ""

@@ -108,6 +108,17 @@ REFUSED = {
     "a > (select 1)": "a subquery is not allowed",
     "from_json(s, 'a int') is null": "is not allowed",
     "spark_catalog.x(a) = 1": "is not allowed",
+    "date_add(day, -least(3, (select max(a) from other))) < day": "a whole number, written out, not -LEAST",
+    "round(x, -rand(3)) > 1": "a whole number, written out, not -RAND",
+    "trunc(day, coalesce('month', reflect('java.lang.System', 'exit', '0'))) = day": "the unit is one of",
+    "date_trunc(replace('month', 'month', 'year'), at) = at": "wants a unit that is written out",
+    # what would be another thing than it seems
+    "date_add(day, 7 * -2) < day": "a whole number, written out, not 7 * -2",
+    "s not in ('a', (null))": "compares with NULL",
+    "s <> cast(null as string)": "compares with NULL",
+    "a = cast(('one') as int)": "'one' is not a number",
+    "a = cast(-3000000000 as int)": "does not fit in 32 bits",
+    "s = '\0'": "the character U+0000",
     # what would be another thing tomorrow
     "rand() > x": "the function rand is not allowed",
     "uuid() = s": "the function uuid is not allowed",
@@ -163,7 +174,7 @@ REFUSED = {
     "year() = 2013": "wants a date or a timestamp, and nothing is there",
     "datediff(day) > 1": "wants a date or a timestamp, and nothing is there",
     "substring(s) = 'a'": "the function substring wants a number, and nothing is there",
-    "date_trunc() = day": "is no SQL that can be read",
+    "date_trunc() = day": "wants a unit that is written out",
     "mod(a, b, (x)) = 1": "the function mod takes 2 values here",
     "a in ()": "IN () has nothing in its list",
     # what Spark reads in another order than others, or not at all
@@ -245,6 +256,7 @@ def test_a_query_is_as_cheap_as_it_can_be(query: str, form: Form, written: str) 
     assert (found.form, found.sql) == (form, written)
 
 
+REFLECTED = "least(0, ascii(reflect('java.lang.System', 'getenv', 'HOME')))"
 QUERIES = {
     "SELECT COUNT() FROM {object}": "the function count takes * or a value",
     "SELECT PERCENTILE(a) FROM {object}": "the function quantile wants a number from 0 to 1",
@@ -293,8 +305,8 @@ QUERIES = {
     "SELECT COUNT(*) FROM (SELECT a, A FROM {object})": "two columns of one name",
     "SELECT COUNT(*) FROM (SELECT COUNT(*) FROM {object} GROUP BY 1)": "GROUP BY takes columns",
     "SELECT COUNT(*)": "has no FROM",
-    "SELECT COUNT(*) FROM {objekt}": "{objekt} is no placeholder",
-    "a > 1": "must be a query: SELECT",
+    "SELECT FROM {object}": "selects nothing",
+    f"SELECT MAX(datediff(day, x)) FROM (SELECT day, date_add(day, -{REFLECTED}) AS x FROM {{object}})": "written out",
 }
 
 

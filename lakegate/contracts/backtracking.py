@@ -1,0 +1,244 @@
+"""How long an engine of regular expressions may be busy with a text that does not match, and how deep it goes.
+
+Java's engine goes back and tries on wherever a repetition could have ended elsewhere. How often is counted as a
+polynomial of the text's length; from that follows how long a text may be that is shown to it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import zip_longest
+from typing import Any
+
+# Python's own reader of patterns, which it has no public name for.
+op: Any = import_module("re._constants")
+
+Nodes = Sequence[tuple[Any, Any]]
+
+MOST = 250_000_000  # tries, which take Java a second or two
+LENGTHS = (10_000, 1_000, 250)  # characters that a text may have, if it may not have any number of them
+ANY_LENGTH = 1_000_000  # characters of the longest text that is thought of
+DEEPEST = 1_000  # repetitions of a group, less where it has groups in it: at a few thousand Java's stack overflows
+_ASCII = 128
+_OTHER = _ASCII  # stands for all characters beyond
+_ANY = frozenset(range(_ASCII + 1))
+_NOTHING: frozenset[int] = frozenset()
+_ONE = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
+_REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
+
+Polynomial = tuple[float, ...]
+"""Of the text's length n: the sum of c[k] * n**k / k!, because of k ends each lies behind the one before."""
+
+_ONCE: Polynomial = (1.0,)
+_EACH: Polynomial = (0.0, 1.0)  # at each character of the text
+_ENDLESS: Polynomial = (math.inf,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """Of a part of a pattern: in how many `ways` it can match what stands there, and what trying them all `costs`."""
+
+    ways: Polynomial
+    costs: Polynomial
+
+
+def longest(tree: Nodes) -> int | None:
+    """How long a text may be to be shown to an engine; None where any may. ValueError where none may."""
+    is_tied = len(tree) > 0 and tree[0] == (op.AT, op.AT_BEGINNING)
+    tries = _times(_of_all(tree, _NOTHING).costs, _ONCE if is_tied else _EACH)
+    by_tries = next((length for length in (ANY_LENGTH, *LENGTHS) if _at(tries, length) <= MOST), 0)
+    if not by_tries:
+        raise ValueError(
+            "it has so many repetitions that could each end in many places that an engine may be busy for ever: let "
+            "each end where the next one cannot begin, say how many there may be, such as {0,20}, or tie it to the "
+            "start with ^"
+        )
+    limits = [by_tries] if by_tries < ANY_LENGTH else []
+    if (depth := _depth_within(tree)) * _repetitions(tree) > DEEPEST:
+        limits.append(DEEPEST // depth)
+    return min(limits, default=None)
+
+
+def is_one(body: Nodes) -> bool:
+    """Whether it stands for a single character."""
+    return len(body) == 1 and body[0][0] in _ONE
+
+
+def _of_all(nodes: Nodes, follows: frozenset[int], *, repeated: bool = False) -> Effort:
+    """`follows` are the characters that may come next: a repetition that ends where none of them can begin has one way
+    to go on. `repeated`: whether it stands in a repetition, where Java remembers nothing of what it has tried.
+    """
+    ways, costs = _ONCE, _ONCE
+    for at, (kind, value) in enumerate(nodes):
+        effort = _of_one(kind, value, _first(nodes[at + 1 :], follows), repeated=repeated)
+        costs = _plus(costs, _times(ways, effort.costs))
+        ways = _times(ways, effort.ways)
+    return Effort(ways=ways, costs=costs)
+
+
+def _of_one(kind: Any, value: Any, follows: frozenset[int], *, repeated: bool) -> Effort:
+    if kind is op.SUBPATTERN:
+        return _of_all(value[3], follows, repeated=repeated)
+    if kind is op.BRANCH:
+        return _of_branches(value[1], follows, repeated=repeated)
+    if kind in _REPEATS:
+        low, high, body = value
+        if is_one(body):
+            return _of_character(low, high, _characters(*body[0]), follows)
+        return _of_group(kind, low, high, body, follows, repeated=repeated)
+    return Effort(ways=_ONCE, costs=())
+
+
+def _of_branches(branches: Sequence[Nodes], follows: frozenset[int], *, repeated: bool) -> Effort:
+    """Only one of them can match where no two begin alike."""
+    efforts = [_of_all(branch, follows, repeated=repeated) for branch in branches]
+    begins = [_first(branch, follows) for branch in branches]
+    are_apart = sum(map(len, begins)) == len(_NOTHING.union(*begins)) and all(begins)
+    ways = [each.ways for each in efforts]
+    return Effort(ways=_most(*ways) if are_apart else _plus(*ways), costs=_plus(*(each.costs for each in efforts)))
+
+
+def _of_character(low: int, high: Any, taken: frozenset[int], follows: frozenset[int]) -> Effort:
+    ends = _EACH if high is op.MAXREPEAT else (float(high - low + 1),)
+    length = _EACH if high is op.MAXREPEAT else (float(high),)
+    return Effort(ways=ends if taken & follows else _ONCE, costs=length)
+
+
+def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[int], *, repeated: bool) -> Effort:
+    """Of an outermost greedy group without an end, Java remembers where it was tried in vain; of no other."""
+    begins = _first(body, follows)
+    once = _of_all(body, follows if high == 1 else begins | follows, repeated=repeated or high != 1)
+    if high is not op.MAXREPEAT:
+        each = _power(once.ways, high)
+        ends = float(high - low + 1) if begins & follows else 1.0
+        return Effort(ways=_times((ends,), each), costs=_times(_times((float(high),), each), once.costs))
+    if once.ways != _ONCE and (kind is op.MIN_REPEAT or repeated):
+        return Effort(ways=_ENDLESS, costs=_ENDLESS)
+    ends_anywhere = begins & follows or once.ways != _ONCE
+    return Effort(ways=_EACH if ends_anywhere else _ONCE, costs=_times(_EACH, once.costs))
+
+
+def _first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:
+    """The characters that a text of these can begin with, those that follow among them where it may be empty."""
+    found = _NOTHING
+    for kind, value in nodes:
+        begins, may_be_empty = _begins(kind, value)
+        found |= begins
+        if not may_be_empty:
+            return found
+    return found | follows
+
+
+def _begins(kind: Any, value: Any) -> tuple[frozenset[int], bool]:
+    if kind in _ONE:
+        return _characters(kind, value), False
+    if kind is op.AT:
+        return _NOTHING, value is not op.AT_END
+    if kind is op.SUBPATTERN:
+        return _of_any([value[3]])
+    if kind is op.BRANCH:
+        return _of_any(value[1])
+    if kind in _REPEATS:
+        begins, may_be_empty = _of_any([value[2]])
+        return begins, may_be_empty or value[0] == 0
+    return _ANY, True
+
+
+def _of_any(branches: Sequence[Nodes]) -> tuple[frozenset[int], bool]:
+    """A character of its own stands for the end, which it cannot be otherwise."""
+    end = frozenset({-1})
+    found = _NOTHING.union(*(_first(branch, end) for branch in branches))
+    return found - end, bool(found & end)
+
+
+def _characters(kind: Any, value: Any) -> frozenset[int]:
+    """Which characters of ASCII it takes, and whether any beyond; more rather than fewer."""
+    if kind is op.LITERAL:
+        return frozenset({min(value, _OTHER)})
+    if kind is op.NOT_LITERAL:
+        return _ANY - {value}
+    if kind is op.ANY:
+        return _ANY - {ord("\n"), ord("\r")}
+    taken = [_member(*member) for member in value if member[0] is not op.NEGATE]
+    return _ANY - _NOTHING.union(*taken) | {_OTHER} if value[0][0] is op.NEGATE else _NOTHING.union(*taken)
+
+
+_DIGITS = frozenset(range(ord("0"), ord("9") + 1))
+_WORD = frozenset(code for code in range(_ASCII) if chr(code).isalnum() or chr(code) == "_")
+_SPACE = frozenset(map(ord, "\t\n\x0b\f\r ")) | {_OTHER}
+_CATEGORIES = {
+    op.CATEGORY_DIGIT: _DIGITS,
+    op.CATEGORY_WORD: _WORD,
+    op.CATEGORY_SPACE: _SPACE,
+    op.CATEGORY_NOT_DIGIT: _ANY - _DIGITS,
+    op.CATEGORY_NOT_WORD: _ANY - _WORD,
+    op.CATEGORY_NOT_SPACE: _ANY - _SPACE | {_OTHER},
+}
+
+
+def _member(kind: Any, value: Any) -> frozenset[int]:
+    if kind is op.RANGE:
+        return frozenset(range(min(value[0], _OTHER), min(value[1], _OTHER) + 1))
+    return _CATEGORIES.get(value, _ANY) if kind is op.CATEGORY else frozenset({min(value, _OTHER)})
+
+
+def _depth_within(tree: Nodes) -> int:
+    """A choice that is repeated, as in `(ab|c)+`, is one."""
+    return max(_depth(tree) - 1, 1)
+
+
+def _depth(nodes: Nodes) -> int:
+    """How many groups lie in each other."""
+    within = [_parts(kind, value) for kind, value in nodes]
+    return max((1 + max(map(_depth, parts)) for parts in within if parts), default=0)
+
+
+def _repetitions(nodes: Nodes) -> float:
+    """How often a group, and those in it, may be repeated in all."""
+    found = 1.0
+    for kind, value in nodes:
+        if parts := _parts(kind, value):
+            times = value[1] if kind in _REPEATS else 1
+            within = max(map(_repetitions, parts))
+            found = max(found, math.inf if times is op.MAXREPEAT else times * within)
+    return found
+
+
+def _parts(kind: Any, value: Any) -> Sequence[Nodes]:
+    """What stands in a group."""
+    if kind is op.SUBPATTERN:
+        return [value[3]]
+    if kind is op.BRANCH:
+        parts: Sequence[Nodes] = value[1]
+        return parts
+    return [value[2]] if kind in _REPEATS and not is_one(value[2]) else []
+
+
+def _plus(*added: Polynomial) -> Polynomial:
+    return tuple(map(sum, zip_longest(*added, fillvalue=0.0)))
+
+
+def _most(*compared: Polynomial) -> Polynomial:
+    return tuple(map(max, zip_longest(*compared, fillvalue=0.0)))
+
+
+def _times(one: Polynomial, other: Polynomial) -> Polynomial:
+    made = [0.0] * max(len(one) + len(other) - 1, 0)
+    for at, factor in enumerate(one):
+        for beside, by in enumerate(other):
+            made[at + beside] += factor * by if factor and by else 0.0
+    return tuple(made)
+
+
+def _power(of: Polynomial, times: int) -> Polynomial:
+    made = _ONCE
+    for _ in range(times):
+        made = _times(made, of)
+        if made[0] > MOST or len(made) > len(LENGTHS) + 2:
+            return _ENDLESS
+    return made
+
+
+def _at(of: Polynomial, length: int) -> float:
+    return sum(factor * float(length) ** k / math.factorial(k) for k, factor in enumerate(of) if factor)
