@@ -47,6 +47,7 @@ OPENING = re.compile(r"(?<![^\W_])[*_~]")  # inside a word none of them formats
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
 LATER = {"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "team_added_to_org"}
 UNSURE = {"fatal_error", "internal_error", "request_timeout"}
+WRONG_TOKEN = {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
 UNWANTED = {"msg_blocks_too_long", "msg_too_long", "invalid_blocks", "invalid_blocks_format"}
 
 
@@ -116,8 +117,15 @@ class SlackNotifier:
             self._post(text=in_short(message), parse="none")
 
     def _post(self, **what: Any) -> None:
-        channel = self._settings.slack_channel
-        self._slack.chat_postMessage(channel=channel, unfurl_links=False, unfurl_media=False, **what)
+        """A token that Slack does not know any more may have been replaced since it was read."""
+        post = {"channel": self._settings.slack_channel, "unfurl_links": False, "unfurl_media": False, **what}
+        try:
+            self._slack.chat_postMessage(**post)
+        except SlackApiError as exc:
+            if _said(exc) not in WRONG_TOKEN:
+                raise
+            del self._slack
+            self._slack.chat_postMessage(**post)
 
 
 def summary(message: Message) -> str:

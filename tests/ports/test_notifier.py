@@ -172,6 +172,33 @@ def test_a_wrong_token_is_a_mistake_to_name(slack: SlackNotifier, stand_in: Slac
         slack.tell(REJECTED)
 
 
+@pytest.mark.parametrize("said", ["invalid_auth", "token_revoked", "token_expired", "account_inactive", "not_authed"])
+def test_a_token_that_was_replaced_is_read_anew(
+    slack: SlackNotifier, stand_in: SlackStandIn, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    slack.tell(REJECTED)
+    stand_in.token = "another"
+    monkeypatch.setattr(slack_server, "WRONG_TOKEN", said)
+    boto3.client("secretsmanager").put_secret_value(SecretId="slack", SecretString="another")
+    slack.tell(REJECTED)
+    assert len(stand_in.messages) == 2
+
+
+def test_a_token_that_stays_wrong_is_read_once_more_and_no_oftener(
+    slack: SlackNotifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+
+    def refuse(self: SlackStandIn, request: Any, arguments: Any) -> None:  # noqa: ARG001 (the stand-in's form)
+        asked.append(request.path)
+        raise SlackError("token_revoked")
+
+    monkeypatch.setattr(SlackStandIn, "_check_token", refuse)
+    with pytest.raises(Misconfigured, match="token_revoked"):
+        slack.tell(REJECTED)
+    assert len(asked) == 2
+
+
 @pytest.mark.usefixtures("slack")
 def test_a_secret_that_is_not_there_is_a_mistake_to_name() -> None:
     notifier = SlackNotifier(replace(SETTINGS, slack_secret="nowhere", slack_channel="#data"))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 BLOCKS = Draft202012Validator(json.loads(resources.files(__package__).joinpath("slack_blocks.schema.json").read_text()))
 LONGEST_TEXT = 40_000
 LONGEST_BLOCKS = 11_000  # characters as JSON; Slack tells no limit, and was seen to refuse some 11,300 of text alone
+WRONG_TOKEN = "invalid_auth"
 BOT = {"team": "lakegate", "team_id": "T0LOCAL", "user": "lakegate", "user_id": "U0LOCAL", "bot_id": "B0LOCAL"}
 
 
@@ -92,7 +93,7 @@ class SlackStandIn:
         if not given:
             raise SlackError("not_authed")
         if not hmac.compare_digest(str(given), self.token):
-            raise SlackError("invalid_auth")
+            raise SlackError(WRONG_TOKEN)
 
     def _post_message(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         check_message(arguments)
