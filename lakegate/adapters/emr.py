@@ -5,7 +5,7 @@ The service's own retries are off: an attempt is never run twice, another try is
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, aws_errors, code
 from lakegate.errors import Conflict, Misconfigured
-from lakegate.landing.attempts import Attempt
+from lakegate.landing.attempts import Attempt, minute_of
 from lakegate.ports import JobRun, JobState
 from lakegate.settings import LONGEST_QUEUE, Settings
 
@@ -174,4 +174,4 @@ def _not_before(branch: str) -> datetime:
     attempt = Attempt.parse(branch)
     if attempt is None:
         raise Misconfigured(f"{branch} is no attempt's branch, and has no job")
-    return datetime.strptime(attempt.batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC) - MARGIN
+    return minute_of(attempt.batch) - MARGIN
