@@ -77,10 +77,10 @@ def _said(response: requests.Response) -> tuple[bool, str]:
 
 
 class NessieCatalog:
-    """One Nessie; `uri` is its address without /api."""
+    """One Nessie; `uri` is its address without /api, and without a slash at its end."""
 
     def __init__(self, uri: str) -> None:
-        self._uri = uri.rstrip("/")
+        self._uri = uri
         self._between = cached(LRUCache(REMEMBERED), lock=Lock())(self._changes)
         self._seen: LRUCache[tuple[str, Key], Json | None] = LRUCache(SEEN)
         self._seeing = Lock()
