@@ -153,7 +153,9 @@ class Catalog(Protocol):
         """
 
     def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
-        """Decisions from main's log, of one table, one batch or all, newest first; at most `limit` of these."""
+        """Decisions from main's log, of one table, one batch or all, newest first; at most `limit` of these. A batch's
+        are looked for no further back than a day before the minute that it is named for.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

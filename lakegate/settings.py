@@ -4,7 +4,7 @@ contacts nothing.
 
 import os
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Self
 
 from lakegate.errors import Misconfigured
@@ -62,7 +62,8 @@ class Settings:
                 kept[field.name] = int(text) if field.type is int else text
         if wrong:
             raise Misconfigured("; ".join(wrong))
-        return cls(**kept)  # type: ignore[arg-type]
+        settings = cls(**kept)  # type: ignore[arg-type]
+        return replace(settings, nessie_uri=settings.nessie_uri.rstrip("/"))  # paths are put after it
 
     def to_env(self) -> dict[str, str]:
         """What `from_env` reads."""

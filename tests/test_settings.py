@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import pytest
 
+from lakegate import bootstrap
 from lakegate.errors import Misconfigured
 from lakegate.settings import Settings, output_name
 
@@ -18,6 +19,16 @@ def test_settings_survive_the_environment() -> None:
 def test_the_stacks_outputs_say_the_same() -> None:
     outputs = {output_name(name): value for name, value in COMPLETE.items()} | {"Other": "ignored"}
     assert Settings.from_outputs(outputs) == Settings.from_mapping(COMPLETE)
+
+
+@pytest.mark.parametrize("end", ["", "/", "//"])
+def test_a_slash_at_the_end_of_nessies_address_is_taken_off_wherever_it_is_said(end: str) -> None:
+    said = COMPLETE | {"nessie_uri": f"https://nessie.example.com{end}"}
+    outputs = {output_name(name): value for name, value in said.items()}
+    env = {f"LAKEGATE_{name.upper()}": value for name, value in said.items()}
+    for settings in (Settings.from_mapping(said), Settings.from_outputs(outputs), Settings.from_env(env)):
+        assert settings.nessie_uri == "https://nessie.example.com"
+        assert bootstrap.service(settings).nessie_uri == "https://nessie.example.com"
 
 
 def test_all_faults_are_named_at_once() -> None:

@@ -5,7 +5,7 @@ The service's own retries are off: an attempt is never run twice, another try is
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, aws_errors, code
 from lakegate.errors import Conflict, Misconfigured
-from lakegate.landing.attempts import Attempt
+from lakegate.landing.attempts import Attempt, minute_of
 from lakegate.ports import JobRun, JobState
 from lakegate.settings import LONGEST_QUEUE, Settings
 
@@ -36,19 +36,19 @@ STATES = {
 }
 WAIT = timedelta(minutes=LONGEST_QUEUE)
 MARGIN = timedelta(days=1)  # a clock may be wrong, a run is never that much older than its batch
-PAGE, A_WHILE = 50, 10  # runs in an answer, the most there may be; seconds that a listing is good for
+PAGE, A_WHILE = 50, 10  # runs in an answer, the most there may be; seconds that a listing is good for, at least
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """The runs that were made since then, as they were at `read` of this process's clock."""
+    """The runs that were made since then; good until this process's clock says so."""
 
     since: datetime
-    read: float
+    until: float
     runs: Sequence["JobRunSummaryTypeDef"]
 
     def serves(self, since: datetime) -> bool:
-        return self.since <= since and monotonic() - self.read < A_WHILE
+        return self.since <= since and monotonic() < self.until
 
 
 class EmrJobRunner:
@@ -126,17 +126,19 @@ class EmrJobRunner:
 
     def _since(self, since: datetime, branch: str) -> Sequence["JobRunSummaryTypeDef"]:
         """The service answers one listing a second, whoever asks: a sweep, which looks for run after run, is answered
-        from one of a few seconds ago.
+        from one of a while ago, which lasts as long as it took, for there may be minutes of pages. What is missed is
+        harmless: a run that ended meanwhile is met by the next sweep, one that was started is not started twice.
         """
         if self._listing and self._listing.serves(since):
             return self._listing.runs
-        read = monotonic()
+        began = monotonic()
         with aws_errors(f"looking for the job of {branch}"):
             pages = self._emr.get_paginator("list_job_runs").paginate(
                 applicationId=self._settings.application_id, createdAtAfter=since, PaginationConfig={"PageSize": PAGE}
             )
             runs = [run for page in pages for run in page["jobRuns"]]
-        self._listing = Listing(since=since, read=read, runs=runs)
+        read = monotonic()
+        self._listing = Listing(since=since, until=read + max(A_WHILE, read - began), runs=runs)
         return runs
 
     def cancel(self, run_id: str) -> None:
@@ -180,4 +182,4 @@ def _not_before(branch: str) -> datetime:
     attempt = Attempt.parse(branch)
     if attempt is None:
         raise Misconfigured(f"{branch} is no attempt's branch, and has no job")
-    return datetime.strptime(attempt.batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC) - MARGIN
+    return minute_of(attempt.batch) - MARGIN

@@ -90,7 +90,7 @@ class IcebergTables:
     """The tables of one warehouse; `uri` is the catalog's address without /iceberg."""
 
     def __init__(self, uri: str, warehouse: str) -> None:
-        self._uri, self._warehouse = uri.rstrip("/"), warehouse
+        self._uri, self._warehouse = uri, warehouse
         self._http = Patient()
         self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._look)
         self._catalog = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._open)

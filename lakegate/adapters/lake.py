@@ -20,7 +20,7 @@ class IcebergLake:
     """The tables that Nessie's Iceberg REST serves, read by PyArrow with this machine's own AWS credentials."""
 
     def __init__(self, nessie_uri: str, warehouse: str) -> None:
-        self._uri, self._warehouse = nessie_uri.rstrip("/"), warehouse
+        self._uri, self._warehouse = nessie_uri, warehouse
         self._table = cache(self._load)
 
     def tables(self, ref: str) -> list[str]:

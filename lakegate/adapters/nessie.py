@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -25,9 +25,9 @@ from pynessie.error import (
 )
 
 from lakegate.adapters.http import Patient, mount, network_error, status_error
-from lakegate.adapters.notes import decided, having, message, properties
+from lakegate.adapters.notes import before, committed_at, decided, having, message, properties
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
-from lakegate.landing.attempts import PREFIX
+from lakegate.landing.attempts import PREFIX, minute_of
 from lakegate.landing.receipts import Receipt, receipt_name
 from lakegate.ports import MAIN, Branch, Changes, Decided, Note
 
@@ -36,6 +36,8 @@ SPACES = (SPACE[:1], SPACE)
 WATERMARK = ("_lakegate", "watermark")
 DIALECT = "lakegate"
 PAGE = 250  # the most that Nessie gives at once
+FEW = 10  # decisions of one batch, mostly; what is older than the batch fills the page, and is of no use
+MARGIN = timedelta(days=1)  # a clock may be wrong, a decision is never that much older than its batch
 KEYS = 500
 TRIES = 10
 REMEMBERED = 8  # times what a branch changed: each is as large as its batch
@@ -75,10 +77,10 @@ def _said(response: requests.Response) -> tuple[bool, str]:
 
 
 class NessieCatalog:
-    """One Nessie; `uri` is its address without /api."""
+    """One Nessie; `uri` is its address without /api, and without a slash at its end."""
 
     def __init__(self, uri: str) -> None:
-        self._uri = uri.rstrip("/")
+        self._uri = uri
         self._between = cached(LRUCache(REMEMBERED), lock=Lock())(self._changes)
         self._seen: LRUCache[tuple[str, Key], Json | None] = LRUCache(SEEN)
         self._seeing = Lock()
@@ -267,15 +269,25 @@ class NessieCatalog:
         self._post(f"merging {branch}", f"trees/{MAIN}@{self._main()}/history/merge", body, changes=True)
 
     def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
-        wanted = {"table": table, "batch": batch}
-        query = {"filter": having(wanted)} if any(wanted.values()) else {}
-        for entry in self._pages("reading main's log", f"trees/{MAIN}/history", "logEntries", query):
+        since = _not_before(batch) if batch else None
+        for meta in self._log(having({"table": table, "batch": batch}), since):
             if limit <= 0:
                 return
-            found = decided(entry["commitMeta"])
+            found = decided(meta)
             if found:
                 limit -= 1
                 yield found
+
+    def _log(self, wanted: str, since: datetime | None) -> Iterator[Json]:
+        """Main's commits since then, the newest first. Nessie looks for what is wanted through all that there are: it
+        stops where it is asked for older ones, too.
+        """
+        query = {"filter": f"({wanted}) || {before(since)}" if since else wanted} if wanted else {}
+        size = FEW if since else PAGE
+        for entry in self._pages("reading main's log", f"trees/{MAIN}/history", "logEntries", query, size):
+            if since and committed_at(entry["commitMeta"]) < since:
+                return
+            yield entry["commitMeta"]
 
     def _contents(self, ref: str, keys: list[Key]) -> dict[Key, Json]:
         """Contents by key; keys without one are absent. What a commit holds never changes, and is asked for once; what
@@ -308,11 +320,11 @@ class NessieCatalog:
         answer = self._post(f"committing to {branch}", path, body, changes=True)
         return str(answer["targetBranch"]["hash"])
 
-    def _pages(self, what: str, path: str, member: str, query: Mapping[str, str]) -> Iterator[Json]:
+    def _pages(self, what: str, path: str, member: str, query: Mapping[str, str], size: int = PAGE) -> Iterator[Json]:
         token = None
         while True:
             page = self._get(
-                what, path, {**query, "max-records": str(PAGE), **({"page-token": token} if token else {})}
+                what, path, {**query, "max-records": str(size), **({"page-token": token} if token else {})}
             )
             yield from page[member]
             token = page.get("token")
@@ -331,6 +343,14 @@ class NessieCatalog:
             answer.raise_for_status()
             found: Json = answer.json()
             return found
+
+
+def _not_before(batch: str) -> datetime | None:
+    """Nothing of a batch was decided before its first file landed; of what is no batch's name, nothing is known."""
+    try:
+        return minute_of(batch) - MARGIN
+    except (ValueError, OverflowError):
+        return None
 
 
 def _path(ref: str) -> str:

@@ -50,6 +50,11 @@ def having(wanted: Mapping[str, str | None]) -> str:
     return " && ".join(tests)
 
 
+def before(moment: datetime) -> str:
+    """Nessie's filter for commits that are older."""
+    return f"timestamp(commit.commitTime) < timestamp('{moment.isoformat()}')"
+
+
 def _fitting(note: Note) -> tuple[tuple[DecidedFile, ...], int]:
     """As many of the files as fit, and how many more there are: reasons go first, receipts hold them too."""
     files = note.files
@@ -82,4 +87,8 @@ def decided(meta: Mapping[str, Any]) -> Decided | None:
         )
     except (KeyError, ValueError, TypeError):  # somebody else's commit, with a property that looks like ours
         return None
-    return Decided(note=note, commit=meta["hash"], at=datetime.fromisoformat(meta["commitTime"]))
+    return Decided(note=note, commit=meta["hash"], at=committed_at(meta))
+
+
+def committed_at(meta: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(meta["commitTime"])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 from boto3.s3.transfer import TransferConfig
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, ONCE, aws_errors, code, status
@@ -36,6 +37,19 @@ GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)  # S3 says the latt
 ARCHIVED = ("InvalidObjectState", "ObjectNotInActiveTierError")
 
 
+def _client(config: Config) -> "S3Client":
+    client = boto3.client("s3", config=config)
+    client.meta.events.register("before-send.s3", _without_expect)
+    return client
+
+
+def _without_expect(request: Any, **_: Any) -> None:
+    """The vendor's client asks S3 for leave before each body. If S3 answers at once instead, as it does where something
+    is there already, the client takes that answer for the one to the next upload on the connection, too.
+    """
+    request.headers.pop("Expect", None)
+
+
 class S3Landing:
     """The landing bucket, and the staging copies in the service's bucket."""
 
@@ -44,7 +58,7 @@ class S3Landing:
 
     @cached_property
     def _s3(self) -> "S3Client":
-        return boto3.client("s3", config=CONFIG)
+        return _client(CONFIG)
 
     def look(self, key: str, version_id: str) -> FileVersion | None:
         with aws_errors(f"looking at {key} in {self.bucket}"):
@@ -119,7 +133,7 @@ class S3Landing:
     def upload(self, source: Path, key: str) -> FileVersion:
         extra = IN_ONE if source.stat().st_size < WHOLE else IN_PARTS
         with aws_errors(f"uploading {source}"):
-            client = boto3.client("s3", config=CONFIG)
+            client = _client(CONFIG)
             made = _versions_made(client)
             client.upload_file(str(source), self.bucket, key, ExtraArgs=extra, Config=UPLOAD)
         if not made:
@@ -161,12 +175,12 @@ class S3Store:
 
     @cached_property
     def _s3(self) -> "S3Client":
-        return boto3.client("s3", config=CONFIG)
+        return _client(CONFIG)
 
     @cached_property
     def _once(self) -> "S3Client":
         """Sends nothing twice: the second answer of a creation would deny the first."""
-        return boto3.client("s3", config=ONCE)
+        return _client(ONCE)
 
     def read(self, name: str) -> bytes | None:
         with aws_errors(f"reading {name} in {self.bucket}"):
@@ -190,7 +204,11 @@ class S3Store:
             self._s3.put_object(Bucket=self.bucket, Key=name, Body=body)
 
     def create(self, name: str, body: bytes) -> bool:
+        """Over a connection of its own: one that rested while the function slept may be dead, and what is sent over it
+        may have arrived.
+        """
         what = f"creating {name} in {self.bucket}"
+        self._once.close()
         with aws_errors(what, changes=True):
             try:
                 self._once.put_object(Bucket=self.bucket, Key=name, Body=body, IfNoneMatch="*")

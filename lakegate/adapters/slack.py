@@ -3,9 +3,10 @@
 Everything in a message may have come from a stranger: no text of theirs can format, mention, link or break out.
 """
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from http import HTTPStatus
@@ -31,6 +32,7 @@ Block = dict[str, Any]
 
 SECONDS = 20
 SECTION, HEADER, SUMMARY = 3000, 150, 200  # characters that Slack takes, and that we give a notification
+BLOCKS = 9000  # characters of all blocks as JSON: Slack tells no limit, and was seen to refuse some 11,300
 FILES, REASONS = 20, 10
 ALL_REASONS, FEWEST = 30, 2  # of a message, about, and of each file: more than that nobody reads in a channel
 NAME, REASON = 300, 300
@@ -45,6 +47,8 @@ OPENING = re.compile(r"(?<![^\W_])[*_~]")  # inside a word none of them formats
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
 LATER = {"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "team_added_to_org"}
 UNSURE = {"fatal_error", "internal_error", "request_timeout"}
+WRONG_TOKEN = {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
+UNWANTED = {"msg_blocks_too_long", "msg_too_long", "invalid_blocks", "invalid_blocks_format"}
 
 
 @contextmanager
@@ -66,14 +70,17 @@ def slack_errors(what: str) -> Iterator[None]:
 
 def _by_code(what: str, exc: SlackApiError) -> LakegateError:
     """Its codes are words in the body; where there is none, the status has to do."""
+    said, status = _said(exc), int(exc.response.status_code)
+    if said in LATER or status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Retryable(f"{what}: {said or status}")
+    if said in UNSURE or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return OutcomeUnknown(f"{what}: {said or status}")
+    return Misconfigured(f"{what}: {said or status}")
+
+
+def _said(exc: SlackApiError) -> str:
     body: Any = exc.response.data
-    code = str(body.get("error", "")) if isinstance(body, dict) else ""
-    status = int(exc.response.status_code)
-    if code in LATER or status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Retryable(f"{what}: {code or status}")
-    if code in UNSURE or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return OutcomeUnknown(f"{what}: {code or status}")
-    return Misconfigured(f"{what}: {code or status}")
+    return str(body.get("error", "")) if isinstance(body, dict) else ""
 
 
 class SlackNotifier:
@@ -96,15 +103,29 @@ class SlackNotifier:
         if not self._settings.slack_secret:
             log.warning("told", kind=message.kind, batch=message.batch, text=summary(message))
             return
-        slack = self._slack
         with slack_errors(f"telling {channel} of {message.batch or message.kind}"):
-            slack.chat_postMessage(
-                channel=channel,
-                text=summary(message),
-                blocks=blocks(message),
-                unfurl_links=False,
-                unfurl_media=False,
-            )
+            self._send(message)
+
+    def _send(self, message: Message) -> None:
+        """What Slack does not take is said in short: a decision that nobody hears of is worse."""
+        try:
+            self._post(text=summary(message), blocks=blocks(message))
+        except SlackApiError as exc:
+            if _said(exc) not in UNWANTED:
+                raise
+            log.warning("told_in_short", kind=message.kind, batch=message.batch, error=_said(exc))
+            self._post(text=in_short(message), parse="none")
+
+    def _post(self, **what: Any) -> None:
+        """A token that Slack does not know any more may have been replaced since it was read."""
+        post = {"channel": self._settings.slack_channel, "unfurl_links": False, "unfurl_media": False, **what}
+        try:
+            self._slack.chat_postMessage(**post)
+        except SlackApiError as exc:
+            if _said(exc) not in WRONG_TOKEN:
+                raise
+            del self._slack
+            self._slack.chat_postMessage(**post)
 
 
 def summary(message: Message) -> str:
@@ -115,6 +136,11 @@ def summary(message: Message) -> str:
     return plain(f"{title(message)}: {told}", SUMMARY) + more
 
 
+def in_short(message: Message) -> str:
+    """The message without blocks: one line, and what to run."""
+    return "\n".join([summary(message), *_listed(message.commands)])
+
+
 def title(message: Message) -> str:
     return " ".join(part for part in (TITLES[message.kind], message.table) if part)
 
@@ -122,13 +148,21 @@ def title(message: Message) -> str:
 def blocks(message: Message) -> list[Block]:
     """The message as Block Kit, within Slack's limits: what does not fit is counted."""
     shown = message.files[:FILES]
+    most = max(FEWEST, min(REASONS, ALL_REASONS // max(1, len(shown))))
+    files = [_section(_file(file, most)) for file in shown]
+    while len(json.dumps(found := _around(files, message), ensure_ascii=False)) > BLOCKS and files:
+        files.pop()
+    return found
+
+
+def _around(files: Sequence[Block], message: Message) -> list[Block]:
     return [
         {"type": "header", "text": {"type": "plain_text", "text": clip(clean(title(message)), HEADER), "emoji": False}},
         *_facts(message),
         *([_section(plain(message.why, SECTION // 6))] if message.why else []),
-        *(_section(_file(file, max(FEWEST, min(REASONS, ALL_REASONS // len(shown))))) for file in shown),
-        *_more(message, len(message.files) - len(shown)),
-        *_commands(message.commands),
+        *files,
+        *_more(message, len(message.files) - len(files)),
+        *map(_section, _listed(message.commands)),
     ]
 
 
@@ -177,11 +211,12 @@ def _more(message: Message, hidden: int) -> list[Block]:
     return [_section(f"and {hidden:,} more files: {code(look)}")]
 
 
-def _commands(commands: Iterable[str]) -> list[Block]:
+def _listed(commands: Iterable[str]) -> list[str]:
+    """Commands as one text to copy from; none where there are none."""
     lines = [escaped(clean(command)) for command in commands]
     while len("\n".join(lines)) > SECTION - 10:
         lines.pop()
-    return [_section("```" + "\n".join(lines) + "```")] if lines else []
+    return ["```" + "\n".join(lines) + "```"] if lines else []
 
 
 def _section(text: str) -> Block:

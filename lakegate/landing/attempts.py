@@ -32,6 +32,11 @@ def batch_id(table: str, files: Iterable[FileVersion], *, tried: bool = True) ->
     return f"{members[0].landed_at:%Y%m%dT%H%M}-{digest[:8]}"
 
 
+def minute_of(batch: str) -> datetime:
+    """The minute that a batch is named for, in which its first file landed. Raises ValueError for what is no batch."""
+    return datetime.strptime(batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC)
+
+
 def batches(
     files: Iterable[FileVersion], limits: Ingestion, receipts: Mapping[str, int]
 ) -> Iterator[list[FileVersion]]:

@@ -120,6 +120,7 @@ def test_blocks_that_slack_refuses_are_refused_with_their_place(
         ({"text": ""}, "no_text"),
         ({"channel": "", "text": "hello"}, "channel_not_found"),
         ({"text": "x" * 40_001}, "msg_too_long"),
+        ({"text": "x", "blocks": [section("x" * 2900)] * 4}, "msg_blocks_too_long"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:The top-level `text` argument is missing")

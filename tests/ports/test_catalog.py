@@ -375,7 +375,18 @@ def test_decisions_of_one_batch_are_found_however_many_others_came_since(place: 
     for number, batch in enumerate(batches, start=1):
         assert [decided.note.attempt for decided in place.catalog.decisions(1, batch=batch)] == [number]
     assert list(place.catalog.decisions(9, table=f"{table}_other", batch=batches[0])) == []
-    assert list(place.catalog.decisions(9, batch='20130101T0000-00000000" || true')) == []
+    for strange in ('20130101T0000-00000000" || true', "00010101T0000-00000000", "no batch", "20131399T2561-00000000"):
+        assert list(place.catalog.decisions(9, batch=strange)) == []
+
+
+def test_a_batch_of_this_minute_has_its_decisions_however_many_there_are(place: Place, table: str) -> None:
+    batch, file = f"{datetime.now(UTC):%Y%m%dT%H%M}-{secrets.token_hex(4)}", landed()
+    for number in range(1, 13):
+        its = Attempt(table=table, batch=batch, number=number)
+        receipts = [receipt(file, its, Decision.REJECTED)]
+        place.catalog.commit_receipts(MAIN, main(place), receipts, note(its, [file], Decision.REJECTED))
+    found = [decided.note.attempt for decided in place.catalog.decisions(99, table=table, batch=batch)]
+    assert found == list(range(12, 0, -1))
 
 
 def test_receipts_that_are_folded_away_leave_main_and_the_watermark_goes_up(place: Place, table: str) -> None:

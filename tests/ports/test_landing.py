@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Protocol
 from unittest.mock import patch
@@ -404,3 +406,60 @@ def test_a_creation_beside_another_is_tried_later() -> None:
         stub.add_client_error("put_object", "ConditionalRequestConflict", http_status_code=409)
         with pytest.raises(Retryable, match="notes/a"):
             store.create("notes/a", b"x")
+
+
+class Bucket(BaseHTTPRequestHandler):
+    """S3 as it may be: whom it denies something it tells so before the body comes, and a connection that has rested is
+    dead.
+    """
+
+    protocol_version = "HTTP/1.1"
+    timeout = 10
+    rests = False
+    _answered = False
+
+    def handle_expect_100(self) -> bool:
+        return "denied" in self.path or super().handle_expect_100()
+
+    def do_PUT(self) -> None:
+        self.close_connection = self.rests and self._answered
+        if self.close_connection:
+            return
+        self._answered = True
+        if not ("denied" in self.path and "Expect" in self.headers):
+            self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(403 if "denied" in self.path else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Bucket]]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    kind = type("Bucket", (Bucket,), {})
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{server.server_port}")
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield kind
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.usefixtures("bucket")
+def test_an_answer_that_comes_before_the_body_is_not_taken_for_the_next_ones() -> None:
+    store = S3Store("service")
+    with pytest.raises(Misconfigured, match="403"):
+        store.write("denied", b"x")
+    store.write("notes/a", b"x")
+
+
+def test_nothing_is_created_over_a_connection_that_has_rested(bucket: type[Bucket]) -> None:
+    bucket.rests = True
+    store = S3Store("service")
+    assert [store.create("notes/a", b"x"), store.create("notes/b", b"x")] == [True, True]

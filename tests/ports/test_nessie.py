@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import secrets
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pynessie.error
 import pytest
@@ -107,6 +109,24 @@ def test_a_note_looks_like_ours_but_is_a_strangers_and_is_passed_over(lake: Lake
     requests.post(url, json=body, timeout=30).raise_for_status()
     head = lake.head()
     assert head not in {found.commit for found in place.catalog.decisions(1)}
+
+
+@pytest.mark.nessie
+@pytest.mark.parametrize(("ahead", "found"), [(timedelta(), 1), (timedelta(hours=23), 1), (timedelta(hours=25), 0)])
+def test_nessie_looks_for_a_batchs_decisions_no_further_back_than_a_day_before_it(
+    lake: Lake, ahead: timedelta, found: int
+) -> None:
+    catalog, file = NessieCatalog(lake.nessie_uri), landed()
+    batch = f"{datetime.now(UTC) + ahead:%Y%m%dT%H%M}-{secrets.token_hex(4)}"
+    attempt = replace(ATTEMPT, batch=batch)
+    rejected = receipt(file, attempt, Decision.REJECTED)
+    told = note(attempt, [file], Decision.REJECTED)
+    catalog.commit_receipts(MAIN, catalog.head(MAIN) or "", [rejected], told)
+    pages = list[dict[str, Any]]()
+    catalog._session.hooks["response"].append(lambda answer, **_: pages.append(answer.json()))
+    assert len(list(catalog.decisions(9, batch=batch))) == found
+    [page] = pages
+    assert page["logEntries"], "Nessie gives what is older, and so looks no further"
 
 
 @pytest.mark.nessie

@@ -20,7 +20,8 @@ import slack_sdk.errors
 import structlog
 from hypothesis import given
 from hypothesis import strategies as st
-from lakegate_local.slack_server import BLOCKS, SlackStandIn
+from lakegate_local import slack_server
+from lakegate_local.slack_server import BLOCKS, SlackError, SlackStandIn
 from moto import mock_aws
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web import SlackResponse
@@ -115,6 +116,43 @@ def test_slack_gets_channel_blocks_and_a_line_for_the_notification(
     assert sent["unfurl_links"] is False
 
 
+LONG = tuple(
+    replace(REJECTED.files[0], key=f"nyc/{number:02}/{'long' * 70}.parquet", reasons=("r" * 300,) * 3)
+    for number in range(20)
+)
+
+
+def test_a_message_of_twenty_files_with_long_names_and_reasons_is_taken(
+    slack: SlackNotifier, stand_in: SlackStandIn
+) -> None:
+    slack.tell(replace(REJECTED, files=LONG))
+    [sent] = stand_in.messages
+    assert sent["blocks"] == blocks(replace(REJECTED, files=LONG))
+
+
+@pytest.mark.parametrize("said", ["msg_blocks_too_long", "invalid_blocks", "msg_too_long"])
+def test_blocks_that_slack_does_not_take_are_told_in_short_with_what_to_run(
+    slack: SlackNotifier, stand_in: SlackStandIn, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    def refuse_blocks(arguments: dict[str, Any]) -> None:
+        if "blocks" in arguments:
+            raise SlackError(said)
+
+    monkeypatch.setattr(slack_server, "check_message", refuse_blocks)
+    slack.tell(REJECTED)
+    [sent] = stand_in.messages
+    assert sent["text"] == f'{summary(REJECTED)}\n```lakegate show {BATCH}\nlakegate discard {BATCH} --why "…"```'
+
+
+def test_what_slack_refuses_for_another_reason_is_not_told_in_short(
+    slack: SlackNotifier, stand_in: SlackStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slack_server, "check_message", lambda _: slack_server.refuse("is_archived"))
+    with pytest.raises(Misconfigured, match="is_archived"):
+        slack.tell(REJECTED)
+    assert stand_in.messages == []
+
+
 def test_a_busy_slack_is_waited_for(slack: SlackNotifier, stand_in: SlackStandIn) -> None:
     stand_in.refusals, stand_in.retry_after = 1, 0
     slack.tell(REJECTED)
@@ -132,6 +170,33 @@ def test_a_wrong_token_is_a_mistake_to_name(slack: SlackNotifier, stand_in: Slac
     stand_in.token = "another"
     with pytest.raises(Misconfigured, match="invalid_auth"):
         slack.tell(REJECTED)
+
+
+@pytest.mark.parametrize("said", ["invalid_auth", "token_revoked", "token_expired", "account_inactive", "not_authed"])
+def test_a_token_that_was_replaced_is_read_anew(
+    slack: SlackNotifier, stand_in: SlackStandIn, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    slack.tell(REJECTED)
+    stand_in.token = "another"
+    monkeypatch.setattr(slack_server, "WRONG_TOKEN", said)
+    boto3.client("secretsmanager").put_secret_value(SecretId="slack", SecretString="another")
+    slack.tell(REJECTED)
+    assert len(stand_in.messages) == 2
+
+
+def test_a_token_that_stays_wrong_is_read_once_more_and_no_oftener(
+    slack: SlackNotifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+
+    def refuse(self: SlackStandIn, request: Any, arguments: Any) -> None:  # noqa: ARG001 (the stand-in's form)
+        asked.append(request.path)
+        raise SlackError("token_revoked")
+
+    monkeypatch.setattr(SlackStandIn, "_check_token", refuse)
+    with pytest.raises(Misconfigured, match="token_revoked"):
+        slack.tell(REJECTED)
+    assert len(asked) == 2
 
 
 @pytest.mark.usefixtures("slack")
@@ -261,6 +326,14 @@ def test_what_does_not_fit_is_counted_and_where_to_find_it_is_said() -> None:
     assert "• and 28 more" in said
 
 
+def test_files_with_long_names_and_reasons_are_left_out_until_slack_takes_the_rest_and_counted() -> None:
+    found = blocks(replace(REJECTED, files=LONG))
+    told = text_of(found).count(" rows failed")
+    assert 5 < told < 20
+    assert f"and {20 - told} more files" in text_of(found)
+    assert len(json.dumps(found, ensure_ascii=False)) <= adapter.BLOCKS
+
+
 @pytest.mark.parametrize(("files", "each"), [(1, 10), (5, 6), (20, 2), (50, 2)])
 def test_the_more_files_failed_the_fewer_reasons_of_each_are_told(files: int, each: int) -> None:
     reasons = tuple(f"check {number}: 1 of 2 rows, expected none" for number in range(30))
@@ -350,5 +423,7 @@ MESSAGES = st.builds(
 
 @given(message=MESSAGES)
 def test_whatever_is_told_slack_takes_it(message: Message) -> None:
-    assert [fault.message for fault in BLOCKS.iter_errors(blocks(message))] == []
+    found = blocks(message)
+    assert [fault.message for fault in BLOCKS.iter_errors(found)] == []
+    assert len(json.dumps(found, ensure_ascii=False)) <= adapter.BLOCKS or " rows failed" not in text_of(found)
     assert len(summary(message)) < 2000

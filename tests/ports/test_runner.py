@@ -13,6 +13,7 @@ from botocore.model import StringShape
 from botocore.stub import ANY, Stubber
 from moto import mock_aws
 
+from lakegate.adapters import emr as adapter
 from lakegate.adapters.emr import STATES, EmrJobRunner
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
@@ -218,6 +219,46 @@ def test_runs_that_are_looked_for_one_after_the_other_are_listed_once(emr: tuple
     other = Attempt(table="nyc.flights", batch="20130131T0406-1a2b3c4d", number=1)
     stub.add_response("list_job_runs", {"jobRuns": [listed(1), listed(2, name=other.branch)]})
     assert [run and run.id for run in map(runner.find, (ATTEMPT.branch, other.branch))] == ["00run1", "00run2"]
+
+
+@pytest.fixture
+def seconds(emr: tuple[EmrJobRunner, Stubber], monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What the process's clock says; it goes on by the second number with each page that is listed."""
+    runner, _ = emr
+    seconds = [0.0, 0.0]
+
+    def wait(**_: object) -> None:
+        seconds[0] += seconds[1]
+
+    runner._emr.meta.events.register("before-parameter-build.emr-serverless.ListJobRuns", wait)
+    monkeypatch.setattr(adapter, "monotonic", lambda: seconds[0])
+    return seconds
+
+
+def test_a_listing_of_many_slow_pages_serves_whoever_looks_next(
+    emr: tuple[EmrJobRunner, Stubber], seconds: list[float]
+) -> None:
+    runner, stub = emr
+    seconds[1] = 15
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1)], "nextToken": "n"})
+    stub.add_response("list_job_runs", {"jobRuns": []})
+    first = runner.find(ATTEMPT.branch)
+    seconds[0] += 29
+    assert runner.find(ATTEMPT.branch) == first is not None
+
+
+def test_a_listing_serves_for_ten_seconds_or_as_long_as_it_took(
+    emr: tuple[EmrJobRunner, Stubber], seconds: list[float]
+) -> None:
+    runner, stub = emr
+    for _ in range(2):
+        stub.add_response("list_job_runs", {"jobRuns": []})
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1)]})
+    assert runner.find(ATTEMPT.branch) is None
+    seconds[:] = [10, 15]
+    assert runner.find(ATTEMPT.branch) is None
+    seconds[0] += 15
+    assert runner.find(ATTEMPT.branch) is not None
 
 
 def test_runs_of_an_older_batch_are_listed_anew(emr: tuple[EmrJobRunner, Stubber]) -> None:

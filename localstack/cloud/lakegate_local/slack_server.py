@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 BLOCKS = Draft202012Validator(json.loads(resources.files(__package__).joinpath("slack_blocks.schema.json").read_text()))
 LONGEST_TEXT = 40_000
+LONGEST_BLOCKS = 11_000  # characters as JSON; Slack tells no limit, and was seen to refuse some 11,300 of text alone
+WRONG_TOKEN = "invalid_auth"
 BOT = {"team": "lakegate", "team_id": "T0LOCAL", "user": "lakegate", "user_id": "U0LOCAL", "bot_id": "B0LOCAL"}
 
 
@@ -91,7 +93,7 @@ class SlackStandIn:
         if not given:
             raise SlackError("not_authed")
         if not hmac.compare_digest(str(given), self.token):
-            raise SlackError("invalid_auth")
+            raise SlackError(WRONG_TOKEN)
 
     def _post_message(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         check_message(arguments)
@@ -128,6 +130,8 @@ def check_message(arguments: Mapping[str, Any]) -> None:
         raise SlackError("no_text")
     if len(arguments.get("text") or "") > LONGEST_TEXT:
         raise SlackError("msg_too_long")
+    if len(json.dumps(arguments.get("blocks") or [], ensure_ascii=False)) > LONGEST_BLOCKS:
+        raise SlackError("msg_blocks_too_long")
     faults = tuple(
         f"[ERROR] {fault.message} [json-pointer:/{'/'.join(map(str, ('blocks', *fault.absolute_path)))}]"
         for fault in BLOCKS.iter_errors(arguments.get("blocks") or [])
