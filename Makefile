@@ -32,7 +32,7 @@ down: ## stop the local cloud
 test: test-schedules ## the whole gate: schedules, then linters and every layer of tests, two at a time (JOBS=1: one)
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) layers
 
-layers: test-nessie test-spark test-unit test-local test-http test-synth lint
+layers: test-nessie test-spark test-unit test-local test-http test-synth lint ## the same but the schedules, as `make -j` says
 
 lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

@@ -188,7 +188,8 @@ QUALITY: Place = (
         implementation="one word that names the check, where the type is `custom`, see below",
         severity="`error` (the default) rejects the file, `warning` publishes it and tells, `quarantine` puts "
         "the failing rows aside and publishes the rest, see Quarantine",
-        unit="`rows` (the default) or `percent` of the file's rows; a statistic has none, and a query that counts no percentage",
+        unit="`rows` (the default) or `percent` of the file's rows; a statistic has none, and a query that counts no "
+        "percentage",
     )
     | _enforced(**dict.fromkeys(OPERATORS, "exactly one operator a check; both bounds of a range belong to it"))
     | _refused(
