@@ -55,9 +55,9 @@ def waiting(
     return _free(service, [file for file in files if file.id not in held], receipts)
 
 
-def still_held(service: Service) -> list[Held]:
-    """Held files that are neither decided nor claimed by now, in the same order."""
-    held = {each.file.id: each for each in held_files(service)}
+def still_held(service: Service, among: Iterable[Held] | None = None) -> list[Held]:
+    """Held files (all, if not said) that are neither decided nor claimed by now, in the same order."""
+    held = {each.file.id: each for each in (held_files(service) if among is None else among)}
     files = [each.file for each in held.values()]
     receipts = known(service, files)
     free = _free(service, [file for file in files if entry_of(receipts, file) is None], receipts)

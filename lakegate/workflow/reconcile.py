@@ -103,11 +103,13 @@ def _delete_left_behind(service: Service, rebase: Attempt) -> None:
 
 def _release_held(service: Service) -> None:
     """Receive held files that a contract routes by now. Their notes stay until they are decided: the watermark has not
-    waited for them, so that nothing else would find them again.
+    waited for them, so that nothing else would find them again. What is routed nowhere may be held for ever: nothing
+    more is asked of it.
     """
-    if held := still_held(service):
+    if held := held_files(service):
         shelf = Shelf.read(service.store)
-        _raise_first(_receive_some(service, [it.file for it in held if shelf.route(it.file.key)]))
+        routed = still_held(service, [it for it in held if shelf.route(it.file.key)])
+        _raise_first(_receive_some(service, [it.file for it in routed]))
 
 
 def _receive_lost(service: Service) -> None:
