@@ -106,7 +106,9 @@ def _of_character(low: int, high: Any, taken: frozenset[int], follows: frozenset
 
 
 def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[int], *, repeated: bool) -> Effort:
-    """Of an outermost greedy group without an end, Java remembers where it was tried in vain; of no other."""
+    """Of an outermost greedy group without an end, Java remembers where it was tried in vain; of no other. What comes
+    behind it is tried each time all the same.
+    """
     begins = _first(body, follows)
     once = _of_all(body, follows if high == 1 else begins | follows, repeated=repeated or high != 1)
     if high is not op.MAXREPEAT:
@@ -116,7 +118,8 @@ def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[in
     if once.ways != _ONCE and (kind is op.MIN_REPEAT or repeated):
         return Effort(ways=_ENDLESS, costs=_ENDLESS)
     ends_anywhere = begins & follows or once.ways != _ONCE
-    return Effort(ways=_EACH if ends_anywhere else _ONCE, costs=_times(_EACH, once.costs))
+    ends = _times(_EACH, once.ways) if ends_anywhere else _ONCE
+    return Effort(ways=ends, costs=_times(_EACH, once.costs))
 
 
 def _first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:
@@ -189,9 +192,10 @@ def _depth_within(tree: Nodes) -> int:
 
 
 def _depth(nodes: Nodes) -> int:
-    """How many groups lie in each other."""
-    within = [_parts(kind, value) for kind, value in nodes]
-    return max((1 + max(map(_depth, parts)) for parts in within if parts), default=0)
+    """How many groups lie in each other, and repetitions in them."""
+    within = [max(map(_depth, _parts(kind, value)), default=-1) for kind, value in nodes]
+    is_repeated = any(kind in _REPEATS and value[0] != value[1] for kind, value in nodes)
+    return max(*within, is_repeated - 1, -1) + 1
 
 
 def _repetitions(nodes: Nodes) -> float:
