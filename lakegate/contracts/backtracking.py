@@ -112,9 +112,9 @@ def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[in
     begins = _first(body, follows)
     once = _of_all(body, follows if high == 1 else begins | follows, repeated=repeated or high != 1)
     if high is not op.MAXREPEAT:
-        each = _power(once.ways, high)
-        ends = float(high - low + 1) if begins & follows else 1.0
-        return Effort(ways=_times((ends,), each), costs=_times(_times((float(high),), each), once.costs))
+        each, times = _power(once.ways, high), float(high)
+        numbers = high - low + 1.0 if begins & follows else 1.0
+        return Effort(ways=_times((numbers,), each), costs=_times(_times((times,), each), once.costs))
     if once.ways != _ONCE and (kind is op.MIN_REPEAT or repeated):
         return Effort(ways=_ENDLESS, costs=_ENDLESS)
     ends_anywhere = begins & follows or once.ways != _ONCE
