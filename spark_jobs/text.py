@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
@@ -17,7 +18,7 @@ from lakegate.audit.fit import quoted as shown
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.types import canonical, quoted
 from spark_jobs.origin import origin
-from spark_jobs.parsing import NUMBER, literal, value, whole
+from spark_jobs.parsing import literal, scientific, value
 
 BLOCK, AT, TEXT = "block", "at", "text"
 _LINE_IN_BLOCK = (1 << 33) - 1  # of Spark's monotonically increasing ids: a task reads one block of one file
@@ -33,6 +34,9 @@ _HALF = r"\\u[dD][89a-fA-F]"  # of a letter that JSON spells in two
 _NO_HALF = r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _END = f"end_{token_hex(8)}"
 _RAW = "from_json(wrapped, 'row map<string, string>').row"
+# A number of JSON and all before it since the last one, but for strings as a whole: numbers in those are none.
+_TO_NUMBER = r'\G((?:[^"0-9-]++|"(?:[^"\\]++|\\.)*+")*+)(-?[0-9][0-9.eE+-]*+)'
+_SPELLED = f"from_json(regexp_replace(wrapped, {literal(_TO_NUMBER)}, '$1\"$2\"'), 'row map<string, string>').row"
 _HEADER = f"({BLOCK} = 0 AND {AT} = 0)"
 
 
@@ -130,7 +134,8 @@ def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[s
 
 
 def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
-    """JSON knows numbers and truth values, so those are read as such; the rest is spelled in strings.
+    """JSON knows numbers and truth values, so those are read as such; the rest is spelled in strings. Decimals are read
+    as they are spelled, because Spark's reader would round them, and multiply out whatever exponent they have.
 
     The object is read inside another, because Spark's reader would pass over anything after it. A line that closes the
     other one itself cannot know what the other ends with.
@@ -141,7 +146,8 @@ def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[
     options = {"columnNameOfCorruptRecord": _CORRUPT, "allowNonNumericNumbers": "false", "allowSingleQuotes": "false"}
     read = F.from_json(wrapped, f"row struct<{types}>, {_END} boolean, {_CORRUPT} string", options)
     body = lines(spark, form, uris).where(row_of(form)).select("*", wrapped.alias("wrapped"), read.alias("f"))
-    texts = [F.col("f.row").getField(it.name) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
+    body = body.select("*", F.expr(_SPELLED).alias("spelled"))
+    texts = [_found(it) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
     values = [text.alias(f"t{at}") for at, text in enumerate(texts)]
     rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *values)
     broken = {_unsound(form): "NOT sound", **_NO_OBJECT}
@@ -178,13 +184,6 @@ _NO_OBJECT = {
     "it is no JSON object": f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
     "half of a letter stands alone in it, such as \\ud83d": _HALVED,
 }
-
-
-def _is_spelled(column: Column) -> str:
-    """The SQL of whether a decimal that may be a string is spelled as a number: Spark would leave out its commas."""
-    in_quotes, escaped = rf'"{re.escape(column.name)}"\s*:\s*"', "\\"
-    asked = f"{TEXT} RLIKE {literal(in_quotes)} OR contains({TEXT}, {literal(escaped)})"
-    return f"CASE WHEN {asked} THEN {_RAW}[{literal(column.name)}] RLIKE {literal(whole(NUMBER))} ELSE TRUE END"
 
 
 def _unsound(form: FileFormat) -> str:
@@ -243,20 +242,26 @@ def _well_quoted(form: FileFormat) -> str:
     return rf"(?s)^{field}(?:{delimiter}{field})*+\z"  # unlike `$`, which is before a last U+2028, too
 
 
+def _found(column: Column) -> SparkColumn:
+    """What JSON has in a column that may be there."""
+    row = F.col("spelled") if _is_decimal(column) else F.col("f.row")
+    return row.getItem(column.name)
+
+
+def _is_decimal(column: Column) -> bool:
+    return canonical(column.type).startswith("decimal")
+
+
 def _read_as(column: Column) -> str:
-    """The type in which JSON's value is read: a wider decimal than the contract's, so that rounding shows."""
     kind = canonical(column.type)
-    if kind.startswith("decimal"):
-        digits, places = map(int, kind[8:-1].split(","))
-        return f"decimal(38,{38 - digits + places})"
     return kind if kind in ("int", "bigint", "float", "double", "boolean") else "string"
 
 
 def _from_json(plan: Plan, at: int) -> str:
     column = plan.columns[at]
     kind = canonical(column.type)
-    if kind.startswith("decimal"):
-        return f"CASE WHEN t{at} = CAST(t{at} AS {kind}) AND {_is_spelled(column)} THEN CAST(t{at} AS {kind}) END"
+    if _is_decimal(column):
+        return scientific(f"t{at}", kind)
     if kind in ("float", "double"):
         return f"CASE WHEN abs(t{at}) < {kind}('infinity') THEN t{at} END"
     if kind in ("int", "bigint", "boolean"):

@@ -151,6 +151,15 @@ BROKEN = {
 }
 
 
+def test_a_decimal_without_places_is_digits_and_after_the_point_zeros(spark: SparkSession, tmp_path: Path) -> None:
+    texts = {"5": 5, "1.5": None, "5.": 5, "5.0": 5, ".0": 0, "-7": -7, ".": None, "9" * 21: None}
+    texts |= {"0" * 999: 0, "0" * 1000: None, "5." + "0" * 100_000: None}
+    body = "\n".join(["n", *texts]).encode()
+    good, bad = read(spark, tmp_path, written(CSV, {"n": "decimal(20,0)"}), body)
+    assert [row.n for row in good] == [number for number in texts.values() if number is not None]
+    assert bad == [(at, 'column "n" is no decimal(20,0)') for at, it in enumerate(texts.values(), 2) if it is None]
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_a_broken_line_is_told_by_its_number_and_the_others_are_rows(
     spark: SparkSession, tmp_path: Path, end: bytes
@@ -302,6 +311,45 @@ def test_json_has_an_object_a_line_whose_values_are_of_their_types(spark: SparkS
     assert bad == [*told, (len(OBJECTS) + 1, "its bytes are not UTF-8")]
 
 
+EXACT: dict[str, str | None] = {  # a decimal(38,2), as JSON spells it, and the number that it is
+    "1.25": "1.25",
+    "1.255": None,
+    "1.2500": "1.25",
+    "-1.5e2": "-150.00",
+    "1.5E-1": "0.15",
+    "150e-2": "1.50",
+    "1.5e-2": None,
+    "9.995E+0": None,
+    "0E-10": "0.00",
+    "8.41e21": "8410000000000000000000.00",
+    "123456789012345678901234567890123456.78": "123456789012345678901234567890123456.78",
+    "123456789012345678901234567890123456.785": None,
+    "1234567890123456789012345678901234567": None,
+    "0.10000000000000000001": None,
+    "1e36": None,
+    "1e999999999": None,
+    "1e-999999999": None,
+    "1e99999999": None,
+    "1e-99999999": None,
+    "1e-400": None,
+    "0." + "9" * 900: None,
+    "9" * 900 + "e-890": None,
+}
+
+
+def test_a_decimal_of_json_is_taken_to_its_last_digit_or_not_at_all(spark: SparkSession, tmp_path: Path) -> None:
+    """In quotes or not, however large the exponent says that it is."""
+    by = written(JSON, {"amount": "decimal(38,2)", "id": "int", "extra": "string"})
+    others = '"id": 7, "extra": {"amount": 3, "b": "amount\\": 5, \\\\"}'
+    spelled = [f'{{"amount": {at}, {others}}}' for text in EXACT for at in (text, f'"{text}"')]
+    escaped = f'{{{others}, "am\\u006funt" : 2.10}}'
+    good, bad = read(spark, tmp_path, by, "\n".join([*spelled, escaped]).encode())
+    numbers = [number for number in EXACT.values() for _ in range(2)]
+    assert [str(row.amount) for row in good] == [*(it for it in numbers if it), "2.10"]
+    assert {(row.id, row.extra) for row in good} == {(7, '{"amount":3,"b":"amount\\": 5, \\\\"}')}
+    assert bad == [(at, 'column "amount" is no decimal(38,2)') for at, it in enumerate(numbers, start=1) if not it]
+
+
 def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -> None:
     columns = {"id": "int", "say": "string"}
     seen = looked(
@@ -410,11 +458,12 @@ def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession
 
 
 def test_each_row_is_parsed_once(spark: SparkSession, tmp_path: Path) -> None:
-    header = ",".join(COLUMNS).encode() + b"\n1\n"
-    for form, call, body in ((CSV, "from_csv(", header), (JSON, "from_json(StructField(row,StructType", b"{}")):
-        by = written(form)
+    header = ",".join([*COLUMNS, "total"]).encode() + b"\n1\n"
+    objects = ("from_json(StructField(row,StructType", "from_json(StructField(row,MapType")  # and decimals as spelled
+    for form, calls, body in ((CSV, ("from_csv(",), header), (JSON, objects, b"{}")):
+        by = written(form, {**COLUMNS, "total": "decimal(6,2)"})
         rows = rows_of(spark, by, [looked(spark, tmp_path, by, f1=body)["f1"]])
-        assert rows._jdf.queryExecution().executedPlan().toString().count(call) == 1
+        assert [rows._jdf.queryExecution().executedPlan().toString().count(it) for it in calls] == [1] * len(calls)
 
 
 def test_rows_that_are_put_aside_have_their_line_their_text_and_what_is_wrong(
