@@ -33,7 +33,7 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     factory = jvm(spark).org.apache.orc.OrcFile
     reader = factory.createReader(hadoop.path(spark, uri), factory.readerOptions(hadoop.configuration(spark)))
     try:
-        return _footer(spark, reader, limits)
+        return _footer(spark, reader, ends.length, limits)
     finally:
         reader.close()
 
@@ -68,11 +68,13 @@ def _length(spark: SparkSession, ends: Ends) -> int:
     return length
 
 
-def _footer(spark: SparkSession, reader: Any, limits: Limits) -> Footer:
+def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Footer:
     schema, rows = reader.getSchema(), int(reader.getNumberOfRows())
     stripes = sum(int(stripe.getNumberOfRows()) for stripe in reader.getStripes()) if rows else 0
     if rows != stripes:
         raise Unreadable(f"its footer contradicts itself: {rows:,} rows in all, and {stripes:,} in its stripes")
+    if not all(0 <= int(stripe.getOffset()) < length for stripe in reader.getStripes()):  # nobody would read them
+        raise Unreadable("its footer contradicts itself: it has stripes where the file has no bytes")
     wrong = beyond(
         limits,
         row_groups=reader.getStripes().size(),
