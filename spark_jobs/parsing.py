@@ -36,7 +36,8 @@ def value(text: str, type_name: str, pattern: str = "") -> str:
         return text
     text = f"trim({text})"
     if pattern:
-        return f"{_PATTERNED[kind]}({text}, {literal(pattern)})"
+        # A year that is far out is an error to these; what tries to add nothing to what they give makes it null.
+        return f"try_add({_PATTERNED[kind]}({text}, {literal(pattern)}), INTERVAL '0' DAY)"
     cast = f"try_cast({text} AS {kind})"
     if kind in ("float", "double"):
         return _floating(text, kind, cast)
