@@ -25,7 +25,7 @@ from spark_jobs.java import FAILURES, jvm, names, root
 from spark_jobs.look import EMPTY, GONE, THREADS, Look
 from spark_jobs.text import TEXT, header_of, lines, records, row_of
 
-_MAGIC = 4
+_FIRST = 64  # bytes
 _UNSAID = "compressed by {}, and neither its name nor the contract says so"
 _UNREAD = "compressed by {}, which is not read: gzip, bzip2 and zstd are"
 _KINDS = {
@@ -41,6 +41,8 @@ _KINDS = {
     b"\xfd7zX": _UNREAD.format("xz"),
     b"\x04\x22\x4d\x18": _UNREAD.format("lz4"),
 }
+# A header may begin with letters that other formats begin with; but what follows on them is no text.
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # How many bytes may come out of one, at most: what deflate can do, and blocks of bzip2 and zstd that hold one letter.
 _MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000, SUFFIXES["zstd"]: 32_768}
 _BEGINS = {
@@ -186,7 +188,7 @@ def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
         return EMPTY
     suffix = next((suffix for suffix in _BEGINS if file.uri.endswith(suffix)), "")
     try:
-        _, start, end = hadoop.ends(spark, file.uri, _MAGIC, _TAIL if suffix == SUFFIXES["bzip2"] else 0)
+        _, start, end = hadoop.ends(spark, file.uri, _FIRST, _TAIL if suffix == SUFFIXES["bzip2"] else 0)
     except FAILURES as error:
         if any(name.endswith("FileNotFoundException") for name in names(error)):
             return GONE
@@ -197,8 +199,12 @@ def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
         return "it does not end as bzip2 does: it is cut off, or something stands behind its end"
     if suffix:
         return _too_much(spark, file, limits)
-    found = next((said for magic, said in _KINDS.items() if start.startswith(magic)), "")
+    found = next((said for magic, said in _KINDS.items() if _begins(start, magic)), "")
     return f"it is {found}" if found else ""
+
+
+def _begins(start: bytes, magic: bytes) -> bool:
+    return start.startswith(magic) and bool(not magic.isalnum() or _NO_TEXT.search(start))
 
 
 def _ends_as_bzip2(end: bytes) -> bool:
