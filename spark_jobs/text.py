@@ -63,9 +63,13 @@ class Parsed:
         return self.rows.where(f"once >= 0 AND ({self.bad})").select(FILE_COLUMN, BLOCK, AT, TEXT, why)
 
 
-def parse(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
-    """Files of one shape; `names` are their columns, in the files' order. The plan's that are not there are null."""
-    return _json(spark, plan, names, uris) if plan.files.kind is FileKind.JSON else _csv(spark, plan, names, uris)
+def parse(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str], *, sound: bool = False) -> Parsed:
+    """Files of one shape; `names` are their columns, in the files' order. The plan's that are not there are null. All
+    their bytes are text of the encoding where they are known to be `sound`.
+    """
+    if plan.files.kind is FileKind.JSON:
+        return _json(spark, plan, names, uris)
+    return _csv(spark, plan, names, uris, sound=sound)
 
 
 def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFrame:
@@ -79,28 +83,29 @@ def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFra
     return read.select(
         origin(read),
         F.col("_metadata.file_block_start").alias(BLOCK),
-        F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT),
+        _at(),
         text.alias(TEXT),
         (F.encode(text, form.encoding) == raw).alias("sound"),
     )
 
 
-def records(spark: SparkSession, form: FileFormat, uris: Sequence[str], width: int = 1) -> DataFrame:
-    """Rows of CSV whose fields may hold line ends, as `width` texts c0, c1, …; a broken quote is an error."""
-    told = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding}
-    options = {**_options(form, width), **told, "unescapedQuoteHandling": "RAISE_ERROR"}
-    read = spark.read.schema(_fields(width)).options(**options).csv(list(uris))
-    fields = [f"c{number}" for number in range(width)]
-    text = F.coalesce(_CORRUPT, F.concat_ws(form.delimiter, *fields))
-    return read.select(
-        origin(read),
-        F.lit(0).alias(BLOCK),
-        F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT),
-        text.alias(TEXT),
-        (~text.contains(_UNREADABLE)).alias("sound"),
-        *fields,
-        _CORRUPT,
-    )
+def records(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFrame:
+    """Rows of CSV whose fields may hold line ends, as they stand in their files. The parser gives the text of those
+    alone that it cannot take, so it is asked for dates that nothing is.
+    """
+    read = _records(spark, form, 1, {"dateFormat": f"'{_EMPTY}'"}, f"c0 date, {_CORRUPT} string", uris)
+    return read.select(origin(read), _at(), F.coalesce(_CORRUPT, F.col("c0").cast("string")).alias(TEXT))
+
+
+def left_open(form: FileFormat) -> str:
+    """The SQL of whether a quote in such a row is opened and never closed, as it can be in the last one of a file."""
+    if not form.quote:
+        return "false"
+    quote, inner, delimiter = _quoting(form)
+    field = f"(?:{quote}{inner}{quote} *+|(?!{quote})[^{delimiter}]*+)"
+    cut = "" if form.escape in ("", form.quote) else f"{re.escape(form.escape)}?+"
+    pattern = rf"(?s)^[\r\n]*+(?:{field}{delimiter})*+{quote}{inner}{cut}\z"
+    return f"{TEXT} RLIKE {literal(pattern)}"
 
 
 def header_of(form: FileFormat) -> str:
@@ -113,10 +118,35 @@ def row_of(form: FileFormat) -> str:
     return f"NOT ({_BLANK[form.kind]}) AND NOT {header_of(form)}"
 
 
-def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
+def _at() -> SparkColumn:
+    return F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT)
+
+
+def _records(
+    spark: SparkSession, form: FileFormat, width: int, more: dict[str, str], schema: str, uris: Sequence[str]
+) -> DataFrame:
+    """What the parser gives of a whole file; a broken quote is an error."""
+    told = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding, **more}
+    options = {**_options(form, width), **told, "unescapedQuoteHandling": "RAISE_ERROR"}
+    return spark.read.schema(schema).options(**options).csv(list(uris))
+
+
+def _fields_of_records(
+    spark: SparkSession, form: FileFormat, uris: Sequence[str], width: int, *, sound: bool
+) -> DataFrame:
+    """Such rows as `width` texts c0, c1, …"""
+    read, fields = _records(spark, form, width, {}, _fields(width), uris), [f"c{number}" for number in range(width)]
+    text = F.coalesce(_CORRUPT, F.concat_ws(form.delimiter, *fields))
+    # What stands for bytes that are no text may stand in sound ones, too.
+    is_sound = F.lit(sound) | ~text.contains(_UNREADABLE)
+    at = F.lit(0).alias(BLOCK), _at()
+    return read.select(origin(read), *at, text.alias(TEXT), is_sound.alias("sound"), *fields, _CORRUPT)
+
+
+def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str], *, sound: bool) -> Parsed:
     form, width = plan.files, len(names)
     if form.multiline:
-        read = records(spark, form, uris, width)
+        read = _fields_of_records(spark, form, uris, width, sound=sound)
     else:
         body = lines(spark, form, uris).where(row_of(form))
         # The parser fails on a line with more fields than it has room for, so it is not given one.
@@ -236,10 +266,16 @@ def _well_quoted(form: FileFormat) -> str:
     """
     if not form.quote:
         return "^"
-    quote, escape, delimiter = (re.escape(it) for it in (form.quote, form.escape or form.quote, form.delimiter))
-    inner = f"{quote}{quote}" if quote == escape else f"{escape}."
-    field = f"(?:{quote}(?:[^{quote}{escape}]++|{inner})*+{quote}|(?!{quote})[^{delimiter}]*+)"
+    quote, inner, delimiter = _quoting(form)
+    field = f"(?:{quote}{inner}{quote}|(?!{quote})[^{delimiter}]*+)"
     return rf"(?s)^{field}(?:{delimiter}{field})*+\z"  # unlike `$`, which is before a last U+2028, too
+
+
+def _quoting(form: FileFormat) -> tuple[str, str, str]:
+    """The patterns of a quote, of what stands between two of them, and of the delimiter."""
+    quote, escape, delimiter = (re.escape(it) for it in (form.quote, form.escape or form.quote, form.delimiter))
+    escaped = f"{quote}{quote}" if quote == escape else f"{escape}."
+    return quote, f"(?:[^{quote}{escape}]++|{escaped})*+", delimiter
 
 
 def _found(column: Column) -> SparkColumn:

@@ -237,6 +237,50 @@ def test_fields_may_hold_line_ends_where_the_contract_says_so(spark: SparkSessio
     assert (seen["f3"].faults, seen["f3"].rows) == ((), 5)
 
 
+PAIRED = {
+    'id,say\n1,5" pipe\n': [(1, '5" pipe')],
+    'id,say\n1,5" pipe\n2,"6"" pipe\n"\n': [(1, '5" pipe'), (2, '6" pipe\n')],
+    'id,say\n1,"a" \n2, "b\n': [(1, "a"), (2, ' "b')],
+}
+OPEN = ('1,"a\n2,b\n', '1,5" pipe\n2,"a\n3,b\n', '1,"a""\n2,b', '"1,a\n2,b\n', '1,"', '1,"a" \n2,5","b\n\n')
+
+
+def test_a_quote_within_a_field_of_a_file_of_several_lines_opens_none(spark: SparkSession, tmp_path: Path) -> None:
+    by = written(replace(CSV, multiline=True), {"id": "int", "say": "string"})
+    for body, rows in PAIRED.items():
+        good, bad = read(spark, tmp_path, by, body.encode())
+        assert ([tuple(row) for row in good], bad) == (rows, [])
+    bodies = {f"f{at}": f"id,say\n{body}".encode() for at, body in enumerate(OPEN)}
+    seen = looked(spark, tmp_path, by, **bodies)
+    assert {look.faults for look in seen.values()} == {("its quotes don't pair: one is opened and never closed",)}
+    one = written(replace(CSV, multiline=True), {"say": "string"})
+    seen = looked(spark, tmp_path, one, f1=b'say\n5" pipe\n', f2=b'say\n"a', f3=b'"say\na"\nb\n')
+    assert [look.faults for look in seen.values()] == [
+        (),
+        ("its quotes don't pair: one is opened and never closed",),
+        ("its first line is no header: a name in it is too long, or broken in two",),
+    ]
+
+
+def test_a_sign_that_stands_for_what_cannot_be_read_may_be_there(spark: SparkSession, tmp_path: Path) -> None:
+    """U+FFFD is a letter of UTF-8, too."""
+    by = written(replace(CSV, multiline=True), {"id": "int", "say": "string"})
+    bodies = {"f1": "id,say\n1,a\ufffd\n".encode(), "f2": b"id,say\n2,\xff\n3,b\n"}
+    seen = list(looked(spark, tmp_path, by, **bodies).values())
+    assert [tuple(row)[:2] for row in rows_of(spark, by, seen).collect()] == [(1, "a\ufffd"), (3, "b")]
+    assert unparsed.count(spark, by, seen, {"f1": 1, "f2": 1}) == {"f2": 1}
+    assert [told["why"] for told in unparsed._sample(spark, by, seen[1])] == ["its bytes are not UTF-8"]
+
+
+def test_a_year_that_a_timestamp_has_no_room_for_is_none(spark: SparkSession, tmp_path: Path) -> None:
+    patterns = {"day": "yyyy-MM-dd", "at": "yyyy-MM-dd HH:mm", "clock": "yyyy-MM-dd HH:mm"}
+    by = written(replace(CSV, patterns=patterns), {it: COLUMNS[it] for it in patterns})
+    body = b"day,at,clock\n+999999-01-01,,\n,+999999-01-01 00:00,\n,,-999999-01-01 00:00\n2013-01-05,,\n"
+    good, bad = read(spark, tmp_path, by, body)
+    assert [row.day for row in good] == [date(2013, 1, 5)]
+    assert bad == [(at, why(column)) for at, column in enumerate(patterns, start=2)]
+
+
 def test_dates_and_timestamps_may_be_spelled_otherwise(spark: SparkSession, tmp_path: Path) -> None:
     patterns = {"day": "dd/MM/yy", "at": "yyyyMMddHHmmssXXX", "clock": "MMM d, yyyy 'at' hh:mm a"}
     by = written(replace(CSV, delimiter="|", patterns=patterns), {it: COLUMNS[it] for it in patterns})
@@ -356,7 +400,8 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
         spark, tmp_path, written(CSV, columns),
         good=b"say,id\na,1\n\nb,x\n", empty=b"", header=b"id,say\n", blank=b"\n\n", missing=b"id\n1\n",
         late=b"\nid,say\n1,a\n",
-        more=b"id,say,new\n1,a,b\n", twice=b"id,id,say\n", parquet=b"PAR1....PAR1",
+        more=b"id,say,new\n1,a,b\n", twice=b"id,id,say\n", parquet=b"PAR1\x15\x04\x15..PAR1",
+        orc=b"ORC\n\x03\0\0", bzip2=bz2.compress(b"id,say\n1,a"),
         packed=gzip.compress(b"id,say\n1,a"), xz=lzma.compress(b"id,say\n1,a"), wide="id,say\n1,a\n".encode("utf-16"),
     )  # fmt: skip
     assert {name: look.faults for name, look in seen.items()} == {
@@ -369,6 +414,8 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
         "more": ('column "new" is not in the contract',),
         "twice": ('column "id" is there 2 times', "it has no rows"),
         "parquet": ("it is a parquet file",),
+        "orc": ("it is an ORC file",),
+        "bzip2": ("it is compressed by bzip2, and neither its name nor the contract says so",),
         "packed": ("it is compressed by gzip, and neither its name nor the contract says so",),
         "xz": ("it is compressed by xz, which is not read: gzip, bzip2 and zstd are",),
         "wide": ("it is UTF-16",),
@@ -384,6 +431,12 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
         "twice": ("an object has a key twice",),
         "no": (),
     }
+
+
+@pytest.mark.parametrize("name", ["ORCID", "PAR1", "BZh9"])
+def test_a_header_may_begin_as_other_formats_do(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    good, bad = read(spark, tmp_path, written(CSV, {name: "int", "é": "string"}), f"{name},é\r\n1,a\tb\r\n".encode())
+    assert ([tuple(row) for row in good], bad) == ([(1, "a\tb")], [])
 
 
 def test_compressed_text_is_read_and_a_broken_one_is_its_own_fault(spark: SparkSession, tmp_path: Path) -> None:
