@@ -4,6 +4,7 @@ It reads no stripe.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -86,7 +87,8 @@ def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Fo
     if wrong:
         return Footer(faults=wrong)
     columns = _columns(spark, schema)
-    return Footer(rows=rows, columns=columns, faults=(*_misread(columns), *_before_reform(reader, schema)))
+    faults = (*_misread(columns), *_before_reform(reader, schema), *_null_keys(reader, schema))
+    return Footer(rows=rows, columns=columns, faults=faults)
 
 
 def _nesting(schema: str) -> int:
@@ -136,6 +138,25 @@ def _before_reform(reader: Any, schema: Any) -> tuple[str, ...]:
         for at in dict.fromkeys(within)
         if at in names
     )
+
+
+def _null_keys(reader: Any, schema: Any) -> tuple[str, ...]:
+    """By the column statistics, too: of a null that is a key, Spark makes another key."""
+    if "map<" not in str(schema.toString()):
+        return ()
+    has_null = [bool(told.hasNull()) for told in reader.getStatistics()]
+    named = zip(schema.getFieldNames(), schema.getChildren(), strict=True)
+    wrong = [str(name) for name, kind in named if any(has_null[key] for key in _keys(kind))]
+    return tuple(f"column {shown(name)} has a map with a null among its keys" for name in wrong)
+
+
+def _keys(kind: Any) -> Iterator[int]:
+    """The numbers of the columns that hold keys of maps."""
+    parts = list(kind.getChildren() or ())
+    if kind.getCategory().getName() == "map":
+        yield int(parts[0].getId())
+    for part in parts:
+        yield from _keys(part)
 
 
 def _first_day(told: Any) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from py4j.java_gateway import get_field, set_field
 from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,6 +23,7 @@ from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import DEFAULTS, Limits
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
+from spark_jobs import hadoop
 from spark_jobs.append import find_corrupt, rows_of
 from spark_jobs.java import jvm
 from spark_jobs.look import Look
@@ -290,6 +292,35 @@ def test_rows_where_the_file_has_none_are_a_contradiction(spark: SparkSession, t
         sound, *found = looks(spark, tmp_path, by(kind), right, *far)
         assert (sound.faults, rows_of(spark, by(kind), [sound]).count()) == ((), 1000)
         assert [look.faults[0].split(":")[0] for look in found] == ["its footer contradicts itself"] * len(far)
+
+
+def with_keys(spark: SparkSession, folder: Path, *, null: bool) -> bytes:
+    """An ORC file of one map of two keys, by Java's writer: pyarrow writes no null there."""
+    java, path = jvm(spark).org.apache.orc, folder / f"{null}.orc"
+    schema = java.TypeDescription.fromString("struct<id:array<map<int,int>>>")
+    options = java.OrcFile.writerOptions(hadoop.configuration(spark)).setSchema(schema)
+    writer, batch = java.OrcFile.createWriter(hadoop.path(spark, f"file:{path}"), options), schema.createRowBatch()
+    items = get_field(batch, "cols")[0]
+    entries = get_field(items, "child")
+    keys = get_field(entries, "keys")
+    get_field(items, "lengths")[0], get_field(entries, "lengths")[0] = 1, 2
+    get_field(keys, "vector")[0], get_field(keys, "isNull")[1] = 1, null
+    for vector, name, value in (
+        (batch, "size", 1), (items, "childCount", 1), (entries, "childCount", 2), (keys, "noNulls", not null),
+    ):  # fmt: skip
+        set_field(vector, name, value)
+    writer.addRowBatch(batch)
+    writer.close()
+    return path.read_bytes()
+
+
+def test_a_null_that_is_a_key_in_orc_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark would take it for one of the map's other keys, or for 0."""
+    of = by(FileKind.ORC, plan("nyc.t", {"id": "array<map<int,int>>"}))
+    bodies = [with_keys(spark, tmp_path, null=null) for null in (False, True)]
+    sound, found = looks(spark, tmp_path, of, *bodies)
+    assert (sound.faults, [row["id"] for row in rows_of(spark, of, [sound]).collect()]) == ((), [[{1: 0, 0: 0}]])
+    assert found.faults == ('column "id" has a map with a null among its keys',)
 
 
 @pytest.mark.parametrize(
