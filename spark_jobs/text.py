@@ -35,8 +35,7 @@ _NO_HALF = r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _END = f"end_{token_hex(8)}"
 _RAW = "from_json(wrapped, 'row map<string, string>').row"
 # A number of JSON and all before it since the last one, but for strings as a whole: numbers in those are none.
-_TO_NUMBER = r'\G((?:[^"0-9-]++|"(?:[^"\\]++|\\.)*+")*+)(-?[0-9][0-9.eE+-]*+)'
-_SPELLED = f"from_json(regexp_replace(wrapped, {literal(_TO_NUMBER)}, '$1\"$2\"'), 'row map<string, string>').row"
+_TO_NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][0-9.eE+-]*+)'
 _HEADER = f"({BLOCK} = 0 AND {AT} = 0)"
 
 
@@ -176,7 +175,9 @@ def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[
     options = {"columnNameOfCorruptRecord": _CORRUPT, "allowNonNumericNumbers": "false", "allowSingleQuotes": "false"}
     read = F.from_json(wrapped, f"row struct<{types}>, {_END} boolean, {_CORRUPT} string", options)
     body = lines(spark, form, uris).where(row_of(form)).select("*", wrapped.alias("wrapped"), read.alias("f"))
-    body = body.select("*", F.expr(_SPELLED).alias("spelled"))
+    if spelled := [f"{quoted(column.name)}: string" for column in there if _is_decimal(column)]:
+        quotes = F.regexp_replace("wrapped", _TO_NUMBER, '$1"$2"')
+        body = body.select("*", F.from_json(quotes, f"row struct<{', '.join(spelled)}>").alias("spelled"))
     texts = [_found(it) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
     values = [text.alias(f"t{at}") for at, text in enumerate(texts)]
     rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *values)
@@ -280,8 +281,7 @@ def _quoting(form: FileFormat) -> tuple[str, str, str]:
 
 def _found(column: Column) -> SparkColumn:
     """What JSON has in a column that may be there."""
-    row = F.col("spelled") if _is_decimal(column) else F.col("f.row")
-    return row.getItem(column.name)
+    return F.col("spelled.row" if _is_decimal(column) else "f.row").getField(column.name)
 
 
 def _is_decimal(column: Column) -> bool:

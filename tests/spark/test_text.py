@@ -512,7 +512,10 @@ def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession
 
 def test_each_row_is_parsed_once(spark: SparkSession, tmp_path: Path) -> None:
     header = ",".join([*COLUMNS, "total"]).encode() + b"\n1\n"
-    objects = ("from_json(StructField(row,StructType", "from_json(StructField(row,MapType")  # and decimals as spelled
+    objects = (
+        "from_json(StructField(row,StructType(StructField(id",
+        "from_json(StructField(row,StructType(StructField(am",
+    )
     for form, calls, body in ((CSV, ("from_csv(",), header), (JSON, objects, b"{}")):
         by = written(form, {**COLUMNS, "total": "decimal(6,2)"})
         rows = rows_of(spark, by, [looked(spark, tmp_path, by, f1=body)["f1"]])
