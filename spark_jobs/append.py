@@ -16,7 +16,7 @@ from lakegate.audit.job import Job
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
-from spark_jobs import avro_header, nessie, orc_footer, parquet_footer, paths
+from spark_jobs import avro_header, decimals, nessie, orc_footer, parquet_footer, paths
 from spark_jobs.apart import each
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, by_task, names, root
@@ -107,7 +107,7 @@ def rows_of(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> DataFrame
 def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uris: Sequence[str]) -> DataFrame:
     types = dict(shape)
     schema = ", ".join(f"{quoted(column.name)} {types[column.name]}" for column in plan.columns if column.name in types)
-    found = {name: F.col(quoted(name)) for name in types}
+    found = {name: F.expr(decimals.held(name, kind)) for name, kind in types.items()}
     columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
     reader = spark.read.schema(schema or StructType([])).format(plan.files.kind)
     read = reader.options(**_OPTIONS.get(plan.files.kind, {})).load(list(uris))
@@ -125,6 +125,8 @@ def _read_through(spark: SparkSession, plan: Plan, look: Look) -> None:
 def _told(plan: Plan, look: Look, found: Exception | None) -> Look:
     if found is None:
         return look
+    if wrong := decimals.known(root(found)):
+        return replace(look, faults=(wrong,))
     if plan.files.kind is FileKind.ORC and (known := orc_footer.known(root(found))):
         return replace(look, faults=(known,))
     is_strange = any(name.endswith(_STRANGE) for name in names(found))

@@ -14,7 +14,8 @@ class Look:
     """What a file looks like from outside; with faults it is not appended. `columns` are those to read, once it has
     been seen whether they fit; what it asks of the table and what of it is not read are known then, too.
 
-    `rows` of a text file are its lines, whether they parse or not; `layout` are all its columns as they stand in it.
+    `rows` of a text file are its lines, whether they parse or not; `layout` are all its columns as they stand in it;
+    `sound` if all its bytes are known to be text of its encoding.
     """
 
     file: JobFile
@@ -24,3 +25,4 @@ class Look:
     evolves: tuple[str, ...] = ()
     discards: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
+    sound: bool = False

@@ -4,6 +4,7 @@ It reads no stripe.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -33,7 +34,7 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     factory = jvm(spark).org.apache.orc.OrcFile
     reader = factory.createReader(hadoop.path(spark, uri), factory.readerOptions(hadoop.configuration(spark)))
     try:
-        return _footer(spark, reader, limits)
+        return _footer(spark, reader, ends.length, limits)
     finally:
         reader.close()
 
@@ -68,11 +69,13 @@ def _length(spark: SparkSession, ends: Ends) -> int:
     return length
 
 
-def _footer(spark: SparkSession, reader: Any, limits: Limits) -> Footer:
+def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Footer:
     schema, rows = reader.getSchema(), int(reader.getNumberOfRows())
     stripes = sum(int(stripe.getNumberOfRows()) for stripe in reader.getStripes()) if rows else 0
     if rows != stripes:
         raise Unreadable(f"its footer contradicts itself: {rows:,} rows in all, and {stripes:,} in its stripes")
+    if not all(0 <= int(stripe.getOffset()) < length for stripe in reader.getStripes()):  # nobody would read them
+        raise Unreadable("its footer contradicts itself: it has stripes where the file has no bytes")
     wrong = beyond(
         limits,
         row_groups=reader.getStripes().size(),
@@ -84,7 +87,8 @@ def _footer(spark: SparkSession, reader: Any, limits: Limits) -> Footer:
     if wrong:
         return Footer(faults=wrong)
     columns = _columns(spark, schema)
-    return Footer(rows=rows, columns=columns, faults=(*_misread(columns), *_before_reform(reader, schema)))
+    faults = (*_misread(columns), *_before_reform(reader, schema), *_null_keys(reader, schema))
+    return Footer(rows=rows, columns=columns, faults=faults)
 
 
 def _nesting(schema: str) -> int:
@@ -134,6 +138,25 @@ def _before_reform(reader: Any, schema: Any) -> tuple[str, ...]:
         for at in dict.fromkeys(within)
         if at in names
     )
+
+
+def _null_keys(reader: Any, schema: Any) -> tuple[str, ...]:
+    """By the column statistics, too: of a null that is a key, Spark makes another key."""
+    if "map<" not in str(schema.toString()):
+        return ()
+    has_null = [bool(told.hasNull()) for told in reader.getStatistics()]
+    named = zip(schema.getFieldNames(), schema.getChildren(), strict=True)
+    wrong = [str(name) for name, kind in named if any(has_null[key] for key in _keys(kind))]
+    return tuple(f"column {shown(name)} has a map with a null among its keys" for name in wrong)
+
+
+def _keys(kind: Any) -> Iterator[int]:
+    """The numbers of the columns that hold keys of maps."""
+    parts = list(kind.getChildren() or ())
+    if kind.getCategory().getName() == "map":
+        yield int(parts[0].getId())
+    for part in parts:
+        yield from _keys(part)
 
 
 def _first_day(told: Any) -> int:

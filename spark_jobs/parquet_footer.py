@@ -41,6 +41,8 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     if about.getSchemaSize() <= 1:
         raise Unreadable("it has no columns")
     rows, uncompressed = _counted(about)
+    if not all(0 <= _middle(group) < ends.length for group in about.getRow_groups()):
+        raise Unreadable("its footer contradicts itself: it has row groups where the file has no bytes")
     if wrong := beyond(limits, rows=rows, uncompressed=uncompressed, nesting=_nesting(about)):
         return Footer(faults=wrong)
     columns, nothing = _columns(spark, _schema(spark, about)), _without_type(about)
@@ -122,6 +124,20 @@ def _counted(about: Any) -> tuple[int, int]:
     if rows != said or any(min(group) < 0 for group in groups):
         raise Unreadable(f"its footer contradicts itself: {said:,} rows in all, and {rows:,} in its row groups")
     return rows, sum(size for _, size in groups)
+
+
+def _middle(group: Any) -> int:
+    """Where the middle of a row group is: who reads that part of the file reads the group, and nobody else does."""
+    first, size = group.getColumns().get(0).getMeta_data(), int(group.getTotal_compressed_size())
+    if first is None:
+        return -1
+    if not group.isSetTotal_compressed_size():
+        told = [part.getMeta_data() for part in group.getColumns()]
+        size = sum(int(part.getTotal_compressed_size()) for part in told if part is not None)
+    start = int(first.getData_page_offset())
+    if first.isSetDictionary_page_offset():
+        start = min(start, int(first.getDictionary_page_offset()))
+    return start + size // 2
 
 
 def _columns(spark: SparkSession, schema: Any) -> tuple[FileColumn, ...]:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
@@ -23,9 +23,9 @@ from spark_jobs import hadoop
 from spark_jobs.apart import each
 from spark_jobs.java import FAILURES, jvm, names, root
 from spark_jobs.look import EMPTY, GONE, THREADS, Look
-from spark_jobs.text import TEXT, header_of, lines, records, row_of
+from spark_jobs.text import AT, TEXT, header_of, left_open, lines, records, row_of
 
-_MAGIC = 4
+_FIRST = 64  # bytes
 _UNSAID = "compressed by {}, and neither its name nor the contract says so"
 _UNREAD = "compressed by {}, which is not read: gzip, bzip2 and zstd are"
 _KINDS = {
@@ -41,6 +41,8 @@ _KINDS = {
     b"\xfd7zX": _UNREAD.format("xz"),
     b"\x04\x22\x4d\x18": _UNREAD.format("lz4"),
 }
+# A header may begin with letters that other formats begin with; but what follows on them is no text.
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # How many bytes may come out of one, at most: what deflate can do, and blocks of bzip2 and zstd that hold one letter.
 _MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000, SUFFIXES["zstd"]: 32_768}
 _BEGINS = {
@@ -57,13 +59,16 @@ _TAIL = (_BZIP2_BITS + _CHECKSUM_BITS) // _BYTE_BITS + 1
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What the lines of one file tell. `keys` are of JSON's objects."""
+    """What the lines of one file tell. `keys` are of JSON's objects. Where fields may hold line ends: whether a quote
+    is `left_open`, and whether all bytes are `sound`, text of the encoding.
+    """
 
     rows: int = 0
     header: str = ""
     keys: tuple[str, ...] = ()
     twice: bool = False
-    quotes: int = 0
+    left_open: bool = False
+    sound: bool = False
 
 
 def look_at_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
@@ -98,7 +103,7 @@ def _look(plan: Plan, file: JobFile, seen: Seen | str, wrong: str) -> Look:
     there = dict.fromkeys([*types, *layout]) if is_json else layout  # an object's keys have no order
     columns = tuple(FileColumn(name=name, type=types.get(name, "string")) for name in there)
     twice = ("an object has a key twice",) if seen.twice else ()
-    return Look(file=file, rows=seen.rows, columns=columns, layout=tuple(layout), faults=twice)
+    return Look(file=file, rows=seen.rows, columns=columns, layout=tuple(layout), sound=seen.sound, faults=twice)
 
 
 def _reason_of(plan: Plan, seen: Seen | str) -> str:
@@ -109,7 +114,7 @@ def _reason_of(plan: Plan, seen: Seen | str) -> str:
         return "it has no rows"
     if plan.files.kind is FileKind.CSV and plan.files.header and not seen.header.strip():
         return "its first line is blank: the names of its columns should stand there"
-    return "its quotes don't pair: one is opened and never closed" if seen.quotes % 2 else ""
+    return "its quotes don't pair: one is opened and never closed" if seen.left_open else ""
 
 
 def _is_a_row(plan: Plan, layout: Sequence[str]) -> bool:
@@ -128,7 +133,8 @@ def _layout(plan: Plan, seen: Seen) -> list[str]:
 def _fields(form: FileFormat, header: str) -> list[str]:
     told = {"quotechar": form.quote} if form.quote else {"quoting": csv.QUOTE_NONE}
     escaped = {"escapechar": form.escape, "doublequote": False} if form.escape not in ("", form.quote) else {}
-    return next(csv.reader([header], delimiter=form.delimiter, **told, **escaped))  # type: ignore[arg-type]
+    # A quote that is open at the end of the line goes on in the next one.
+    return next(csv.reader([header], delimiter=form.delimiter, strict=form.multiline, **told, **escaped))  # type: ignore[arg-type]
 
 
 def _seen_together(spark: SparkSession, form: FileFormat, files: Sequence[JobFile]) -> dict[str, Seen | str]:
@@ -151,23 +157,18 @@ def _seen(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[st
         return _objects(spark, form, uris)
     found = _csv_lines(spark, form, uris)
     if form.multiline:
-        counted = {row[0]: row[1] for row in records(spark, form, uris).groupBy(FILE_COLUMN).count().collect()}
-        return {file: Seen(rows=counted.get(file, 0), header=it.header, quotes=it.quotes) for file, it in found.items()}
+        last = F.max_by(F.expr(left_open(form)), F.col(AT))
+        counted = records(spark, form, uris).groupBy(FILE_COLUMN).agg(F.count(TEXT), last).collect()
+        none = {file: replace(seen, rows=0) for file, seen in found.items()}
+        return none | {file: replace(found[file], rows=rows, left_open=is_open) for file, rows, is_open in counted}
     return found
 
 
 def _csv_lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
     header = F.max(F.expr(f"CASE WHEN {header_of(form)} THEN {TEXT} END"))
-    found = lines(spark, form, uris).groupBy(FILE_COLUMN).agg(F.count_if(F.expr(row_of(form))), header, _quotes(form))
-    return {file: Seen(rows=rows, header=first or "", quotes=quotes) for file, rows, first, quotes in found.collect()}
-
-
-def _quotes(form: FileFormat) -> Column:
-    """How many quotes a file has whose fields may hold line ends: an odd number leaves one open to the end."""
-    if not form.multiline or not form.quote:
-        return F.lit(0)
-    unescaped = F.col(TEXT) if form.escape == form.quote else F.regexp_replace(TEXT, rf"\Q{form.escape}\E(?s:.)", "")
-    return F.sum(F.length(unescaped) - F.length(F.replace(unescaped, F.lit(form.quote))))
+    sound = F.min("sound") if form.multiline else F.lit(False)  # noqa: FBT003
+    found = lines(spark, form, uris).groupBy(FILE_COLUMN).agg(F.count_if(F.expr(row_of(form))), header, sound)
+    return {file: Seen(rows=rows, header=first or "", sound=sound) for file, rows, first, sound in found.collect()}
 
 
 def _objects(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
@@ -186,7 +187,7 @@ def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
         return EMPTY
     suffix = next((suffix for suffix in _BEGINS if file.uri.endswith(suffix)), "")
     try:
-        _, start, end = hadoop.ends(spark, file.uri, _MAGIC, _TAIL if suffix == SUFFIXES["bzip2"] else 0)
+        _, start, end = hadoop.ends(spark, file.uri, _FIRST, _TAIL if suffix == SUFFIXES["bzip2"] else 0)
     except FAILURES as error:
         if any(name.endswith("FileNotFoundException") for name in names(error)):
             return GONE
@@ -197,8 +198,12 @@ def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
         return "it does not end as bzip2 does: it is cut off, or something stands behind its end"
     if suffix:
         return _too_much(spark, file, limits)
-    found = next((said for magic, said in _KINDS.items() if start.startswith(magic)), "")
+    found = next((said for magic, said in _KINDS.items() if _begins(start, magic)), "")
     return f"it is {found}" if found else ""
+
+
+def _begins(start: bytes, magic: bytes) -> bool:
+    return start.startswith(magic) and bool(not magic.isalnum() or _NO_TEXT.search(start))
 
 
 def _ends_as_bzip2(end: bytes) -> bool:

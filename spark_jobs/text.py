@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
@@ -17,7 +18,7 @@ from lakegate.audit.fit import quoted as shown
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.types import canonical, quoted
 from spark_jobs.origin import origin
-from spark_jobs.parsing import NUMBER, literal, value, whole
+from spark_jobs.parsing import literal, scientific, value
 
 BLOCK, AT, TEXT = "block", "at", "text"
 _LINE_IN_BLOCK = (1 << 33) - 1  # of Spark's monotonically increasing ids: a task reads one block of one file
@@ -33,6 +34,8 @@ _HALF = r"\\u[dD][89a-fA-F]"  # of a letter that JSON spells in two
 _NO_HALF = r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _END = f"end_{token_hex(8)}"
 _RAW = "from_json(wrapped, 'row map<string, string>').row"
+# A number of JSON and all before it since the last one, but for strings as a whole: numbers in those are none.
+_TO_NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][0-9.eE+-]*+)'
 _HEADER = f"({BLOCK} = 0 AND {AT} = 0)"
 
 
@@ -59,9 +62,13 @@ class Parsed:
         return self.rows.where(f"once >= 0 AND ({self.bad})").select(FILE_COLUMN, BLOCK, AT, TEXT, why)
 
 
-def parse(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
-    """Files of one shape; `names` are their columns, in the files' order. The plan's that are not there are null."""
-    return _json(spark, plan, names, uris) if plan.files.kind is FileKind.JSON else _csv(spark, plan, names, uris)
+def parse(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str], *, sound: bool = False) -> Parsed:
+    """Files of one shape; `names` are their columns, in the files' order. The plan's that are not there are null. All
+    their bytes are text of the encoding where they are known to be `sound`.
+    """
+    if plan.files.kind is FileKind.JSON:
+        return _json(spark, plan, names, uris)
+    return _csv(spark, plan, names, uris, sound=sound)
 
 
 def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFrame:
@@ -75,28 +82,29 @@ def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFra
     return read.select(
         origin(read),
         F.col("_metadata.file_block_start").alias(BLOCK),
-        F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT),
+        _at(),
         text.alias(TEXT),
         (F.encode(text, form.encoding) == raw).alias("sound"),
     )
 
 
-def records(spark: SparkSession, form: FileFormat, uris: Sequence[str], width: int = 1) -> DataFrame:
-    """Rows of CSV whose fields may hold line ends, as `width` texts c0, c1, …; a broken quote is an error."""
-    told = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding}
-    options = {**_options(form, width), **told, "unescapedQuoteHandling": "RAISE_ERROR"}
-    read = spark.read.schema(_fields(width)).options(**options).csv(list(uris))
-    fields = [f"c{number}" for number in range(width)]
-    text = F.coalesce(_CORRUPT, F.concat_ws(form.delimiter, *fields))
-    return read.select(
-        origin(read),
-        F.lit(0).alias(BLOCK),
-        F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT),
-        text.alias(TEXT),
-        (~text.contains(_UNREADABLE)).alias("sound"),
-        *fields,
-        _CORRUPT,
-    )
+def records(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFrame:
+    """Rows of CSV whose fields may hold line ends, as they stand in their files. The parser gives the text of those
+    alone that it cannot take, so it is asked for dates that nothing is.
+    """
+    read = _records(spark, form, 1, {"dateFormat": f"'{_EMPTY}'"}, f"c0 date, {_CORRUPT} string", uris)
+    return read.select(origin(read), _at(), F.coalesce(_CORRUPT, F.col("c0").cast("string")).alias(TEXT))
+
+
+def left_open(form: FileFormat) -> str:
+    """The SQL of whether a quote in such a row is opened and never closed, as it can be in the last one of a file."""
+    if not form.quote:
+        return "false"
+    quote, inner, delimiter = _quoting(form)
+    field = f"(?:{quote}{inner}{quote} *+|(?!{quote})[^{delimiter}]*+)"
+    cut = "" if form.escape in ("", form.quote) else f"{re.escape(form.escape)}?+"
+    pattern = rf"(?s)^[\r\n]*+(?:{field}{delimiter})*+{quote}{inner}{cut}\z"
+    return f"{TEXT} RLIKE {literal(pattern)}"
 
 
 def header_of(form: FileFormat) -> str:
@@ -109,10 +117,35 @@ def row_of(form: FileFormat) -> str:
     return f"NOT ({_BLANK[form.kind]}) AND NOT {header_of(form)}"
 
 
-def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
+def _at() -> SparkColumn:
+    return F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT)
+
+
+def _records(
+    spark: SparkSession, form: FileFormat, width: int, more: dict[str, str], schema: str, uris: Sequence[str]
+) -> DataFrame:
+    """What the parser gives of a whole file; a broken quote is an error."""
+    told = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding, **more}
+    options = {**_options(form, width), **told, "unescapedQuoteHandling": "RAISE_ERROR"}
+    return spark.read.schema(schema).options(**options).csv(list(uris))
+
+
+def _fields_of_records(
+    spark: SparkSession, form: FileFormat, uris: Sequence[str], width: int, *, sound: bool
+) -> DataFrame:
+    """Such rows as `width` texts c0, c1, …"""
+    read, fields = _records(spark, form, width, {}, _fields(width), uris), [f"c{number}" for number in range(width)]
+    text = F.coalesce(_CORRUPT, F.concat_ws(form.delimiter, *fields))
+    # What stands for bytes that are no text may stand in sound ones, too.
+    is_sound = F.lit(sound) | ~text.contains(_UNREADABLE)
+    at = F.lit(0).alias(BLOCK), _at()
+    return read.select(origin(read), *at, text.alias(TEXT), is_sound.alias("sound"), *fields, _CORRUPT)
+
+
+def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str], *, sound: bool) -> Parsed:
     form, width = plan.files, len(names)
     if form.multiline:
-        read = records(spark, form, uris, width)
+        read = _fields_of_records(spark, form, uris, width, sound=sound)
     else:
         body = lines(spark, form, uris).where(row_of(form))
         # The parser fails on a line with more fields than it has room for, so it is not given one.
@@ -130,7 +163,8 @@ def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[s
 
 
 def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[str]) -> Parsed:
-    """JSON knows numbers and truth values, so those are read as such; the rest is spelled in strings.
+    """JSON knows numbers and truth values, so those are read as such; the rest is spelled in strings. Decimals are read
+    as they are spelled, because Spark's reader would round them, and multiply out whatever exponent they have.
 
     The object is read inside another, because Spark's reader would pass over anything after it. A line that closes the
     other one itself cannot know what the other ends with.
@@ -141,7 +175,10 @@ def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[
     options = {"columnNameOfCorruptRecord": _CORRUPT, "allowNonNumericNumbers": "false", "allowSingleQuotes": "false"}
     read = F.from_json(wrapped, f"row struct<{types}>, {_END} boolean, {_CORRUPT} string", options)
     body = lines(spark, form, uris).where(row_of(form)).select("*", wrapped.alias("wrapped"), read.alias("f"))
-    texts = [F.col("f.row").getField(it.name) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
+    if spelled := [f"{quoted(column.name)}: string" for column in there if _is_decimal(column)]:
+        quotes = F.regexp_replace("wrapped", _TO_NUMBER, '$1"$2"')
+        body = body.select("*", F.from_json(quotes, f"row struct<{', '.join(spelled)}>").alias("spelled"))
+    texts = [_found(it) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
     values = [text.alias(f"t{at}") for at, text in enumerate(texts)]
     rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *values)
     broken = {_unsound(form): "NOT sound", **_NO_OBJECT}
@@ -178,13 +215,6 @@ _NO_OBJECT = {
     "it is no JSON object": f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
     "half of a letter stands alone in it, such as \\ud83d": _HALVED,
 }
-
-
-def _is_spelled(column: Column) -> str:
-    """The SQL of whether a decimal that may be a string is spelled as a number: Spark would leave out its commas."""
-    in_quotes, escaped = rf'"{re.escape(column.name)}"\s*:\s*"', "\\"
-    asked = f"{TEXT} RLIKE {literal(in_quotes)} OR contains({TEXT}, {literal(escaped)})"
-    return f"CASE WHEN {asked} THEN {_RAW}[{literal(column.name)}] RLIKE {literal(whole(NUMBER))} ELSE TRUE END"
 
 
 def _unsound(form: FileFormat) -> str:
@@ -237,26 +267,37 @@ def _well_quoted(form: FileFormat) -> str:
     """
     if not form.quote:
         return "^"
-    quote, escape, delimiter = (re.escape(it) for it in (form.quote, form.escape or form.quote, form.delimiter))
-    inner = f"{quote}{quote}" if quote == escape else f"{escape}."
-    field = f"(?:{quote}(?:[^{quote}{escape}]++|{inner})*+{quote}|(?!{quote})[^{delimiter}]*+)"
+    quote, inner, delimiter = _quoting(form)
+    field = f"(?:{quote}{inner}{quote}|(?!{quote})[^{delimiter}]*+)"
     return rf"(?s)^{field}(?:{delimiter}{field})*+\z"  # unlike `$`, which is before a last U+2028, too
 
 
+def _quoting(form: FileFormat) -> tuple[str, str, str]:
+    """The patterns of a quote, of what stands between two of them, and of the delimiter."""
+    quote, escape, delimiter = (re.escape(it) for it in (form.quote, form.escape or form.quote, form.delimiter))
+    escaped = f"{quote}{quote}" if quote == escape else f"{escape}."
+    return quote, f"(?:[^{quote}{escape}]++|{escaped})*+", delimiter
+
+
+def _found(column: Column) -> SparkColumn:
+    """What JSON has in a column that may be there."""
+    return F.col("spelled.row" if _is_decimal(column) else "f.row").getField(column.name)
+
+
+def _is_decimal(column: Column) -> bool:
+    return canonical(column.type).startswith("decimal")
+
+
 def _read_as(column: Column) -> str:
-    """The type in which JSON's value is read: a wider decimal than the contract's, so that rounding shows."""
     kind = canonical(column.type)
-    if kind.startswith("decimal"):
-        digits, places = map(int, kind[8:-1].split(","))
-        return f"decimal(38,{38 - digits + places})"
     return kind if kind in ("int", "bigint", "float", "double", "boolean") else "string"
 
 
 def _from_json(plan: Plan, at: int) -> str:
     column = plan.columns[at]
     kind = canonical(column.type)
-    if kind.startswith("decimal"):
-        return f"CASE WHEN t{at} = CAST(t{at} AS {kind}) AND {_is_spelled(column)} THEN CAST(t{at} AS {kind}) END"
+    if _is_decimal(column):
+        return scientific(f"t{at}", kind)
     if kind in ("float", "double"):
         return f"CASE WHEN abs(t{at}) < {kind}('infinity') THEN t{at} END"
     if kind in ("int", "bigint", "boolean"):

@@ -30,12 +30,13 @@ KEPT = 10_000  # characters of a row that is put aside
 
 def parsed(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> list[Parsed]:
     """The files' rows; those of one layout are read together."""
-    layouts: dict[tuple[str, ...], list[str]] = {}
+    layouts: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
     for look in looks:
         reads = [column.name for column in look.columns]
         places = [name if name in reads else "" for name in look.layout]
-        layouts.setdefault(tuple(places if plan.files.kind is FileKind.CSV else reads), []).append(look.file.uri)
-    return [parse(spark, plan, names, uris) for names, uris in layouts.items()]
+        layout = tuple(places if plan.files.kind is FileKind.CSV else reads)
+        layouts.setdefault((look.sound, layout), []).append(look.file.uri)
+    return [parse(spark, plan, names, uris, sound=sound) for (sound, names), uris in layouts.items()]
 
 
 def count(spark: SparkSession, plan: Plan, looks: Sequence[Look], there: Mapping[str, int]) -> dict[str, int]:

@@ -104,6 +104,35 @@ def test_a_file_with_a_value_that_no_path_has_room_for_is_refused_alone(
     assert again == done
 
 
+def beyond_its_type(number: str) -> pa.Array:
+    """A file's decimal(5,2) with a number that is none."""
+    return pa.array([Decimal(number)], pa.decimal128(10, 2)).cast(pa.decimal128(5, 2), safe=False)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["decimal(5,2)", "decimal(6,2)", "decimal(9,2)"])
+def test_a_file_with_decimals_beyond_its_own_type_is_refused_alone(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(nessie, "head", lambda *_: "0" * 64)  # nobody else writes to the branch
+    by = plan("nyc.t", {"id": "bigint", "d": kind, "in": f"array<struct<`m`:map<string,{kind}>>>"})
+    most, over, under = beyond_its_type("999.99"), beyond_its_type("1000.00"), beyond_its_type("-12345.67")
+    pairs = [(most, most), (over, most), (most, under), (pa.nulls(1, most.type), most)]
+    tables = [pa.table({"id": [at], "d": d, "in": nested_in(part)}) for at, (d, part) in enumerate(pairs)]
+    prepare(spark, by, None)
+    done = appending.append(spark, replace(job(), plan=by), looks(spark, tmp_path, by, tables))
+    said = "holds a number that is none of the type which the file says"
+    assert [look.faults for look in done] == [(), (f'column "d" {said}',), (f"it {said}",), ()]
+    found = {row["id"]: (row["d"], row["in"][0]["m"]["k"]) for row in spark.table("lake.nyc.t").collect()}
+    assert found == {0: (Decimal("999.99"), Decimal("999.99")), 3: (None, Decimal("999.99"))}
+
+
+def nested_in(decimals: pa.Array) -> pa.Array:
+    """One value as [{"m": {"k": value}}]."""
+    inner = pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["k"]), decimals)
+    return pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), pa.StructArray.from_arrays([inner], ["m"]))
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("partitions", "text", "size"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from py4j.java_gateway import get_field, set_field
 from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,7 +23,9 @@ from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import DEFAULTS, Limits
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
+from spark_jobs import hadoop
 from spark_jobs.append import find_corrupt, rows_of
+from spark_jobs.java import jvm
 from spark_jobs.look import Look
 from spark_jobs.staged import fit_all, look_at_all
 from spark_jobs.unparsed import parsed
@@ -233,6 +236,91 @@ def test_a_hostile_file_is_refused_in_plain_words(spark: SparkSession, tmp_path:
     [found] = looks(spark, tmp_path, by(kind), body())
     assert any(fault.startswith(said) for fault in found.faults), found.faults
     assert str(tmp_path) not in str(found.faults)
+
+
+def misplaced_parquet(spark: SparkSession, change: Callable[[Any], object]) -> bytes:
+    """A file whose footer says something else of its one row group."""
+    java, out = jvm(spark), jvm(spark).java.io.ByteArrayOutputStream()
+    about = java.org.apache.parquet.format.Util.readFileMetaData(
+        java.java.io.ByteArrayInputStream(bytearray(BODY[-8 - FOOTER : -8]))
+    )
+    change(about.getRow_groups().get(0))
+    java.org.apache.parquet.format.Util.writeFileMetaData(about, out)
+    written = bytes(out.toByteArray())
+    return BODY[: -8 - FOOTER] + written + len(written).to_bytes(4, "little") + b"PAR1"
+
+
+def misplaced_orc(spark: SparkSession, offset: int) -> bytes:
+    """A file whose footer has its one stripe somewhere else."""
+    protos, out = jvm(spark).org.apache.orc.OrcProto, io.BytesIO()
+    orc.write_table(GOOD, out, compression="uncompressed")
+    body = out.getvalue()
+    last = protos.PostScript.parseFrom(body[-1 - body[-1] : -1])
+    start = len(body) - 1 - body[-1] - last.getFooterLength()
+    footer = protos.Footer.parseFrom(body[start : start + last.getFooterLength()])
+    stripe = footer.getStripes(0).toBuilder().setOffset(offset).build()
+    written = bytes(footer.toBuilder().setStripes(0, stripe).build().toByteArray())
+    tail = bytes(last.toBuilder().setFooterLength(len(written)).build().toByteArray())
+    return body[:start] + written + tail + bytes([len(tail)])
+
+
+FAR = 2**40
+PLACES: dict[str, Callable[[Any], object]] = {
+    "size": lambda group: group.setTotal_compressed_size(FAR),
+    "most": lambda group: group.setTotal_compressed_size(2**63 - 1),
+    "less than nothing": lambda group: group.setTotal_compressed_size(-FAR),
+    "nothing": lambda group: group.getColumns().get(0).unsetMeta_data(),
+    "sum": lambda group: [
+        group.unsetTotal_compressed_size(),
+        group.getColumns().get(1).getMeta_data().setTotal_compressed_size(FAR),
+    ],
+    "page": lambda group: [
+        part.getMeta_data().unsetDictionary_page_offset() or part.getMeta_data().setData_page_offset(FAR)
+        for part in group.getColumns()
+    ],
+}
+
+
+def test_rows_where_the_file_has_none_are_a_contradiction(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark would read no row of them, and say nothing."""
+    bodies = [misplaced_parquet(spark, change) for change in PLACES.values()]
+    whole = misplaced_parquet(spark, lambda group: group.unsetTotal_compressed_size())
+    for kind, right, far in (
+        (FileKind.PARQUET, whole, bodies),
+        (FileKind.ORC, misplaced_orc(spark, 3), [misplaced_orc(spark, at) for at in (FAR, 2**63 - 1, -1)]),
+    ):
+        sound, *found = looks(spark, tmp_path, by(kind), right, *far)
+        assert (sound.faults, rows_of(spark, by(kind), [sound]).count()) == ((), 1000)
+        assert [look.faults[0].split(":")[0] for look in found] == ["its footer contradicts itself"] * len(far)
+
+
+def with_keys(spark: SparkSession, folder: Path, *, null: bool) -> bytes:
+    """An ORC file of one map of two keys, by Java's writer: pyarrow writes no null there."""
+    java, path = jvm(spark).org.apache.orc, folder / f"{null}.orc"
+    schema = java.TypeDescription.fromString("struct<id:array<map<int,int>>>")
+    options = java.OrcFile.writerOptions(hadoop.configuration(spark)).setSchema(schema)
+    writer, batch = java.OrcFile.createWriter(hadoop.path(spark, f"file:{path}"), options), schema.createRowBatch()
+    items = get_field(batch, "cols")[0]
+    entries = get_field(items, "child")
+    keys = get_field(entries, "keys")
+    get_field(items, "lengths")[0], get_field(entries, "lengths")[0] = 1, 2
+    get_field(keys, "vector")[0], get_field(keys, "isNull")[1] = 1, null
+    for vector, name, value in (
+        (batch, "size", 1), (items, "childCount", 1), (entries, "childCount", 2), (keys, "noNulls", not null),
+    ):  # fmt: skip
+        set_field(vector, name, value)
+    writer.addRowBatch(batch)
+    writer.close()
+    return path.read_bytes()
+
+
+def test_a_null_that_is_a_key_in_orc_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark would take it for one of the map's other keys, or for 0."""
+    of = by(FileKind.ORC, plan("nyc.t", {"id": "array<map<int,int>>"}))
+    bodies = [with_keys(spark, tmp_path, null=null) for null in (False, True)]
+    sound, found = looks(spark, tmp_path, of, *bodies)
+    assert (sound.faults, [row["id"] for row in rows_of(spark, of, [sound]).collect()]) == ((), [[{1: 0, 0: 0}]])
+    assert found.faults == ('column "id" has a map with a null among its keys',)
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,15 @@ BROKEN = {
 }
 
 
+def test_a_decimal_without_places_is_digits_and_after_the_point_zeros(spark: SparkSession, tmp_path: Path) -> None:
+    texts = {"5": 5, "1.5": None, "5.": 5, "5.0": 5, ".0": 0, "-7": -7, ".": None, "9" * 21: None}
+    texts |= {"0" * 999: 0, "0" * 1000: None, "5." + "0" * 100_000: None}
+    body = "\n".join(["n", *texts]).encode()
+    good, bad = read(spark, tmp_path, written(CSV, {"n": "decimal(20,0)"}), body)
+    assert [row.n for row in good] == [number for number in texts.values() if number is not None]
+    assert bad == [(at, 'column "n" is no decimal(20,0)') for at, it in enumerate(texts.values(), 2) if it is None]
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_a_broken_line_is_told_by_its_number_and_the_others_are_rows(
     spark: SparkSession, tmp_path: Path, end: bytes
@@ -228,6 +237,50 @@ def test_fields_may_hold_line_ends_where_the_contract_says_so(spark: SparkSessio
     assert (seen["f3"].faults, seen["f3"].rows) == ((), 5)
 
 
+PAIRED = {
+    'id,say\n1,5" pipe\n': [(1, '5" pipe')],
+    'id,say\n1,5" pipe\n2,"6"" pipe\n"\n': [(1, '5" pipe'), (2, '6" pipe\n')],
+    'id,say\n1,"a" \n2, "b\n': [(1, "a"), (2, ' "b')],
+}
+OPEN = ('1,"a\n2,b\n', '1,5" pipe\n2,"a\n3,b\n', '1,"a""\n2,b', '"1,a\n2,b\n', '1,"', '1,"a" \n2,5","b\n\n')
+
+
+def test_a_quote_within_a_field_of_a_file_of_several_lines_opens_none(spark: SparkSession, tmp_path: Path) -> None:
+    by = written(replace(CSV, multiline=True), {"id": "int", "say": "string"})
+    for body, rows in PAIRED.items():
+        good, bad = read(spark, tmp_path, by, body.encode())
+        assert ([tuple(row) for row in good], bad) == (rows, [])
+    bodies = {f"f{at}": f"id,say\n{body}".encode() for at, body in enumerate(OPEN)}
+    seen = looked(spark, tmp_path, by, **bodies)
+    assert {look.faults for look in seen.values()} == {("its quotes don't pair: one is opened and never closed",)}
+    one = written(replace(CSV, multiline=True), {"say": "string"})
+    seen = looked(spark, tmp_path, one, f1=b'say\n5" pipe\n', f2=b'say\n"a', f3=b'"say\na"\nb\n')
+    assert [look.faults for look in seen.values()] == [
+        (),
+        ("its quotes don't pair: one is opened and never closed",),
+        ("its first line is no header: a name in it is too long, or broken in two",),
+    ]
+
+
+def test_a_sign_that_stands_for_what_cannot_be_read_may_be_there(spark: SparkSession, tmp_path: Path) -> None:
+    """U+FFFD is a letter of UTF-8, too."""
+    by = written(replace(CSV, multiline=True), {"id": "int", "say": "string"})
+    bodies = {"f1": "id,say\n1,a\ufffd\n".encode(), "f2": b"id,say\n2,\xff\n3,b\n"}
+    seen = list(looked(spark, tmp_path, by, **bodies).values())
+    assert [tuple(row)[:2] for row in rows_of(spark, by, seen).collect()] == [(1, "a\ufffd"), (3, "b")]
+    assert unparsed.count(spark, by, seen, {"f1": 1, "f2": 1}) == {"f2": 1}
+    assert [told["why"] for told in unparsed._sample(spark, by, seen[1])] == ["its bytes are not UTF-8"]
+
+
+def test_a_year_that_a_timestamp_has_no_room_for_is_none(spark: SparkSession, tmp_path: Path) -> None:
+    patterns = {"day": "yyyy-MM-dd", "at": "yyyy-MM-dd HH:mm", "clock": "yyyy-MM-dd HH:mm"}
+    by = written(replace(CSV, patterns=patterns), {it: COLUMNS[it] for it in patterns})
+    body = b"day,at,clock\n+999999-01-01,,\n,+999999-01-01 00:00,\n,,-999999-01-01 00:00\n2013-01-05,,\n"
+    good, bad = read(spark, tmp_path, by, body)
+    assert [row.day for row in good] == [date(2013, 1, 5)]
+    assert bad == [(at, why(column)) for at, column in enumerate(patterns, start=2)]
+
+
 def test_dates_and_timestamps_may_be_spelled_otherwise(spark: SparkSession, tmp_path: Path) -> None:
     patterns = {"day": "dd/MM/yy", "at": "yyyyMMddHHmmssXXX", "clock": "MMM d, yyyy 'at' hh:mm a"}
     by = written(replace(CSV, delimiter="|", patterns=patterns), {it: COLUMNS[it] for it in patterns})
@@ -302,13 +355,53 @@ def test_json_has_an_object_a_line_whose_values_are_of_their_types(spark: SparkS
     assert bad == [*told, (len(OBJECTS) + 1, "its bytes are not UTF-8")]
 
 
+EXACT: dict[str, str | None] = {  # a decimal(38,2), as JSON spells it, and the number that it is
+    "1.25": "1.25",
+    "1.255": None,
+    "1.2500": "1.25",
+    "-1.5e2": "-150.00",
+    "1.5E-1": "0.15",
+    "150e-2": "1.50",
+    "1.5e-2": None,
+    "9.995E+0": None,
+    "0E-10": "0.00",
+    "8.41e21": "8410000000000000000000.00",
+    "123456789012345678901234567890123456.78": "123456789012345678901234567890123456.78",
+    "123456789012345678901234567890123456.785": None,
+    "1234567890123456789012345678901234567": None,
+    "0.10000000000000000001": None,
+    "1e36": None,
+    "1e999999999": None,
+    "1e-999999999": None,
+    "1e99999999": None,
+    "1e-99999999": None,
+    "1e-400": None,
+    "0." + "9" * 900: None,
+    "9" * 900 + "e-890": None,
+}
+
+
+def test_a_decimal_of_json_is_taken_to_its_last_digit_or_not_at_all(spark: SparkSession, tmp_path: Path) -> None:
+    """In quotes or not, however large the exponent says that it is."""
+    by = written(JSON, {"amount": "decimal(38,2)", "id": "int", "extra": "string"})
+    others = '"id": 7, "extra": {"amount": 3, "b": "amount\\": 5, \\\\"}'
+    spelled = [f'{{"amount": {at}, {others}}}' for text in EXACT for at in (text, f'"{text}"')]
+    escaped = f'{{{others}, "am\\u006funt" : 2.10}}'
+    good, bad = read(spark, tmp_path, by, "\n".join([*spelled, escaped]).encode())
+    numbers = [number for number in EXACT.values() for _ in range(2)]
+    assert [str(row.amount) for row in good] == [*(it for it in numbers if it), "2.10"]
+    assert {(row.id, row.extra) for row in good} == {(7, '{"amount":3,"b":"amount\\": 5, \\\\"}')}
+    assert bad == [(at, 'column "amount" is no decimal(38,2)') for at, it in enumerate(numbers, start=1) if not it]
+
+
 def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -> None:
     columns = {"id": "int", "say": "string"}
     seen = looked(
         spark, tmp_path, written(CSV, columns),
         good=b"say,id\na,1\n\nb,x\n", empty=b"", header=b"id,say\n", blank=b"\n\n", missing=b"id\n1\n",
         late=b"\nid,say\n1,a\n",
-        more=b"id,say,new\n1,a,b\n", twice=b"id,id,say\n", parquet=b"PAR1....PAR1",
+        more=b"id,say,new\n1,a,b\n", twice=b"id,id,say\n", parquet=b"PAR1\x15\x04\x15..PAR1",
+        orc=b"ORC\n\x03\0\0", bzip2=bz2.compress(b"id,say\n1,a"),
         packed=gzip.compress(b"id,say\n1,a"), xz=lzma.compress(b"id,say\n1,a"), wide="id,say\n1,a\n".encode("utf-16"),
     )  # fmt: skip
     assert {name: look.faults for name, look in seen.items()} == {
@@ -321,6 +414,8 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
         "more": ('column "new" is not in the contract',),
         "twice": ('column "id" is there 2 times', "it has no rows"),
         "parquet": ("it is a parquet file",),
+        "orc": ("it is an ORC file",),
+        "bzip2": ("it is compressed by bzip2, and neither its name nor the contract says so",),
         "packed": ("it is compressed by gzip, and neither its name nor the contract says so",),
         "xz": ("it is compressed by xz, which is not read: gzip, bzip2 and zstd are",),
         "wide": ("it is UTF-16",),
@@ -336,6 +431,12 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
         "twice": ("an object has a key twice",),
         "no": (),
     }
+
+
+@pytest.mark.parametrize("name", ["ORCID", "PAR1", "BZh9"])
+def test_a_header_may_begin_as_other_formats_do(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    good, bad = read(spark, tmp_path, written(CSV, {name: "int", "é": "string"}), f"{name},é\r\n1,a\tb\r\n".encode())
+    assert ([tuple(row) for row in good], bad) == ([(1, "a\tb")], [])
 
 
 def test_compressed_text_is_read_and_a_broken_one_is_its_own_fault(spark: SparkSession, tmp_path: Path) -> None:
@@ -410,11 +511,15 @@ def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession
 
 
 def test_each_row_is_parsed_once(spark: SparkSession, tmp_path: Path) -> None:
-    header = ",".join(COLUMNS).encode() + b"\n1\n"
-    for form, call, body in ((CSV, "from_csv(", header), (JSON, "from_json(StructField(row,StructType", b"{}")):
-        by = written(form)
+    header = ",".join([*COLUMNS, "total"]).encode() + b"\n1\n"
+    objects = (
+        "from_json(StructField(row,StructType(StructField(id",
+        "from_json(StructField(row,StructType(StructField(am",
+    )
+    for form, calls, body in ((CSV, ("from_csv(",), header), (JSON, objects, b"{}")):
+        by = written(form, {**COLUMNS, "total": "decimal(6,2)"})
         rows = rows_of(spark, by, [looked(spark, tmp_path, by, f1=body)["f1"]])
-        assert rows._jdf.queryExecution().executedPlan().toString().count(call) == 1
+        assert [rows._jdf.queryExecution().executedPlan().toString().count(it) for it in calls] == [1] * len(calls)
 
 
 def test_rows_that_are_put_aside_have_their_line_their_text_and_what_is_wrong(
