@@ -4,21 +4,21 @@ from lakegate.audit.fit import quoted as shown
 from lakegate.audit.types import Array, Atom, Map, Struct, Type, digits, parse, quoted
 from spark_jobs.parsing import literal
 
-_BEYOND = "holds a number that is none of the type which the file says"
+_BEYOND = "it holds a number that is none of the type which the file says"
 
 
 def held(name: str, type_name: str) -> str:
     """The SQL of a column, which ends the reading where a decimal in it has more digits than its type."""
-    column, said = quoted(name), f"column {shown(name)} {_BEYOND}"
+    column, said = quoted(name), f"{_BEYOND}: column {shown(name)}"
     beyond = _beyond(column, parse(type_name))
     return f"CASE WHEN {beyond} THEN raise_error({literal(said)}) ELSE {column} END" if beyond else column
 
 
 def known(said: str) -> str:
     """What an error means where it tells of such a decimal, as Spark's own of some that are nested do; else nothing."""
-    if said.endswith(_BEYOND):
+    if _BEYOND in said:
         return said
-    return f"it {_BEYOND}" if "cannot be represented as Decimal" in said else ""
+    return _BEYOND if "cannot be represented as Decimal" in said else ""
 
 
 def _beyond(value: str, kind: Type) -> str:

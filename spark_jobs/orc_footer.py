@@ -141,12 +141,15 @@ def _before_reform(reader: Any, schema: Any) -> tuple[str, ...]:
 
 
 def _null_keys(reader: Any, schema: Any) -> tuple[str, ...]:
-    """By the column statistics, too: of a null that is a key, Spark makes another key."""
+    """By the column statistics, too, as they are written: where a writer left out whether there are nulls, ORC's own
+    reader says that there are. Of a null that is a key, Spark makes another key.
+    """
     if "map<" not in str(schema.toString()):
         return ()
-    has_null = [bool(told.hasNull()) for told in reader.getStatistics()]
+    told = enumerate(reader.getOrcProtoFileStatistics())
+    with_nulls = {number for number, it in told if it.hasHasNull() and it.getHasNull()}
     named = zip(schema.getFieldNames(), schema.getChildren(), strict=True)
-    wrong = [str(name) for name, kind in named if any(has_null[key] for key in _keys(kind))]
+    wrong = [str(name) for name, kind in named if with_nulls.intersection(_keys(kind))]
     return tuple(f"column {shown(name)} has a map with a null among its keys" for name in wrong)
 
 

@@ -5,10 +5,11 @@ It counts lines and parses no value: what the append leaves out shows against th
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
@@ -133,8 +134,19 @@ def _layout(plan: Plan, seen: Seen) -> list[str]:
 def _fields(form: FileFormat, header: str) -> list[str]:
     told = {"quotechar": form.quote} if form.quote else {"quoting": csv.QUOTE_NONE}
     escaped = {"escapechar": form.escape, "doublequote": False} if form.escape not in ("", form.quote) else {}
-    # A quote that is open at the end of the line goes on in the next one.
-    return next(csv.reader([header], delimiter=form.delimiter, strict=form.multiline, **told, **escaped))  # type: ignore[arg-type]
+    options: dict[str, Any] = {"delimiter": form.delimiter, **told, **escaped}
+    if form.multiline:
+        _refuse_open(header, options)
+    return next(csv.reader([header], **options))
+
+
+def _refuse_open(header: str, options: Mapping[str, Any]) -> None:
+    """csv.Error where a quote is open at the end of the line: it goes on in the next one."""
+    try:
+        next(csv.reader([header], strict=True, **options))
+    except csv.Error as error:
+        if "end of data" in str(error):
+            raise
 
 
 def _seen_together(spark: SparkSession, form: FileFormat, files: Sequence[JobFile]) -> dict[str, Seen | str]:

@@ -19,7 +19,8 @@ Nodes = Sequence[tuple[Any, Any]]
 MOST = 250_000_000  # tries, which take Java a second or two
 LENGTHS = (10_000, 1_000, 250)  # characters that a text may have, if it may not have any number of them
 ANY_LENGTH = 1_000_000  # characters of the longest text that is thought of
-DEEPEST = 1_000  # repetitions of a group, less where it has groups in it: at a few thousand Java's stack overflows
+FRAMES = 3_000  # of Java's stack, which overflows at some five thousand: one for each piece of a group, each time
+_EASY = 0.1  # a character that is compared takes that part of a try
 _ASCII = 128
 _OTHER = _ASCII  # stands for all characters beyond
 _ANY = frozenset(range(_ASCII + 1))
@@ -55,8 +56,8 @@ def longest(tree: Nodes) -> int | None:
             "start with ^"
         )
     limits = [by_tries] if by_tries < ANY_LENGTH else []
-    if (depth := _depth_within(tree)) * _repetitions(tree) > DEEPEST:
-        limits.append(DEEPEST // depth)
+    if _frames(tree) > FRAMES:
+        limits.append(int(FRAMES / _frames_for_each(tree)))
     return min(limits, default=None)
 
 
@@ -87,7 +88,7 @@ def _of_one(kind: Any, value: Any, follows: frozenset[int], *, repeated: bool) -
         if is_one(body):
             return _of_character(low, high, _characters(*body[0]), follows)
         return _of_group(kind, low, high, body, follows, repeated=repeated)
-    return Effort(ways=_ONCE, costs=())
+    return Effort(ways=_ONCE, costs=(_EASY,))
 
 
 def _of_branches(branches: Sequence[Nodes], follows: frozenset[int], *, repeated: bool) -> Effort:
@@ -96,7 +97,8 @@ def _of_branches(branches: Sequence[Nodes], follows: frozenset[int], *, repeated
     begins = [_first(branch, follows) for branch in branches]
     are_apart = sum(map(len, begins)) == len(_NOTHING.union(*begins)) and all(begins)
     ways = [each.ways for each in efforts]
-    return Effort(ways=_most(*ways) if are_apart else _plus(*ways), costs=_plus(*(each.costs for each in efforts)))
+    costs = _plus((float(len(branches)),), *(each.costs for each in efforts))
+    return Effort(ways=_most(*ways) if are_apart else _plus(*ways), costs=costs)
 
 
 def _of_character(low: int, high: Any, taken: frozenset[int], follows: frozenset[int]) -> Effort:
@@ -106,11 +108,11 @@ def _of_character(low: int, high: Any, taken: frozenset[int], follows: frozenset
 
 
 def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[int], *, repeated: bool) -> Effort:
-    """Of an outermost greedy group without an end, Java remembers where it was tried in vain; of no other. What comes
-    behind it is tried each time all the same.
+    """Of an outermost greedy group without an end, Java remembers where it was tried in vain; of no other, nor for as
+    long as it has to be repeated, nor in a group that may be left out. What comes behind it is tried each time.
     """
     begins = _first(body, follows)
-    once = _of_all(body, follows if high == 1 else begins | follows, repeated=repeated or high != 1)
+    once = _of_all(body, follows if high == 1 else begins | follows, repeated=True)
     if high is not op.MAXREPEAT:
         each, times = _power(once.ways, high), float(high)
         numbers = high - low + 1.0 if begins & follows else 1.0
@@ -118,8 +120,9 @@ def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[in
     if once.ways != _ONCE and (kind is op.MIN_REPEAT or repeated):
         return Effort(ways=_ENDLESS, costs=_ENDLESS)
     ends_anywhere = begins & follows or once.ways != _ONCE
-    ends = _times(_EACH, once.ways) if ends_anywhere else _ONCE
-    return Effort(ways=ends, costs=_times(_EACH, once.costs))
+    before = _power(once.ways, max(low - 1, 0))
+    ends = _times(_times(_EACH, once.ways), before) if ends_anywhere else _ONCE
+    return Effort(ways=ends, costs=_times(_times(_EACH, once.costs), before))
 
 
 def _first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:
@@ -160,7 +163,7 @@ def _characters(kind: Any, value: Any) -> frozenset[int]:
     if kind is op.LITERAL:
         return frozenset({min(value, _OTHER)})
     if kind is op.NOT_LITERAL:
-        return _ANY - {value}
+        return _ANY - {value} | {_OTHER}
     if kind is op.ANY:
         return _ANY - {ord("\n"), ord("\r")}
     taken = [_member(*member) for member in value if member[0] is not op.NEGATE]
@@ -186,27 +189,54 @@ def _member(kind: Any, value: Any) -> frozenset[int]:
     return _CATEGORIES.get(value, _ANY) if kind is op.CATEGORY else frozenset({min(value, _OTHER)})
 
 
-def _depth_within(tree: Nodes) -> int:
-    """A choice that is repeated, as in `(ab|c)+`, is one."""
-    return max(_depth(tree) - 1, 1)
+def _frames(nodes: Nodes) -> float:
+    """How deep Java's stack gets at most: a frame for each piece, each time that it is repeated."""
+    return sum((_frames_of(kind, value) for kind, value in nodes), start=0.0)
 
 
-def _depth(nodes: Nodes) -> int:
-    """How many groups lie in each other, and repetitions in them."""
-    within = [max(map(_depth, _parts(kind, value)), default=-1) for kind, value in nodes]
-    is_repeated = any(kind in _REPEATS and value[0] != value[1] for kind, value in nodes)
-    return max(*within, is_repeated - 1, -1) + 1
+def _frames_of(kind: Any, value: Any) -> float:
+    within = max(map(_frames, _parts(kind, value)), default=0.0)
+    if kind in _REPEATS and within:
+        return math.inf if value[1] is op.MAXREPEAT else value[1] * (1 + within)
+    return _own(kind) + within
 
 
-def _repetitions(nodes: Nodes) -> float:
-    """How often a group, and those in it, may be repeated in all."""
-    found = 1.0
+def _own(kind: Any) -> int:
+    """The frames of a piece itself: a choice comes back to where its branches meet."""
+    return 2 if kind is op.BRANCH else 1
+
+
+def _frames_for_each(nodes: Nodes) -> float:
+    """The same for each character of a text: a group takes as many each time as it is repeated."""
+    return max((_for_each(kind, value) for kind, value in nodes), default=0.0)
+
+
+def _for_each(kind: Any, value: Any) -> float:
+    parts = _parts(kind, value)
+    within = max(map(_frames_for_each, parts), default=0.0)
+    if kind not in _REPEATS or not parts:
+        return within
+    return (1 + _once(parts[0])) / max(_width(parts[0]), 1) + within
+
+
+def _once(nodes: Nodes) -> float:
+    """The frames of a group, without those of the groups that are repeated in it."""
+    found = 0.0
     for kind, value in nodes:
-        if parts := _parts(kind, value):
-            times = value[1] if kind in _REPEATS else 1
-            within = max(map(_repetitions, parts))
-            found = max(found, math.inf if times is op.MAXREPEAT else times * within)
+        parts = [] if kind in _REPEATS else _parts(kind, value)
+        found += _own(kind) + max(map(_once, parts), default=0.0)
     return found
+
+
+def _width(nodes: Nodes) -> int:
+    """How many characters a text of these has at least."""
+    return sum(_width_of(kind, value) for kind, value in nodes)
+
+
+def _width_of(kind: Any, value: Any) -> int:
+    if kind in _REPEATS:
+        return int(value[0]) * (1 if is_one(value[2]) else _width(value[2]))
+    return min(map(_width, parts), default=0) if (parts := _parts(kind, value)) else int(kind in _ONE)
 
 
 def _parts(kind: Any, value: Any) -> Sequence[Nodes]:

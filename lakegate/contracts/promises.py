@@ -22,7 +22,7 @@ SECONDS: Mapping[str, int] = {
     for spelled in spellings
 }
 _AGES = ("latency", "freshness")
-_NUMBER = re.compile(r"[0-9]{1,15}([.][0-9]{1,15})?(e[+-]?[0-9]{1,2})?")
+_NUMBER = re.compile(r"[0-9]{1,38}([.][0-9]{1,38})?([eE][+-]?[0-9]{1,2})?")
 
 
 def promise_checks(root: Item, table: str, fields: Sequence[Field]) -> list[Checked]:

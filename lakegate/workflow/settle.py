@@ -219,16 +219,17 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outco
     """Tell what was decided, take what is published off the branch, and delete branches that nobody needs any more.
 
     What the next attempt was to take and did not, because its key's other versions decide it by now, is decided first:
-    nobody else may do that for a branch that is gone.
+    nobody else may do that for a branch that is gone. Where they do not any more, by a contract that was pushed between
+    the two looks, the branch is left as it is: the sweep settles it again, and tells of all at once.
     """
     _, receipts = main_receipts(service, claims)
     reported = {entry.id: entry for entry in outcome.report.files} if outcome.report else {}
     left = _undecided(service, attempt, claims, receipts)
     if left:
-        left = _not_closed(service, attempt, left, receipts, reported)
+        if _not_closed(service, attempt, left, receipts, reported):
+            return
         _, receipts = main_receipts(service, claims)
-    kept = [*_tell(service, attempt, claims, outcome, receipts), *left]
-    if kept:
+    if kept := _tell(service, attempt, claims, outcome, receipts):
         _prune(service, attempt, [file for file in claims if file not in kept], outcome)
     else:
         service.catalog.delete_branch(attempt.branch)
