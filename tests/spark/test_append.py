@@ -121,8 +121,8 @@ def test_a_file_with_decimals_beyond_its_own_type_is_refused_alone(
     tables = [pa.table({"id": [at], "d": d, "in": nested_in(part)}) for at, (d, part) in enumerate(pairs)]
     prepare(spark, by, None)
     done = appending.append(spark, replace(job(), plan=by), looks(spark, tmp_path, by, tables))
-    said = "holds a number that is none of the type which the file says"
-    assert [look.faults for look in done] == [(), (f'column "d" {said}',), (f"it {said}",), ()]
+    said = "it holds a number that is none of the type which the file says"
+    assert [look.faults for look in done] == [(), (f'{said}: column "d"',), (said,), ()]
     found = {row["id"]: (row["d"], row["in"][0]["m"]["k"]) for row in spark.table("lake.nyc.t").collect()}
     assert found == {0: (Decimal("999.99"), Decimal("999.99")), 3: (None, Decimal("999.99"))}
 
