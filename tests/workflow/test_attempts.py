@@ -13,6 +13,7 @@ from lakegate.ports import JobState, Kind
 from lakegate.workflow.crash import LONGEST, Crash
 from lakegate.workflow.decide import Finding
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.reports import End, end
 from lakegate.workflow.retry import retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import Outcome, settle
@@ -124,6 +125,15 @@ def test_crashes_before_and_after_a_wait_in_vain_are_in_a_row(world: World) -> N
         crash(world, waited=waited)
         wait(world, LONGEST.total_seconds())
     assert world.rejected()["1"][0].endswith("attempts a1, a3 and a4 crashed in a row")
+
+
+def test_one_that_waited_and_was_given_up_by_an_earlier_release_is_followed_by_another(world: World) -> None:
+    first = dropped(world)
+    world.kill_jobs("no room", waited=True)
+    assert end(world.service.store, first, End.GIVEN_UP)
+    wait(world, LONGEST.total_seconds())
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
 
 
 def test_a_file_beyond_its_contracts_limit_is_not_copied_first(world: World) -> None:

@@ -828,17 +828,19 @@ def test_two_workers_at_once_of_which_one_has_a_branch_without_claims(make: Call
     assert tried > 50
 
 
-def a_file_audited_by_a_contract_that_was_pushed_since() -> tuple[World, Attempt]:
+def audited_by_a_contract_that_was_pushed_since(*others: str) -> tuple[World, Attempt]:
+    """A newer version of a published file, and others that are rejected."""
     world = a_world()
     world.drop("newer", rows=3, deliver=False, under=world.key("0"))
-    attempt = audited(world, "newer")
+    land(world, *others, bad="broken")
+    attempt = audited(world, "newer", *others)
     world.push_contract(changed=True)
     return world, attempt
 
 
-def where_it_makes_the_next_branch() -> int:
+def where_it_makes_the_next_branch(*others: str) -> int:
     for stop in range(100):
-        world, attempt = a_file_audited_by_a_contract_that_was_pushed_since()
+        world, attempt = audited_by_a_contract_that_was_pushed_since(*others)
         worker = Worker(world, settled(attempt), stop)
         worker.until_it_stops()
         worker.to_its_end()
@@ -851,7 +853,7 @@ def test_two_workers_at_once_while_a_contract_is_pushed_by_which_nothing_is_left
     """One is stopped before it makes the next attempt's branch, the other anywhere."""
     stop, stopped, its = 0, True, where_it_makes_the_next_branch()
     while stopped:
-        world, attempt = a_file_audited_by_a_contract_that_was_pushed_since()
+        world, attempt = audited_by_a_contract_that_was_pushed_since()
         first, second = Worker(world, settled(attempt), its), Worker(world, settled(attempt), stop)
         first.until_it_stops()
         second.until_it_stops()
@@ -863,4 +865,28 @@ def test_two_workers_at_once_while_a_contract_is_pushed_by_which_nothing_is_left
         told = {"0": [Kind.REJECTED]}
         assert_all_is_well(Scene(world=world, one=swept, other=swept, decisions=(decisions,), told=told))
         stopped, stop = second.stopped, stop + 1
+    assert stop > 5
+
+
+def test_what_two_pushes_within_one_settling_leave_is_settled_again_and_all_is_told() -> None:
+    """One leaves the next attempt nothing of a file to try, the other opens it again."""
+    stop, stopped, its = 0, True, where_it_makes_the_next_branch("bad")
+    while stopped:
+        world, attempt = audited_by_a_contract_that_was_pushed_since("bad")
+        worker = Worker(world, settled(attempt), its)
+        worker.until_it_stops()
+        world.push_contract(changed=True, reuploads="reject")
+        worker.stopped, worker.left = False, stop
+        worker.to_its_end()
+        world.push_contract(changed=True)
+        stopped, stop = worker.stopped, stop + 1
+        worker.to_its_end()
+        recover(world)
+        rest: dict[str, Decision | None] = {"0": PUBLISHED, "bad": REJECTED}
+        told, newer = world.told(), world.entries()["newer"]
+        decisions = (rest | {"newer": PUBLISHED}, rest | {"newer": REJECTED})
+        assert_all_is_well(Scene(world=world, one=swept, other=swept, decisions=decisions, told=told))
+        assert newer is not None
+        is_rejected = newer.decision is REJECTED
+        assert told == {"bad": [Kind.REJECTED]} | ({"0": [Kind.REJECTED]} if is_rejected else {})
     assert stop > 5
