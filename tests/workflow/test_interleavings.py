@@ -829,10 +829,11 @@ def test_two_workers_at_once_of_which_one_has_a_branch_without_claims(make: Call
 
 
 def audited_by_a_contract_that_was_pushed_since(*others: str) -> tuple[World, Attempt]:
-    """A newer version of a published file, and others that are rejected."""
+    """A newer version of a published file, and others: good ones, and one called `bad`."""
     world = a_world()
     world.drop("newer", rows=3, deliver=False, under=world.key("0"))
-    land(world, *others, bad="broken")
+    for name in others:
+        land(world, name, bad="broken" if name == "bad" else "")
     attempt = audited(world, "newer", *others)
     world.push_contract(changed=True)
     return world, attempt
@@ -870,9 +871,9 @@ def test_two_workers_at_once_while_a_contract_is_pushed_by_which_nothing_is_left
 
 def test_what_two_pushes_within_one_settling_leave_is_settled_again_and_all_is_told() -> None:
     """One leaves the next attempt nothing of a file to try, the other opens it again."""
-    stop, stopped, its = 0, True, where_it_makes_the_next_branch("bad")
+    stop, stopped, its = 0, True, where_it_makes_the_next_branch("bad", "1")
     while stopped:
-        world, attempt = audited_by_a_contract_that_was_pushed_since("bad")
+        world, attempt = audited_by_a_contract_that_was_pushed_since("bad", "1")
         worker = Worker(world, settled(attempt), its)
         worker.until_it_stops()
         world.push_contract(changed=True, reuploads="reject")
@@ -882,11 +883,12 @@ def test_what_two_pushes_within_one_settling_leave_is_settled_again_and_all_is_t
         stopped, stop = worker.stopped, stop + 1
         worker.to_its_end()
         recover(world)
-        rest: dict[str, Decision | None] = {"0": PUBLISHED, "bad": REJECTED}
+        rest: dict[str, Decision | None] = {"0": PUBLISHED, "1": PUBLISHED, "bad": REJECTED}
         told, newer = world.told(), world.entries()["newer"]
         decisions = (rest | {"newer": PUBLISHED}, rest | {"newer": REJECTED})
         assert_all_is_well(Scene(world=world, one=swept, other=swept, decisions=decisions, told=told))
         assert newer is not None
+        assert "after the audit" not in str(newer.reasons)
         is_rejected = newer.decision is REJECTED
         assert told == {"bad": [Kind.REJECTED]} | ({"0": [Kind.REJECTED]} if is_rejected else {})
     assert stop > 5
