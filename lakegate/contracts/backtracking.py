@@ -56,8 +56,8 @@ def longest(tree: Nodes) -> int | None:
             "start with ^"
         )
     limits = [by_tries] if by_tries < ANY_LENGTH else []
-    if _frames(tree) > FRAMES:
-        limits.append(int(FRAMES / _frames_for_each(tree)))
+    if (for_each := _frames_for_each(tree)) and _frames(tree) > FRAMES:
+        limits.append(int(FRAMES / for_each))
     return min(limits, default=None)
 
 
