@@ -71,14 +71,15 @@ def _length(spark: SparkSession, ends: Ends) -> int:
 
 def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Footer:
     schema, rows = reader.getSchema(), int(reader.getNumberOfRows())
-    stripes = sum(int(stripe.getNumberOfRows()) for stripe in reader.getStripes()) if rows else 0
-    if rows != stripes:
-        raise Unreadable(f"its footer contradicts itself: {rows:,} rows in all, and {stripes:,} in its stripes")
-    if not all(0 <= int(stripe.getOffset()) < length for stripe in reader.getStripes()):  # nobody would read them
+    stripes = [(int(stripe.getNumberOfRows()), int(stripe.getOffset())) for stripe in reader.getStripes()]
+    counted = sum(number for number, _ in stripes) if rows else 0
+    if rows != counted:
+        raise Unreadable(f"its footer contradicts itself: {rows:,} rows in all, and {counted:,} in its stripes")
+    if not all(0 <= offset < length for _, offset in stripes):  # nobody would read them
         raise Unreadable("its footer contradicts itself: it has stripes where the file has no bytes")
     wrong = beyond(
         limits,
-        row_groups=reader.getStripes().size(),
+        row_groups=len(stripes),
         columns=int(schema.getMaximumId()),
         nesting=_nesting(str(schema.toString())),
         rows=rows,

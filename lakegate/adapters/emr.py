@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, aws_errors, code
 from lakegate.errors import Conflict, Misconfigured
-from lakegate.landing.attempts import Attempt, minute_of
+from lakegate.landing.attempts import Attempt, not_before
 from lakegate.ports import JobRun, JobState
 from lakegate.settings import LONGEST_QUEUE, Settings
 
@@ -35,7 +35,6 @@ STATES = {
     "CANCELLED": JobState.CANCELLED,
 }
 WAIT = timedelta(minutes=LONGEST_QUEUE)
-MARGIN = timedelta(days=1)  # a clock may be wrong, a run is never that much older than its batch
 PAGE, A_WHILE = 50, 10  # runs in an answer, the most there may be; seconds that a listing is good for, at least
 
 
@@ -182,4 +181,4 @@ def _not_before(branch: str) -> datetime:
     attempt = Attempt.parse(branch)
     if attempt is None:
         raise Misconfigured(f"{branch} is no attempt's branch, and has no job")
-    return minute_of(attempt.batch) - MARGIN
+    return not_before(attempt.batch)

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -27,7 +27,7 @@ from pynessie.error import (
 from lakegate.adapters.http import Patient, mount, network_error, status_error
 from lakegate.adapters.notes import before, committed_at, decided, having, message, properties
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
-from lakegate.landing.attempts import PREFIX, minute_of
+from lakegate.landing.attempts import PREFIX, not_before
 from lakegate.landing.receipts import Receipt, receipt_name
 from lakegate.ports import MAIN, Branch, Changes, Decided, Note
 
@@ -37,7 +37,6 @@ WATERMARK = ("_lakegate", "watermark")
 DIALECT = "lakegate"
 PAGE = 250  # the most that Nessie gives at once
 FEW = 10  # decisions of one batch, mostly; what is older than the batch fills the page, and is of no use
-MARGIN = timedelta(days=1)  # a clock may be wrong, a decision is never that much older than its batch
 KEYS = 500
 TRIES = 10
 REMEMBERED = 8  # times what a branch changed: each is as large as its batch
@@ -348,7 +347,7 @@ class NessieCatalog:
 def _not_before(batch: str) -> datetime | None:
     """Nothing of a batch was decided before its first file landed; of what is no batch's name, nothing is known."""
     try:
-        return minute_of(batch) - MARGIN
+        return not_before(batch)
     except (ValueError, OverflowError):
         return None
 

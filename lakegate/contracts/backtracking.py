@@ -7,25 +7,16 @@ polynomial of the text's length; from that follows how long a text may be that i
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import zip_longest
 from typing import Any
 
-# Python's own reader of patterns, which it has no public name for.
-op: Any = import_module("re._constants")
-
-Nodes = Sequence[tuple[Any, Any]]
+from lakegate.contracts.characters import ANY, NOTHING, ONE, Nodes, characters, is_one, op
 
 MOST = 250_000_000  # tries, which take Java a second or two
 LENGTHS = (10_000, 1_000, 250)  # characters that a text may have, if it may not have any number of them
 ANY_LENGTH = 1_000_000  # characters of the longest text that is thought of
 FRAMES = 3_000  # of Java's stack, which overflows at some five thousand: one for each piece of a group, each time
 _EASY = 0.1  # a character that is compared takes that part of a try
-_ASCII = 128
-_OTHER = _ASCII  # stands for all characters beyond
-_ANY = frozenset(range(_ASCII + 1))
-_NOTHING: frozenset[int] = frozenset()
-_ONE = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 
 Polynomial = tuple[float, ...]
@@ -47,7 +38,7 @@ class Effort:
 def longest(tree: Nodes) -> int | None:
     """How long a text may be to be shown to an engine; None where any may. ValueError where none may."""
     is_tied = len(tree) > 0 and tree[0] == (op.AT, op.AT_BEGINNING)
-    tries = _times(_of_all(tree, _NOTHING).costs, _ONCE if is_tied else _EACH)
+    tries = _times(_of_all(tree, NOTHING).costs, _ONCE if is_tied else _EACH)
     by_tries = next((length for length in (ANY_LENGTH, *LENGTHS) if _at(tries, length) <= MOST), 0)
     if not by_tries:
         raise ValueError(
@@ -59,11 +50,6 @@ def longest(tree: Nodes) -> int | None:
     if (for_each := _frames_for_each(tree)) and _frames(tree) > FRAMES:
         limits.append(int(FRAMES / for_each))
     return min(limits, default=None)
-
-
-def is_one(body: Nodes) -> bool:
-    """Whether it stands for a single character."""
-    return len(body) == 1 and body[0][0] in _ONE
 
 
 def _of_all(nodes: Nodes, follows: frozenset[int], *, repeated: bool = False) -> Effort:
@@ -86,7 +72,7 @@ def _of_one(kind: Any, value: Any, follows: frozenset[int], *, repeated: bool) -
     if kind in _REPEATS:
         low, high, body = value
         if is_one(body):
-            return _of_character(low, high, _characters(*body[0]), follows)
+            return _of_character(low, high, characters(*body[0]), follows)
         return _of_group(kind, low, high, body, follows, repeated=repeated)
     return Effort(ways=_ONCE, costs=(_EASY,))
 
@@ -95,7 +81,7 @@ def _of_branches(branches: Sequence[Nodes], follows: frozenset[int], *, repeated
     """Only one of them can match where no two begin alike."""
     efforts = [_of_all(branch, follows, repeated=repeated) for branch in branches]
     begins = [_first(branch, follows) for branch in branches]
-    are_apart = sum(map(len, begins)) == len(_NOTHING.union(*begins)) and all(begins)
+    are_apart = sum(map(len, begins)) == len(NOTHING.union(*begins)) and all(begins)
     ways = [each.ways for each in efforts]
     costs = _plus((float(len(branches)),), *(each.costs for each in efforts))
     return Effort(ways=_most(*ways) if are_apart else _plus(*ways), costs=costs)
@@ -127,7 +113,7 @@ def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[in
 
 def _first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:
     """The characters that a text of these can begin with, those that follow among them where it may be empty."""
-    found = _NOTHING
+    found = NOTHING
     for kind, value in nodes:
         begins, may_be_empty = _begins(kind, value)
         found |= begins
@@ -137,10 +123,10 @@ def _first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:
 
 
 def _begins(kind: Any, value: Any) -> tuple[frozenset[int], bool]:
-    if kind in _ONE:
-        return _characters(kind, value), False
+    if kind in ONE:
+        return characters(kind, value), False
     if kind is op.AT:
-        return _NOTHING, value is not op.AT_END
+        return NOTHING, value is not op.AT_END
     if kind is op.SUBPATTERN:
         return _of_any([value[3]])
     if kind is op.BRANCH:
@@ -148,45 +134,14 @@ def _begins(kind: Any, value: Any) -> tuple[frozenset[int], bool]:
     if kind in _REPEATS:
         begins, may_be_empty = _of_any([value[2]])
         return begins, may_be_empty or value[0] == 0
-    return _ANY, True
+    return ANY, True
 
 
 def _of_any(branches: Sequence[Nodes]) -> tuple[frozenset[int], bool]:
     """A character of its own stands for the end, which it cannot be otherwise."""
     end = frozenset({-1})
-    found = _NOTHING.union(*(_first(branch, end) for branch in branches))
+    found = NOTHING.union(*(_first(branch, end) for branch in branches))
     return found - end, bool(found & end)
-
-
-def _characters(kind: Any, value: Any) -> frozenset[int]:
-    """Which characters of ASCII it takes, and whether any beyond; more rather than fewer."""
-    if kind is op.LITERAL:
-        return frozenset({min(value, _OTHER)})
-    if kind is op.NOT_LITERAL:
-        return _ANY - {value} | {_OTHER}
-    if kind is op.ANY:
-        return _ANY - {ord("\n"), ord("\r")}
-    taken = [_member(*member) for member in value if member[0] is not op.NEGATE]
-    return _ANY - _NOTHING.union(*taken) | {_OTHER} if value[0][0] is op.NEGATE else _NOTHING.union(*taken)
-
-
-_DIGITS = frozenset(range(ord("0"), ord("9") + 1))
-_WORD = frozenset(code for code in range(_ASCII) if chr(code).isalnum() or chr(code) == "_")
-_SPACE = frozenset(map(ord, "\t\n\x0b\f\r ")) | {_OTHER}
-_CATEGORIES = {
-    op.CATEGORY_DIGIT: _DIGITS,
-    op.CATEGORY_WORD: _WORD,
-    op.CATEGORY_SPACE: _SPACE,
-    op.CATEGORY_NOT_DIGIT: _ANY - _DIGITS,
-    op.CATEGORY_NOT_WORD: _ANY - _WORD,
-    op.CATEGORY_NOT_SPACE: _ANY - _SPACE | {_OTHER},
-}
-
-
-def _member(kind: Any, value: Any) -> frozenset[int]:
-    if kind is op.RANGE:
-        return frozenset(range(min(value[0], _OTHER), min(value[1], _OTHER) + 1))
-    return _CATEGORIES.get(value, _ANY) if kind is op.CATEGORY else frozenset({min(value, _OTHER)})
 
 
 def _frames(nodes: Nodes) -> float:
@@ -216,7 +171,8 @@ def _for_each(kind: Any, value: Any) -> float:
     within = max(map(_frames_for_each, parts), default=0.0)
     if kind not in _REPEATS or not parts:
         return within
-    return (1 + _once(parts[0])) / max(_width(parts[0]), 1) + within
+    shortest: int = value[2].getwidth()[0]
+    return (1 + _once(value[2])) / max(shortest, 1) + within
 
 
 def _once(nodes: Nodes) -> float:
@@ -226,17 +182,6 @@ def _once(nodes: Nodes) -> float:
         parts = [] if kind in _REPEATS else _parts(kind, value)
         found += _own(kind) + max(map(_once, parts), default=0.0)
     return found
-
-
-def _width(nodes: Nodes) -> int:
-    """How many characters a text of these has at least."""
-    return sum(_width_of(kind, value) for kind, value in nodes)
-
-
-def _width_of(kind: Any, value: Any) -> int:
-    if kind in _REPEATS:
-        return int(value[0]) * (1 if is_one(value[2]) else _width(value[2]))
-    return min(map(_width, parts), default=0) if (parts := _parts(kind, value)) else int(kind in _ONE)
 
 
 def _parts(kind: Any, value: Any) -> Sequence[Nodes]:

@@ -9,10 +9,12 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from lakegate.contracts.backtracking import is_one, longest, op
+from lakegate.contracts.backtracking import longest
+from lakegate.contracts.characters import is_one, op
 
 # Python's own reader of patterns, which it has no public name for.
 parser: Any = import_module("re._parser")
@@ -47,6 +49,7 @@ class Portable:
     longest: int | None
 
 
+@lru_cache(maxsize=256)
 def portable(pattern: str) -> Portable:
     """The pattern as Java and RE2 both read it, and Python read the one it was made from: found anywhere in a text.
 

@@ -8,17 +8,14 @@ true, the pattern itself is asked: so a condition may be wrong about a text that
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from string import ascii_letters, digits
 from typing import Any
 
 from sqlglot import exp
 
-from lakegate.contracts.backtracking import op
+from lakegate.contracts.characters import ANY, ASCII, ONE, characters, op
 from lakegate.contracts.patterns import class_of, parse
 
-_ASCII = frozenset(range(128))
 _HEX = frozenset(map(ord, "0123456789abcdefABCDEF"))
-_CATEGORIES = {op.CATEGORY_DIGIT: digits, op.CATEGORY_WORD: ascii_letters + digits + "_"}
 _LONG = 16  # characters; of shorter texts the engine makes as short work
 
 
@@ -77,8 +74,8 @@ def _blocks(tree: Any) -> Iterator[Block | None]:
         elif kind is op.MAX_REPEAT:
             yield _repeated(*value)
         else:
-            characters = _characters(kind, value)
-            yield Block(characters=characters) if characters else None
+            taken = characters(kind, value) if kind in ONE else ANY
+            yield Block(characters=taken) if taken and taken <= ASCII else None  # those are their own bytes
 
 
 def _repeated(low: int, high: Any, body: Any) -> Block | None:
@@ -86,22 +83,6 @@ def _repeated(low: int, high: Any, body: Any) -> Block | None:
     if len(once) != 1 or once[0] is None or once[0] != Block(characters=once[0].characters):
         return None
     return Block(characters=once[0].characters, least=low, most=None if high is op.MAXREPEAT else high)
-
-
-def _characters(kind: Any, value: Any) -> frozenset[int] | None:
-    """What one character may be, if it is one of ASCII's, which are their own bytes."""
-    members = value if kind is op.IN else [(kind, value)]
-    found: set[int] = set()
-    for member, what in members:
-        if member is op.LITERAL:
-            found.add(what)
-        elif member is op.RANGE:
-            found.update(range(what[0], what[1] + 1))
-        elif member is op.CATEGORY and what in _CATEGORIES:
-            found.update(map(ord, _CATEGORIES[what]))
-        else:
-            return None
-    return frozenset(found) if found <= _ASCII else None
 
 
 def _of_one_class(text: exp.Expr, block: Block) -> exp.Expr:

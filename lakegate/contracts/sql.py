@@ -70,11 +70,11 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
     check_pieces(tree)
     value = tree.expressions[0].unalias()
     counts = isinstance(value.this if isinstance(value, exp.Filter) else value, exp.Count | exp.CountIf)
-    return replace(_as_cheap_as_can_be(tree, tuple(reader.seen)), counts=counts)
+    return replace(_as_cheap_as_can_be(tree, value, tuple(reader.seen)), counts=counts)
 
 
-def _as_cheap_as_can_be(tree: exp.Select, columns: tuple[str, ...]) -> Scalar:
-    value, where = tree.expressions[0].unalias(), tree.args.get("where")
+def _as_cheap_as_can_be(tree: exp.Select, value: exp.Expr, columns: tuple[str, ...]) -> Scalar:
+    where = tree.args.get("where")
     if not isinstance(tree.args["from_"].this, exp.Table):
         return Scalar(form=Form.QUERY, sql=_written(tree), columns=columns)
     if isinstance(value, exp.Count) and isinstance(value.this, exp.Star) and where is None:

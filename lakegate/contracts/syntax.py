@@ -328,7 +328,7 @@ class Reader:
         except (ValueError, KeyError):
             raise NotAllowed(f"a cast to {node.args['to'].sql(dialect='spark')} is not allowed here") from None
         given = self.kind(node.this)
-        if (written := _literal(node.this)) is not None:
+        if (written := _literal(node.this, exp.Paren)) is not None:
             _refuse_unreadable(node, kind, written)
         if given in (kind, Kind.TEXT, Kind.NULL) or kind is Kind.TEXT or (given in _TIMES and kind in _TIMES):
             return kind
@@ -612,13 +612,14 @@ def _within(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Expr:
     return node
 
 
-def _literal(node: exp.Expr) -> exp.Literal | None:
-    """A value that is written out, with its sign; None where it is anything else."""
-    bare = _within(node, exp.Paren)
-    if isinstance(bare, exp.Neg):
-        number = _within(bare.this, exp.Paren)
-        return exp.Literal(this=f"-{number.name}", is_string=False) if isinstance(number, exp.Literal) else None
-    return bare if isinstance(bare, exp.Literal) else None
+def _literal(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Literal | None:
+    """A value that is written out, a number with its sign; None where it is anything else."""
+    bare = _within(node, *wrappers)
+    if not isinstance(bare, exp.Neg):
+        return bare if isinstance(bare, exp.Literal) else None
+    number = _within(bare.this, *wrappers)
+    is_number = isinstance(number, exp.Literal) and not number.is_string
+    return exp.Literal(this=f"-{number.name}", is_string=False) if is_number else None
 
 
 def _refuse_unreadable(node: exp.Expr, kind: Kind, written: exp.Literal) -> None:
@@ -657,9 +658,8 @@ def _like(one: Kind, other: Kind) -> bool:
 
 def _written_out(node: exp.Expr, kind: Kind, who: str) -> Kind:
     pattern = r"-?\d{1,4}" if kind is Kind.STEP else r"0|1|0?\.\d{1,9}|1\.0"
-    number = node.this if isinstance(node, exp.Neg) else node
-    text = f"{'-' * (node is not number)}{number.name}"
-    if not isinstance(number, exp.Literal) or number.is_string or not re.fullmatch(pattern, text):
+    number = _literal(node)
+    if number is None or number.is_string or not re.fullmatch(pattern, number.name):
         raise NotAllowed(f"{who} wants {kind}, not {_shown(node)}")
     return kind
 

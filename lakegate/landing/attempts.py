@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Self
 
 from lakegate.landing.files import FileVersion
@@ -32,9 +32,11 @@ def batch_id(table: str, files: Iterable[FileVersion], *, tried: bool = True) ->
     return f"{members[0].landed_at:%Y%m%dT%H%M}-{digest[:8]}"
 
 
-def minute_of(batch: str) -> datetime:
-    """The minute that a batch is named for, in which its first file landed. Raises ValueError for what is no batch."""
-    return datetime.strptime(batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC)
+def not_before(batch: str) -> datetime:
+    """Nothing is made of a batch before its first file lands, in the minute that it is named for; but a clock may be
+    wrong, by no more than a day. Raises ValueError or OverflowError for what is no batch.
+    """
+    return datetime.strptime(batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC) - timedelta(days=1)
 
 
 def batches(

@@ -381,14 +381,14 @@ class MemoryJobRunner:
 
     def fail(self, run_id: str, reason: str, *, waited: bool = False) -> None:
         """End a run badly, without a report."""
-        self._end(run_id, JobState.FAILED, reason)
-        self.runs[run_id] = replace(self.runs[run_id], waited=waited)
+        self._end(run_id, JobState.FAILED, reason, waited=waited)
 
     def job(self, run_id: str) -> Job:
         return parse_job(self.store.objects[self.store.name(self.jobs[run_id])])
 
-    def _end(self, run_id: str, state: JobState, reason: str) -> None:
-        self.runs[run_id] = replace(self.runs[run_id], state=state, reason=reason, ended_at=self.clock.now())
+    def _end(self, run_id: str, state: JobState, reason: str, *, waited: bool = False) -> None:
+        ended = replace(self.runs[run_id], state=state, reason=reason, ended_at=self.clock.now(), waited=waited)
+        self.runs[run_id] = ended
 
 
 class MemoryNotifier:

@@ -61,7 +61,5 @@ def tried_again(service: Service, attempt: Attempt, crashed: Crash, files: list[
     if len(crashed.attempts) >= service.attempts:
         return Again()
     undecided, how = tuple(open_files(service, attempt, files)), End.WAITED if crashed.run.waited else End.GIVEN_UP
-    ends = (how, End.GIVEN_UP, End.WAITED)  # an earlier release has noted no waiting
-    is_given_up = service.clock.now() >= crashed.due and any(end(service.store, attempt, each) for each in ends)
-    now = not undecided or is_given_up
+    now = not undecided or (service.clock.now() >= crashed.due and end(service.store, attempt, how))
     return Again(files=undecided, now=now)

@@ -25,15 +25,24 @@ class End(StrEnum):
     WAITED = "given up before it began"
 
 
+_GIVEN_UP = (End.GIVEN_UP, End.WAITED)
+
+
 def end(store: Store, attempt: Attempt, how: End) -> bool:
-    """Note how the attempt ended; whether it is so, and not ended otherwise before."""
-    name, body = _end_name(attempt), to_json(how).encode()
-    return store.create(name, body) or store.read(name) == body
+    """Note how the attempt ended; whether it is so, and not ended otherwise before. Given up is given up, for whatever
+    reason.
+    """
+    name, alike = _end_name(attempt), (how,) if how is End.REPORTED else _GIVEN_UP
+    return store.create(name, _noted(how)) or store.read(name) in [_noted(each) for each in alike]
 
 
 def has_waited(store: Store, attempt: Attempt) -> bool:
     """Whether the attempt was given up because its job's turn never came."""
-    return store.read(_end_name(attempt)) == to_json(End.WAITED).encode()
+    return store.read(_end_name(attempt)) == _noted(End.WAITED)
+
+
+def _noted(how: End) -> bytes:
+    return to_json(how).encode()
 
 
 def _end_name(attempt: Attempt) -> str:

@@ -5,6 +5,7 @@ It may be run at any time, by anyone, again: it looks at what is already done an
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import structlog
 
@@ -16,7 +17,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
 from lakegate.ports import JobState, ToldFile
-from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.archive import known
 from lakegate.workflow.attempt import GONE, open_attempt
 from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt
 from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on, open_attempts
@@ -46,6 +47,11 @@ class Outcome:
     report: Report | None
     error: str = ""
     crash: Crash | None = None
+
+    @cached_property
+    def reported(self) -> dict[str, FileReport]:
+        """By file version's id."""
+        return {entry.id: entry for entry in self.report.files} if self.report else {}
 
 
 def settle(service: Service, attempt: Attempt) -> None:
@@ -173,8 +179,7 @@ def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], wh
     """
     if isinstance(why, DecidedOtherwise):
         raise Conflict(f"{why}; not so by the contract that was pushed since: the next sweep settles it") from why
-    if service.catalog.head(attempt.branch) is None:
-        raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it") from why
+    _require_branch(service, attempt)
     decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
 
 
@@ -183,8 +188,7 @@ def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion
     claimed, is decided here.
     """
     files = list(files)
-    _, receipts = main_receipts(service, files)
-    return _not_closed(service, audited.attempt, files, receipts, audited.reported)
+    return _not_closed(service, audited.attempt, files, known(service, files), audited.reported)
 
 
 def _not_closed(
@@ -197,11 +201,11 @@ def _not_closed(
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     files = [file for file in files if is_open(receipts, file, attempt)]
     stand = {file.id: standing(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
-    closed = [file for file in files if stand[file.id].decision]
-    for file in _its_matter(service, attempt, closed):
-        its, rows = stand[file.id], reported[file.id].rows if file.id in reported else 0
-        finding = Finding(file=file, reasons=(its.reason,), rows=rows, reuploads=reuploads)
-        decide(service, attempt, its.decision or Decision.REJECTED, [finding])
+    closed = {file: decision for file in files if (decision := stand[file.id].decision)}
+    for file in _its_matter(service, attempt, list(closed)):
+        rows = reported[file.id].rows if file.id in reported else 0
+        finding = Finding(file=file, reasons=(stand[file.id].reason,), rows=rows, reuploads=reuploads)
+        decide(service, attempt, closed[file], [finding])
     return [file for file in files if file not in closed]
 
 
@@ -210,9 +214,14 @@ def _its_matter(service: Service, attempt: Attempt, files: list[FileVersion]) ->
     what is rejected.
     """
     left = not_taken_on(service, attempt, files) if files else []
-    if left and service.catalog.head(attempt.branch) is None:
-        raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it")
+    if left:
+        _require_branch(service, attempt)
     return left
+
+
+def _require_branch(service: Service, attempt: Attempt) -> None:
+    if service.catalog.head(attempt.branch) is None:
+        raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it")
 
 
 def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:
@@ -222,13 +231,11 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outco
     nobody else may do that for a branch that is gone. Where they do not any more, by a contract that was pushed between
     the two looks, the branch is left as it is: the sweep settles it again, and tells of all at once.
     """
-    _, receipts = main_receipts(service, claims)
-    reported = {entry.id: entry for entry in outcome.report.files} if outcome.report else {}
-    left = _undecided(service, attempt, claims, receipts)
-    if left:
-        if _not_closed(service, attempt, left, receipts, reported):
+    receipts = known(service, claims)
+    if left := _undecided(service, attempt, claims, receipts):
+        if _not_closed(service, attempt, left, receipts, outcome.reported):
             return
-        _, receipts = main_receipts(service, claims)
+        receipts = known(service, claims)
     if kept := _tell(service, attempt, claims, outcome, receipts):
         _prune(service, attempt, [file for file in claims if file not in kept], outcome)
     else:
@@ -275,7 +282,7 @@ def _tell(
     )
     if published and outcome.report is None:  # the report tells what is to be said, and came after this worker's look
         raise Conflict(f"branch {attempt.branch}: another worker has published by its report; settle it again")
-    reports = {entry.id: entry for entry in outcome.report.files} if outcome.report else {}
+    reports = outcome.reported
     reported = [(file, reports[file.id]) for file in published if file.id in reports]
     rows = sum(report.rows for _, report in reported)
     replaced = sum(report.replaces.rows for _, report in reported)
@@ -340,14 +347,14 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         claims = claims_on(service, other, job)
         if keeps_nothing(service, other, claims):
             if outcome := judge(service, other, job, claims) if job else None:
-                _tell(service, other, claims, outcome, main_receipts(service, claims)[1])
+                _tell(service, other, claims, outcome, known(service, claims))
             service.catalog.delete_branch(other.branch)
 
 
 def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:
     """Whether all files that an attempt claims are decided, also those that it tries again, and it rejected none."""
     claims = list(claims)
-    _, receipts = main_receipts(service, claims)
+    receipts = known(service, claims)
     rejected = [file for file in claims if _is_its(entry_of(receipts, file), Decision.REJECTED, attempt)]
     return not rejected and not any(is_open(receipts, file, attempt) for file in claims)
 

@@ -281,7 +281,7 @@ MUTATIONS = (
         says="publish asks not whether another version makes this one a re-upload that is not wanted",
         edits=(
             Edit(function=guards._guard_versions, old="if its.decision:", new="if False:"),
-            Edit(function=settle._not_closed, old="if stand[file.id].decision", new="if False"),
+            Edit(function=settle._not_closed, old="(decision := stand[file.id].decision)", new="(decision := None)"),
         ),
         seeds_from=2000,
     ),

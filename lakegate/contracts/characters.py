@@ -1,0 +1,57 @@
+"""Which characters a piece of a pattern takes, as Python's reader of patterns has taken it apart.
+
+ASCII's stand for themselves, all others for one: they need not be told from each other.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from string import ascii_letters, digits
+from typing import Any
+
+# Python's own names for the pieces, which it has no public module for.
+op: Any = import_module("re._constants")
+
+Nodes = Sequence[tuple[Any, Any]]
+
+ONE = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
+"""Pieces that stand for a single character."""
+ASCII = frozenset(range(128))
+_OTHER = 128  # all beyond
+ANY = ASCII | {_OTHER}
+NOTHING: frozenset[int] = frozenset()
+
+
+def is_one(body: Nodes) -> bool:
+    """Whether it stands for a single character."""
+    return len(body) == 1 and body[0][0] in ONE
+
+
+def characters(kind: Any, value: Any) -> frozenset[int]:
+    """What a piece that stands for one character takes; more rather than fewer."""
+    if kind is op.LITERAL:
+        return frozenset({min(value, _OTHER)})
+    if kind is op.NOT_LITERAL:
+        return ANY - {value} | {_OTHER}
+    if kind is op.ANY:
+        return ANY - {ord("\n"), ord("\r")}
+    taken = [_member(*member) for member in value if member[0] is not op.NEGATE]
+    return ANY - NOTHING.union(*taken) | {_OTHER} if value[0][0] is op.NEGATE else NOTHING.union(*taken)
+
+
+_DIGITS = frozenset(map(ord, digits))
+_WORD = _DIGITS | {*map(ord, ascii_letters), ord("_")}
+_SPACE = frozenset(map(ord, "\t\n\x0b\f\r ")) | {_OTHER}
+_CATEGORIES = {
+    op.CATEGORY_DIGIT: _DIGITS,
+    op.CATEGORY_WORD: _WORD,
+    op.CATEGORY_SPACE: _SPACE,
+    op.CATEGORY_NOT_DIGIT: ANY - _DIGITS,
+    op.CATEGORY_NOT_WORD: ANY - _WORD,
+    op.CATEGORY_NOT_SPACE: ANY - _SPACE | {_OTHER},
+}
+
+
+def _member(kind: Any, value: Any) -> frozenset[int]:
+    if kind is op.RANGE:
+        return frozenset(range(min(value[0], _OTHER), min(value[1], _OTHER) + 1))
+    return _CATEGORIES.get(value, ANY) if kind is op.CATEGORY else frozenset({min(value, _OTHER)})
