@@ -1,7 +1,9 @@
 """A decision's note as the properties of a commit, and back. It keeps properties small; receipts hold everything."""
 
 import json
-from collections.abc import Mapping
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -12,7 +14,8 @@ from lakegate.landing.receipts import Decision
 from lakegate.ports import Decided, DecidedFile, Note
 
 PREFIX = "lakegate."
-LIMIT = 200_000  # bytes of JSON; some stores that a catalog can use hold no commit over 400 kB
+LIMIT = 200_000  # bytes of what is told of files; some stores that a catalog can use hold no commit over 400 kB
+NO_NOTE = (KeyError, ValueError, TypeError, AttributeError, zlib.error)
 
 
 def message(note: Note) -> str:
@@ -31,11 +34,11 @@ def properties(note: Note) -> dict[str, str]:
     """All values are text."""
     files, more = _fitting(note)
     told = {
+        **files,
         "decision": str(note.decision),
         "table": note.table,
         "batch": note.batch,
         "attempt": str(note.attempt),
-        "files": to_json(files),
         "more": str(more) if more else "",
         "why": note.why,
         "by": note.by,
@@ -55,18 +58,35 @@ def before(moment: datetime) -> str:
     return f"timestamp(commit.commitTime) < timestamp('{moment.isoformat()}')"
 
 
-def _fitting(note: Note) -> tuple[tuple[DecidedFile, ...], int]:
-    """As many of the files as fit, and how many more there are: reasons go first, receipts hold them too."""
-    files = note.files
-    if _size(files) > LIMIT:
-        files = tuple(replace(file, reasons=()) for file in files)
-    while _size(files) > LIMIT:
-        files = files[: len(files) * LIMIT // (_size(files) + 1)]
-    return files, note.more + len(note.files) - len(files)
+def _fitting(note: Note) -> tuple[dict[str, str], int]:
+    """As many of the files as fit, and how many more there are. What is long is packed, so that all files of a batch
+    with usual keys are named; of what is too long even so, reasons go first: receipts hold them too.
+    """
+    files = to_json(note.files)
+    if len(files.encode()) <= LIMIT:
+        return {"files": files}, note.more
+    named, packed = next((named, packed) for named, packed in _packings(note.files) if len(packed) <= LIMIT)
+    return {"packed": packed}, note.more + len(note.files) - named
 
 
-def _size(files: tuple[DecidedFile, ...]) -> int:
-    return len(to_json(files).encode())
+def _packings(files: tuple[DecidedFile, ...]) -> Iterator[tuple[int, str]]:
+    """How many files are named, and how: fewer and fewer of them."""
+    yield len(files), _pack(files)
+    files = tuple(replace(file, reasons=()) for file in files)
+    while True:
+        yield len(files), (packed := _pack(files))
+        files = files[: len(files) * LIMIT // (len(packed) + 1)]
+
+
+def _pack(files: tuple[DecidedFile, ...]) -> str:
+    return b64encode(zlib.compress(to_json(files).encode())).decode()
+
+
+def _files(told: Mapping[str, str]) -> Iterator[DecidedFile]:
+    """Raises KeyError, ValueError or zlib.error where there are none."""
+    packed = told.get(f"{PREFIX}packed")
+    text = zlib.decompress(b64decode(packed)) if packed else told[f"{PREFIX}files"]
+    return (from_plain(DecidedFile, file) for file in json.loads(text))
 
 
 def decided(meta: Mapping[str, Any]) -> Decided | None:
@@ -80,12 +100,12 @@ def decided(meta: Mapping[str, Any]) -> Decided | None:
             table=told[f"{PREFIX}table"],
             batch=told[f"{PREFIX}batch"],
             attempt=int(told[f"{PREFIX}attempt"]),
-            files=tuple(from_plain(DecidedFile, file) for file in json.loads(told[f"{PREFIX}files"])),
+            files=tuple(_files(told)),
             more=int(told.get(f"{PREFIX}more", "0")),
             why=told.get(f"{PREFIX}why", ""),
             by=told.get(f"{PREFIX}by", ""),
         )
-    except (KeyError, ValueError, TypeError):  # somebody else's commit, with a property that looks like ours
+    except NO_NOTE:  # somebody else's commit, with a property that looks like ours
         return None
     return Decided(note=note, commit=meta["hash"], at=committed_at(meta))
 

@@ -6,9 +6,10 @@ import inspect
 import json
 import secrets
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 import pynessie.error
@@ -21,6 +22,7 @@ from lakegate.adapters.nessie import NessieCatalog, nessie_errors
 from lakegate.adapters.notes import LIMIT, decided, message, properties
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN, DecidedFile, Note
 from tests.ports.conftest import BATCH, NessiePlace, landed, note, receipt
@@ -130,18 +132,27 @@ def test_nessie_looks_for_a_batchs_decisions_no_further_back_than_a_day_before_i
 
 
 @pytest.mark.nessie
-def test_a_large_decision_is_committed_and_read_back(lake: Lake) -> None:
+@pytest.mark.parametrize("files", [1000, 5000])
+def test_a_large_decision_is_committed_and_read_back(lake: Lake, files: int) -> None:
     catalog, file = NessiePlace(lake).catalog, landed()
-    big = note_of(5000)
+    big = note_of(files)
     catalog.commit_receipts(MAIN, catalog.head(MAIN) or "", [receipt(file, ATTEMPT)], big)
     [found] = catalog.decisions(1)
-    assert len(found.note.files) + found.note.more == 5000
-    assert found.note.files == tuple(replace(entry, reasons=()) for entry in big.files[: len(found.note.files)])
+    assert found.note == read_back(properties(big))
+    assert len(found.note.files) + found.note.more == files
 
 
 def note_of(files: int) -> Note:
+    """Versions as S3 calls them, in long folders."""
     decided_files = tuple(
-        DecidedFile(key=f"nyc/flights/{number:05d}.parquet", version_id="v" * 32, rows=1, reasons=("bad é",) * 3)
+        DecidedFile(
+            key=f"nyc/flights/year=2013/month=01/vendor={40 * 'v'}/{number:05d}.parquet",
+            version_id=sha256(f"{number}".encode()).hexdigest()[:32],
+            rows=number,
+            reasons=("bad é",) * 3,
+            replaces=(sha256(f"before {number}".encode()).hexdigest()[:32],),
+            replaced=number,
+        )
         for number in range(files)
     )
     return Note(
@@ -149,23 +160,53 @@ def note_of(files: int) -> Note:
     )
 
 
-@pytest.mark.parametrize("files", [0, 1, 1000, 1500, 20_000])
-def test_a_note_fits_a_commit_and_counts_what_it_leaves_out(files: int) -> None:
-    told = properties(note_of(files))
-    assert sum(len(value.encode()) for value in told.values()) < LIMIT + 1000
-    assert len(json.loads(told["lakegate.files"])) + int(told.get("lakegate.more", "0")) == files
-
-
-def test_a_small_note_comes_back_whole() -> None:
-    known = note_of(3)
+def read_back(told: Mapping[str, str]) -> Note:
     meta = {
         "hash": "ab",
         "commitTime": "2026-11-21T03:29:23.148946930Z",
-        "allProperties": {name: [value] for name, value in properties(known).items()},
+        "allProperties": {name: [value] for name, value in told.items()},
     }
     found = decided(meta)
     assert found is not None
-    assert found.note == known
+    return found.note
+
+
+@pytest.mark.parametrize("files", [0, 1, 3, 100, MOST_FILES])
+def test_a_note_names_every_file_of_a_batch(files: int) -> None:
+    assert read_back(properties(note_of(files))) == note_of(files)
+
+
+@pytest.mark.parametrize("files", [1500, 5000, 20_000])
+def test_a_note_fits_a_commit_and_counts_what_it_leaves_out(files: int) -> None:
+    known, told = note_of(files), properties(note_of(files))
+    assert sum(len(value.encode()) for value in told.values()) < LIMIT + 1000
+    named = read_back(told).files
+    assert len(named) + int(told.get("lakegate.more", "0")) == files
+    assert len(named) >= min(files, 1500)
+    assert [replace(file, reasons=()) for file in named] == [
+        replace(file, reasons=()) for file in known.files[: len(named)]
+    ]
+
+
+def test_files_whose_keys_cannot_be_packed_are_counted() -> None:
+    keys = ["".join(sha256(f"{number} {part}".encode()).hexdigest() for part in range(16)) for number in range(1000)]
+    files = tuple(DecidedFile(key=key, version_id="v", reasons=("bad",)) for key in keys)
+    told = properties(replace(note_of(0), files=files))
+    named = read_back(told)
+    assert 0 < len(named.files) < len(files)
+    assert len(named.files) + named.more == len(files)
+    assert sum(len(value.encode()) for value in told.values()) < LIMIT + 1000
+
+
+def test_a_note_of_an_earlier_release_is_read() -> None:
+    told = properties(note_of(0)) | {"lakegate.files": '[{"key": "a", "version_id": "v", "rows": 7}]'}
+    assert read_back(told).files == (DecidedFile(key="a", version_id="v", rows=7),)
+
+
+@pytest.mark.parametrize("packed", ["no base 64", "bm90IHBhY2tlZA==", "eJyLNowFAAHTAOo="])
+def test_what_only_looks_like_a_decision_is_none(packed: str) -> None:
+    told = properties(note_of(0)) | {"lakegate.packed": packed}
+    assert decided({"hash": "ab", "commitTime": "", "allProperties": {name: [it] for name, it in told.items()}}) is None
 
 
 def test_a_decisions_message_says_what_and_why() -> None:
