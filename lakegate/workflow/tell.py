@@ -99,11 +99,22 @@ def _resend(service: Service, name: str) -> timedelta | None:
     if service.store.read(TOLD + name) is not None:
         forget(service, name)
     elif waits > service.grace:
-        message = _as_decided(service, outgoing.message)
-        if message and not send(service, name, message):
-            return waits
-        if not message and waits > NEVER:
+        return _send_late(service, name, outgoing, waits)
+    return None
+
+
+def _send_late(service: Service, name: str, outgoing: Outgoing, waits: timedelta) -> timedelta | None:
+    message = _as_decided(service, outgoing.message)
+    if message is None:
+        if waits > NEVER:
             forget(service, name)
+        return None
+    try:
+        service.notifier.tell(message)
+    except (Retryable, OutcomeUnknown) as error:
+        log.warning("not_told", message=name, batch=message.batch, error=str(error))
+        return waits
+    _mark_told(service, name)
     return None
 
 
@@ -120,16 +131,21 @@ def _as_decided(service: Service, message: Message) -> Message | None:
     return replace(message, files=files) if notes and files else None
 
 
-def send(service: Service, name: str, message: Message) -> bool:
-    """Send what is in the outbox under this name; False where it could not be, and is sent later."""
+def send(service: Service, name: str, message: Message) -> None:
+    """Send what is in the outbox under this name. What could not be sent, or was refused, stays there: what was decided
+    is decided, and the sweep sends it, or says what keeps it from being sent.
+    """
     try:
         service.notifier.tell(message)
-    except (Retryable, OutcomeUnknown) as error:
+    except LakegateError as error:
         log.warning("not_told", message=name, batch=message.batch, error=str(error))
-        return False
+    else:
+        _mark_told(service, name)
+
+
+def _mark_told(service: Service, name: str) -> None:
     service.store.create(TOLD + name, to_json(Told(at=service.clock.now())).encode())
     forget(service, name)
-    return True
 
 
 def told_at(service: Service, name: str) -> datetime | None:

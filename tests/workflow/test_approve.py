@@ -11,6 +11,7 @@ from lakegate.ports import Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import Approved, approve
 from lakegate.workflow.decide import Finding, decide
+from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.status import status
 from tests.workflow.world import TABLE, World
@@ -66,6 +67,16 @@ def test_a_file_without_rows_is_left_and_named_where_others_of_its_batch_are_app
     assert (done.files, done.left) == (1, {world.key("2"): "has no rows to publish"})
     assert "1" in world.rows_on_main()
     assert set(world.rejected()) == {"2"}
+
+
+def test_a_batch_is_approved_whole_though_slack_refuses_to_be_told(world: World) -> None:
+    batch = rejected(world, "1", "2")
+    world.refuse_messages_about("1")
+    assert approved(world, batch).files == 2
+    assert world.branches() == []
+    world.wait_out_the_grace()
+    [failed] = reconcile(world.service)
+    assert "msg_too_long" in str(failed)
 
 
 def test_the_log_and_slack_say_who_approved_what_and_why(world: World) -> None:
