@@ -95,12 +95,12 @@ class Spark(Construct):
         return aws_events.Rule(self, "JobEnded", description="An ingestion job has ended", event_pattern=pattern)
 
     def run_jobs(self, role: aws_iam.Role) -> None:
-        """Start jobs of this application under the job role, look at them and stop them."""
+        """Start jobs of this application under the job role, and look at them."""
         arn = self.application.attr_arn
         to_emr = {"StringEquals": {"iam:PassedToService": SERVICE}}
         for statement in (
             _allow("emr-serverless:StartJobRun", "emr-serverless:ListJobRuns", on=arn),
-            _allow("emr-serverless:GetJobRun", "emr-serverless:CancelJobRun", on=f"{arn}/jobruns/*"),
+            _allow("emr-serverless:GetJobRun", on=f"{arn}/jobruns/*"),
             _allow("iam:PassRole", on=self.role.role_arn, conditions=to_emr),
         ):
             role.add_to_policy(statement)

@@ -258,9 +258,6 @@ class JobRunner(Protocol):
     def find(self, branch: str) -> JobRun | None:
         """The latest run of a branch's job, or None if none was ever started."""
 
-    def cancel(self, run_id: str) -> None:
-        """Ask a run to stop; one that has ended is fine."""
-
 
 class Landing(Protocol):
     """The landing bucket, and staging copies of exact versions."""

@@ -140,15 +140,6 @@ class EmrJobRunner:
         self._listing = Listing(since=since, until=read + max(A_WHILE, read - began), runs=runs)
         return runs
 
-    def cancel(self, run_id: str) -> None:
-        self._listing = None
-        with aws_errors(f"cancelling job run {run_id}"):
-            try:
-                self._emr.cancel_job_run(applicationId=self._settings.application_id, jobRunId=run_id)
-            except ClientError:
-                if self.run(run_id).state is JobState.RUNNING:
-                    raise
-
 
 def _run(run_id: str, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> JobRun:
     state = STATES.get(found["state"], JobState.RUNNING)

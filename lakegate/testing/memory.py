@@ -358,6 +358,7 @@ class MemoryJobRunner:
         return next((run for run in reversed(self.runs.values()) if run.branch == branch), None)
 
     def cancel(self, run_id: str) -> None:
+        """A person does, by the vendor's own means."""
         if self.run(run_id).state is JobState.RUNNING:
             self._end(run_id, JobState.CANCELLED, "")
 

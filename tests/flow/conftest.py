@@ -73,9 +73,6 @@ class SubmittedRuns:
     def find(self, branch: str) -> JobRun | None:
         return next((run for run in self.runs.values() if run.branch == branch), None)
 
-    def cancel(self, run_id: str) -> None:
-        raise NotImplementedError(run_id)
-
     def submit_all(self) -> list[str]:
         """Run every waiting job to its end. Returns their branches."""
         waiting = [run for run in self.runs.values() if run.state is JobState.RUNNING]
