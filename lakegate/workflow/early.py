@@ -1,4 +1,5 @@
-"""Files that may only be early: nothing is wrong with them but that rows they refer to are not on main (yet).
+"""Files that may only be early: nothing is wrong with them but that rows they refer to are not on main (yet), or that
+they repeat keys of a file that is rejected itself.
 
 Where two tables' files arrive together, the one that refers waits for the other and is tried again. Both waiting and
 trying have an end, so that a reference to nothing is rejected as such.
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from lakegate.audit.job import Job
-from lakegate.audit.plan import Plan
+from lakegate.audit.plan import MetricKind, Plan, Scope
 from lakegate.audit.quarantine import BUDGET
 from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.errors import Misconfigured, Refused
@@ -53,6 +54,28 @@ def premature(
     """Those of the good files whose rows were put aside and may only be early: not to be published yet."""
     aside = {entry.id for entry in report.files if entry.quarantined} if report else set()
     return early(service, attempt, job, report, [file for file in files if file.id in aside])
+
+
+def freed(job: Job, report: Report | None) -> frozenset[str]:
+    """The rejected file versions, by id, of which only keys failed that others of the attempt have in the same table,
+    where one of those failed once rows had left it: a key of a rejected file is free.
+    """
+    late = [entry for entry in report.files if _failed_late(entry)] if report else []
+    keys = {it.id for it in job.plan.metrics if it.kind is MetricKind.DUPLICATES and it.scope is Scope.TABLE}
+    if report is None or not late:
+        return frozenset()
+    return frozenset(entry.id for entry in report.files if entry not in late and _fails_only(entry, keys))
+
+
+def _failed_late(entry: FileReport) -> bool:
+    return entry.verdict is Verdict.FAIL and bool(entry.quarantined)
+
+
+def _fails_only(entry: FileReport, metrics: set[str]) -> bool:
+    """Whether these are all that fails a file, or what brings it over its budget."""
+    failed = _metrics(entry, Verdict.FAIL)
+    all_failed = failed | _metrics(entry, Verdict.QUARANTINE)
+    return entry.verdict is Verdict.FAIL and failed <= metrics and bool(all_failed & metrics)
 
 
 def missing(plan: Plan, report: FileReport | None) -> frozenset[str]:

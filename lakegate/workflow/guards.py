@@ -79,9 +79,9 @@ def _only_gained(service: Service, report: Report, main: Main, table: str) -> bo
 
 def guard_together(audited: Audited, files: Iterable[FileVersion]) -> None:
     """Verdicts that depend on the attempt's own table are true of all its good files together: one may refer to rows of
-    another.
+    another, or repeat them. Those that failed only once rows had left them were good until then.
     """
-    good = {entry.id for entry in audited.report.files if entry.verdict is not Verdict.FAIL}
+    good = {entry.id for entry in audited.report.files if entry.verdict is not Verdict.FAIL or entry.quarantined}
     if audited.attempt.table in audited.report.depends_on and good - {file.id for file in files}:
         raise NeedsNewAttempt(f"not all good files of {audited.attempt.branch} can be published together any more")
 

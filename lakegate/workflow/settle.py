@@ -23,7 +23,7 @@ from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt
 from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on, open_attempts
 from lakegate.workflow.crash import Crash, crash, tried_again, why_no_report
 from lakegate.workflow.decide import Finding, decide
-from lakegate.workflow.early import Again, early, premature
+from lakegate.workflow.early import Again, early, freed, premature
 from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.publish import publish
 from lakegate.workflow.rebase import take_off
@@ -99,7 +99,8 @@ def _again(service: Service, attempt: Attempt, job: Job, outcome: Outcome) -> Ag
     files = [finding.file for finding in outcome.bad]
     if outcome.crash:
         return tried_again(service, attempt, outcome.crash, files)
-    return early(service, attempt, job, outcome.report, files)
+    again, keys = early(service, attempt, job, outcome.report, files), freed(job, outcome.report)
+    return replace(again, files=tuple(file for file in files if file in again.files or file.id in keys))
 
 
 def judge(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion]) -> Outcome | None:

@@ -305,3 +305,38 @@ def test_attempts_that_pushed_contracts_asked_for_take_no_patience_from_an_early
     assert reconcile(world.service) == []
     world.run()
     assert (world.rows_on_main(), world.quarantined_on(), world.rejected()) == ({"1": 2}, {}, {})
+
+
+def repeating(*, aside: int, late: bool) -> World:
+    """Two files with the same key in one batch, of which the first fails: once rows had left it, or at once."""
+    world = World()
+    world.want_unique_keys()
+    world.drop("1", rows=9, bad="too few rows", aside=late, holds="key", deliver=False)
+    world.drop("2", rows=7, aside=aside, holds="key", deliver=False)
+    world.drop_together("1", "2")
+    world.run()
+    return world
+
+
+@pytest.mark.parametrize("aside", [0, 1])
+def test_a_key_is_free_again_once_what_is_left_of_the_file_that_had_it_fails(aside: int) -> None:
+    world = repeating(aside=aside, late=True)
+    assert (set(world.rejected()), world.rows_on_main()) == ({"1"}, {"2": 7})
+    [published] = status(world.service).published
+    assert published.attempt == 2
+
+
+def test_a_file_that_fails_for_more_than_keys_is_rejected_with_the_one_whose_keys_it_repeats() -> None:
+    world = World()
+    world.want_unique_keys()
+    world.drop("1", rows=9, bad="too few rows", aside=1, holds="key", deliver=False)
+    world.drop("2", rows=7, bad="broken", holds="key", deliver=False)
+    world.drop_together("1", "2")
+    world.run()
+    assert (set(world.rejected()), world.job_runs()) == ({"1", "2"}, 1)
+
+
+def test_a_key_that_a_file_of_the_same_batch_has_which_failed_at_once_is_no_reason_to_try_again() -> None:
+    """The job knows then already that it is free."""
+    world = repeating(aside=0, late=False)
+    assert (set(world.rejected()), world.job_runs()) == ({"1", "2"}, 1)
