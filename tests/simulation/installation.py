@@ -6,18 +6,19 @@ any time is said in `invariants`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from lakegate.audit.report import Report
 from lakegate.audit.wire import from_json
-from lakegate.errors import LakegateError
+from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
-from lakegate.ports import MAIN, Catalog, Tables
+from lakegate.landing.receipts import Receipt
+from lakegate.ports import MAIN, Catalog, Kind, Message, Note, Tables
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
@@ -124,6 +125,46 @@ class WatchedStore(MemoryStore):
         super().delete(name)
 
 
+class WatchedCatalog(MemoryCatalog):
+    """Notes when branches go, and counts what else is seldom."""
+
+    def __init__(self, lake: MemoryLake, world: "Installation") -> None:
+        super().__init__(lake=lake)
+        self._world = world
+
+    def delete_branch(self, name: str, expected: str | None = None) -> None:
+        was_there = name in self.lake.branches
+        super().delete_branch(name, expected)
+        if was_there and name not in self.lake.branches:
+            self._world.note_gone(name)
+
+    def merge(self, branch: str, head: str, note: Note) -> None:
+        try:
+            super().merge(branch, head, note)
+        except Conflict:
+            self._world.say("main: refuses a merge", branch)
+            raise
+
+    def fold(
+        self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
+    ) -> None:
+        super().fold(expected, keys, watermark, shorter)
+        self._world.say("main: receipts are folded")
+
+
+class WatchedNotifier(MemoryNotifier):
+    """Knows when people were told of a branch first."""
+
+    def __init__(self, clock: MemoryClock) -> None:
+        super().__init__()
+        self.first: dict[tuple[Kind, str], datetime] = {}
+        self._clock = clock
+
+    def tell(self, message: Message) -> None:
+        super().tell(message)
+        self.first.setdefault((message.kind, message.branch), self._clock.now())
+
+
 class Installation:
     """See the module. `trace` is told each thing that happens, in words."""
 
@@ -131,7 +172,7 @@ class Installation:
         self.trace = trace
         self.clock, self.store = MemoryClock(), WatchedStore()
         self.lake, catalog, tables = self.make_lake()
-        self.landing, self.notifier = MemoryLanding(self.clock), MemoryNotifier()
+        self.landing, self.notifier = MemoryLanding(self.clock), WatchedNotifier(self.clock)
         self.runner = MemoryJobRunner(self.store, clock=self.clock)
         self.service = Service(
             catalog=catalog,
@@ -155,6 +196,7 @@ class Installation:
         self.job_events: list[str] = []
         self.workers: list[Worker] = []
         self.jobs: dict[str, SparkRun] = {}  # by run
+        self.gone: dict[str, datetime] = {}  # branches, and since when
         self.meddled: set[str] = set()  # branches that a stranger wrote to
         self.discarded: set[str] = set()  # batches that a person gave up
         self.approved: set[str] = set()  # batches that a person let through
@@ -169,7 +211,7 @@ class Installation:
     def make_lake(self) -> tuple[Lake, Catalog, Tables]:
         """What everybody shares, and the ports by which workers reach it."""
         lake = MemoryLake()
-        return lake, MemoryCatalog(lake=lake), MemoryTables(lake=lake)
+        return lake, WatchedCatalog(lake, self), MemoryTables(lake=lake)
 
     def new_uuid(self) -> str:
         self.uuids += 1
@@ -180,6 +222,11 @@ class Installation:
         self.counted[kind] += 1
         if self.trace:
             self.trace(f"{kind} {text}".rstrip())
+
+    def note_gone(self, branch: str) -> None:
+        self.gone[branch] = self.clock.now()
+        if (Kind.EXPIRING, branch) in self.notifier.first:
+            self.say("branch: expires", branch)
 
     # Vendors and their events.
 

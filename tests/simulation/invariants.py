@@ -7,6 +7,7 @@ is to keep it. Each yields a sentence for every breach.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import cached_property, lru_cache
 from itertools import takewhile
 
@@ -27,6 +28,7 @@ from tests.simulation.installation import FLIGHTS, PLANES, Installation
 from tests.simulation.spark import NAMES, Story, as_written, columns_of, file_of, files_of, keys_of
 
 TABLES = (FLIGHTS, PLANES)
+LIFE, NOTICE = timedelta(days=30), timedelta(days=3)  # of a branch that is kept, as the documentation has it
 MAY_BECOME = {
     None: set(Decision),
     Decision.REJECTED: set(Decision),
@@ -483,6 +485,14 @@ def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Ite
         yield from _nothing_else(end, branch, kept[branch])
 
 
+def a_branch_goes_when_its_life_is_over_and_people_were_told_before(end: End) -> Iterator[str]:
+    told = end.world.notifier.first
+    for branch in sorted({branch_of(entry) for _, entry in end.rejected if entry.attempt} & end.world.gone.keys()):
+        rejected, warned = (told.get((kind, branch)) for kind in (Kind.REJECTED, Kind.EXPIRING))
+        if rejected and warned and end.world.gone[branch] < max(rejected + LIFE, warned + NOTICE):
+            yield f"{branch} went at {end.world.gone[branch]}, told of at {rejected}, warned of at {warned}"
+
+
 def _nothing_else(end: End, branch: str, files: set[str]) -> Iterator[str]:
     report = end.world.report(branch)
     if report:
@@ -543,6 +553,7 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     every_file_version_has_its_end,
     nothing_is_under_way,
     every_branch_keeps_what_was_rejected_there_and_nothing_else,
+    a_branch_goes_when_its_life_is_over_and_people_were_told_before,
     people_were_told,
     people_were_told_what_is_true,
     files_are_discarded_by_a_person_or_as_their_contract_says,

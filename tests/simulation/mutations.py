@@ -21,6 +21,7 @@ from lakegate.workflow import (
     archive,
     attempt,
     decide,
+    expire,
     fold,
     guards,
     proofs,
@@ -289,12 +290,20 @@ MUTATIONS = (
         says="a rejection that was noted is told, whatever was decided",
         edits=(
             Edit(
-                function=tell._resend,
+                function=tell._send_late,
                 old="_as_decided(service, outgoing.message)",
                 new="outgoing.message",
             ),
         ),
         seeds_from=2260,
+    ),
+    Mutation(
+        says="a branch goes in the sweep that warns of it",
+        edits=(Edit(function=expire.expire, old="if warned and", new="if warned or"),),
+    ),
+    Mutation(
+        says="a branch that is kept never goes",
+        edits=(Edit(function=expire.expire, old="if warned and", new="if not warned and"),),
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

@@ -112,6 +112,7 @@ class HttpSchedule(Schedule):
 
     network: ClassVar[Network]
     hasty = True
+    outlives = 0.0
 
     def __init__(self, seed: int, trace: Callable[[str], None] | None = None) -> None:
         MemoryFiles.objects.clear()

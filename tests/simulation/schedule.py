@@ -106,6 +106,8 @@ def faults_of(worker: Worker) -> tuple[Fate, ...]:
 class Schedule(Simulation):
     """One run of one seed."""
 
+    outlives = 0.1  # how often it goes on until no branch is kept any more
+
     def __init__(self, seed: int, trace: Callable[[str], None] | None = None) -> None:
         self.chance = Random(seed)
         self.mixture = self.draw(self.chance)
@@ -147,6 +149,8 @@ class Schedule(Simulation):
             while self.world.workers and self.chance.random() < self.mixture.haste:
                 self._step()
         self.come_to_an_end()
+        if self.chance.random() < self.outlives:
+            self.outlive_every_branch()
 
     # One thing after the other.
 

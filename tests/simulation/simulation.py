@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from lakegate.ports import MAIN
 from tests.simulation.installation import Installation, Terms, Violation
+from tests.simulation.invariants import LIFE, NOTICE
 from tests.simulation.watch import Watch
 from tests.simulation.worker import Fate, Worker, stops
 
@@ -60,6 +61,15 @@ class Simulation:
         """A quiet time, and then what must hold at the end."""
         self._quiet_time()
         self.watch.end()
+
+    def outlive_every_branch(self) -> None:
+        """So long a time after the end that no branch is kept any more. What was decided stays so."""
+        for span in (LIFE, NOTICE):
+            self.world.advance(span)
+            self._quiet_time()
+        self.watch.end()
+        if left := self.world.service.catalog.branches():
+            raise Violation(f"{', '.join(branch.name for branch in left)}: nobody looks at it any more")
 
     def look(self) -> None:
         """After what was no worker's doing."""

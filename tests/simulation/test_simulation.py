@@ -25,6 +25,9 @@ if __name__ == "__main__":
 
 SCHEDULES = 10_000
 COVERED = (
+    "branch: expires",
+    "main: receipts are folded",
+    "main: refuses a merge",
     *(f"call: {fate}" for fate in Fate),
     *(f"calls of {method}" for method in OUTCOME_MATTERS - {"create"}),
     *(f"worker: {kind}" for kind in ("ingest", "settle", "sweep", "retry", "discard", "approve")),
