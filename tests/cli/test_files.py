@@ -7,6 +7,7 @@ import pytest
 
 from lakegate.errors import Retryable
 from lakegate.landing.files import FileVersion
+from lakegate.ports import Changes
 from lakegate.workflow import landed
 from tests.cli.desk import ROWS, Desk
 
@@ -163,6 +164,27 @@ def test_wait_lists_a_large_bucket_as_a_whole_once(desk: Desk, monkeypatch: pyte
     monkeypatch.setattr(desk.world.service.landing, "versions", counted)
     assert desk.json("wait")["files"][0]["state"] == "published"
     assert ended == [0]
+
+
+def test_waiting_looks_once_at_a_branch_that_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.rejected("bad.parquet")
+    [kept] = desk.world.service.catalog.branches()
+    changes, looked_at = desk.world.service.catalog.changes, list[str]()
+    pause, found = desk.pause, list[int]()
+
+    def counted(base: str, head: str) -> Changes:
+        looked_at.append(head)
+        return changes(base, head)
+
+    def rest(seconds: float) -> None:
+        found.append(looked_at.count(kept.head))
+        desk.is_working = len(found) == 3
+        pause(seconds)
+
+    monkeypatch.setattr(desk.world.service.catalog, "changes", counted)
+    desk.pause = rest  # type: ignore[method-assign]
+    assert desk.run("drop", desk.file("2.parquet"), "--table", "nyc.flights", "--wait").exit_code == 0
+    assert found[:3] == [1, 1, 1]
 
 
 def test_wait_with_nothing_in_flight_says_so(desk: Desk) -> None:
