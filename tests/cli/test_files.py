@@ -1,5 +1,6 @@
 """`drop` and `wait`: where a file goes, what is said of it, and with which code the command ends."""
 
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -27,6 +28,18 @@ def test_a_dropped_file_goes_to_the_folder_that_is_named(desk: Desk) -> None:
 def test_without_a_table_the_only_contract_that_takes_the_name_says_where(desk: Desk) -> None:
     desk.run("drop", desk.file("1.parquet"))
     assert [key for key, _ in desk.world.landing.landed] == ["nyc/flights/1.parquet"]
+
+
+@pytest.mark.parametrize(("args", "before"), [(("--table", "nyc.planes"), "goes: "), ((), "which: ")])
+def test_the_command_that_is_recommended_names_the_file_as_a_shell_takes_it(
+    desk: Desk, args: tuple[str, ...], before: str
+) -> None:
+    desk.run("contract", "push", desk.contract(), desk.contract("nyc.others", "nyc/others/*.txt", "others.yaml"))
+    (desk.folder / "of may").mkdir()
+    file = desk.file("of may/x y.txt")
+    told = desk.run("drop", file, *args)
+    assert told.exit_code == 2
+    assert shlex.split(told.stderr.partition(before)[2])[2] == str(file)
 
 
 def test_a_file_that_two_contracts_would_take_needs_a_table(desk: Desk) -> None:
