@@ -14,7 +14,8 @@ from rich.text import Text
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.terminal import ago, busy, clean, count, indented, say, say_json
+from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
+from lakegate.counts import count
 from lakegate.workflow import retry as workflow
 from lakegate.workflow.approve import approve as publish_approved
 from lakegate.workflow.status import Line, Status

@@ -16,8 +16,9 @@ from lakegate.cli.exits import Exit
 from lakegate.cli.follow import Followed, Sight, Version, follow
 from lakegate.cli.installation import Installation
 from lakegate.cli.progress import progress
-from lakegate.cli.terminal import busy, clean, count, indented, say, say_json
+from lakegate.cli.terminal import busy, clean, indented, say, say_json
 from lakegate.contracts import Contract
+from lakegate.counts import count
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision

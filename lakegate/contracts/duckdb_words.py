@@ -27,11 +27,6 @@ _LONG_UPPER = "[ßŉǰΐΰև\u1e96-\u1e9e\u1f50-\u1fff\ufb00-\ufb17]"  # become 
 _RESERVED = {word.lower() for word in DuckDB.Tokenizer.KEYWORDS} | DuckDB.Generator.RESERVED_KEYWORDS
 
 
-def addressed(table: str) -> str:
-    """A contract's table as SQL has to name it: words of SQL's own are quoted, as in `"default".orders`."""
-    return ".".join(f'"{part}"' if part in _RESERVED else part for part in table.split("."))
-
-
 def _macro(name: str, takes: str, body: str) -> str:
     """A macro that asks for its values once, however often its body names them: those within would double each time."""
     for value in takes.split(", "):
@@ -222,6 +217,11 @@ def backtracking(pattern: str) -> str:
 
 def quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
+
+
+def addressed(table: str) -> str:
+    """A contract's table as SQL has to name it: words of SQL's own are quoted, as in `"default".orders`."""
+    return ".".join(quoted(part) if part in _RESERVED else part for part in table.split("."))
 
 
 def _called(name: str, *values: exp.Expr) -> exp.Expr:
