@@ -11,6 +11,9 @@ SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than te
 INCOMPLETE_UPLOAD_DAYS = 7
 WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # what EMR Serverless takes: runs at once, minutes
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
+_ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
+_OF_CLIENTS = re.compile(r".*/(api(/v[0-9]+)?|iceberg(/[^/]*)?)/*")  # paths that are put after it
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
 
 
@@ -62,7 +65,18 @@ class Config:
         return [
             text
             for is_wrong, text in (
-                (self.nessie_uri.rstrip("/").endswith("/api"), "-c nessie_uri is given without /api"),
+                (
+                    not _NAME.fullmatch(self.name),
+                    "-c name is up to 27 small letters, digits and hyphens, and begins with a letter",
+                ),
+                (
+                    bool(self.nessie_uri) and not _ADDRESS.fullmatch(self.nessie_uri),
+                    "-c nessie_uri is an address, https://…",
+                ),
+                (
+                    bool(_OF_CLIENTS.fullmatch(self.nessie_uri)),
+                    "-c nessie_uri is given without /api, and without /iceberg",
+                ),
                 (
                     not SHORTEST_WINDOW <= self.batch_window <= LONGEST_WINDOW,
                     f"-c batch_window is {SHORTEST_WINDOW} to {LONGEST_WINDOW} seconds",
@@ -98,6 +112,7 @@ class Config:
                     bool(self.slack_secret) != bool(self.slack_channel),
                     "-c slack_secret and -c slack_channel are given together",
                 ),
+                (self.slack_secret.startswith("arn:"), "-c slack_secret is the secret's name, not its ARN"),
             )
             if is_wrong
         ]

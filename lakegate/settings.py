@@ -11,6 +11,7 @@ from lakegate.errors import Misconfigured
 
 PREFIX = "LAKEGATE_"
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+REGION = "AWS_DEFAULT_REGION"
 ENV_FILE = PREFIX + "ENV_FILE"
 LONGEST_QUEUE = 720  # minutes that a job run waits for its turn: then EMR Serverless gives it up
 
@@ -96,11 +97,19 @@ class CommandLine:
 
 def adopt(profile: Mapping[str, str]) -> None:
     """Put these into the environment, where AWS's clients look, in the place of what would go before them there: other
-    keys and profiles, where they name one, and endpoints of single services, where they name one of all.
+    keys, profiles and regions, where they name one, and endpoints of single services, where they name one of all.
     """
     others = {*KEYS, "AWS_PROFILE"} if profile.keys() & {*KEYS, "AWS_PROFILE"} else set[str]()
+    if profile.get("AWS_REGION"):
+        others.add(REGION)
     if "AWS_ENDPOINT_URL" in profile:
         others |= {name for name in os.environ if name.startswith("AWS_ENDPOINT_URL_")}
     for name in others:
         os.environ.pop(name, None)
     os.environ.update(profile)
+
+
+def adopt_region() -> None:
+    """CDK takes AWS_REGION, boto3 the other name alone."""
+    if not os.environ.get(REGION) and (region := os.environ.get("AWS_REGION")):
+        os.environ[REGION] = region

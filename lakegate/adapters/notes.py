@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from lakegate.audit.wire import from_plain, to_json
+from lakegate.counts import count
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import Decided, DecidedFile, Note
@@ -24,7 +25,7 @@ def message(note: Note) -> str:
     files, rows = len(note.files) + note.more, sum(file.rows for file in note.files)
     replaced = sum(file.replaced for file in note.files)
     instead = f" in the place of {replaced:,}" if replaced else ""
-    said = f"{note.decision} {note.table}: {files:,} file{'s' * (files != 1)}, {rows:,} rows{instead}"
+    said = f"{note.decision} {note.table}: {count(files, 'file')}, {count(rows, 'row')}{instead}"
     told = [said, "", attempt.branch]
     reasons = [f"{file.key}: {reason}" for file in note.files[:20] for reason in file.reasons]
     return "\n".join([*told, *([note.why] if note.why else []), *reasons[:20]])

@@ -22,6 +22,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
 
 from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.counts import count
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Kind, Message, ToldFile
 from lakegate.settings import Settings
@@ -40,7 +41,7 @@ TITLES = {
     Kind.REJECTED: "🛑 Rejected",
     Kind.WARNED: "⚠️ Published with warnings",
     Kind.APPROVED: "✅ Approved and published",
-    Kind.HELD: "⏸️ Held: no contract for these files",
+    Kind.HELD: "⏸️ Held: no contract takes these files",
     Kind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
 }
 OPENING = re.compile(r"(?<![^\W_])[*_~]")  # inside a word none of them formats
@@ -180,11 +181,12 @@ def _published(message: Message) -> str:
     if message.kind in (Kind.WARNED, Kind.APPROVED):
         aside = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
         instead = f", in the place of {message.replaced_rows:,}" if message.replaced_rows else ""
-        return f"{message.published_rows:,} rows are on main{instead}{aside}"
+        are = "is" if message.published_rows == 1 else "are"
+        return f"{count(message.published_rows, 'row')} {are} on main{instead}{aside}"
     if not message.published_files:
         return ""
-    files = f"{message.published_files:,} other file{'s' * (message.published_files != 1)} of the batch"
-    return f"{files}, {message.published_rows:,} rows"
+    files = f"{count(message.published_files, 'other file')} of the batch"
+    return f"{files}, {count(message.published_rows, 'row')}"
 
 
 def _file(file: ToldFile, most: int) -> str:
@@ -200,15 +202,15 @@ def _file(file: ToldFile, most: int) -> str:
 
 def _counted(file: ToldFile) -> str:
     if file.failing_rows:
-        return f"{file.failing_rows:,} of {file.rows:,} rows failed"
-    return f"{file.rows:,} rows" if file.rows else ""
+        return f"{file.failing_rows:,} of {count(file.rows, 'row')} failed"
+    return count(file.rows, "row") if file.rows else ""
 
 
 def _more(message: Message, hidden: int) -> list[Block]:
     if hidden <= 0:
         return []
     look = f"lakegate show {message.batch}" if message.batch else "lakegate status"
-    return [_section(f"and {hidden:,} more files: {code(look)}")]
+    return [_section(f"and {count(hidden, 'more file')}: {code(look)}")]
 
 
 def _listed(commands: Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lakegate.audit.plan import MetricKind
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
+from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.landing.receipts import Decision
@@ -165,8 +166,7 @@ def tally(report: Report) -> str:
     said |= {Verdict.PASS: "passed"}
     numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in VERDICTS}
     parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
-    files = len(report.files)
-    return f"{files:,} file{'s' * (files != 1)}: {', '.join(parts) or 'none'}"
+    return f"{count(len(report.files), 'file')}: {', '.join(parts) or 'none'}"
 
 
 def columns_of(report: Report, check: CheckResult) -> list[str]:
@@ -178,5 +178,5 @@ def columns_of(report: Report, check: CheckResult) -> list[str]:
 
 def shown(check: CheckResult, rows: int) -> str:
     """`5 shown of 38 failing rows`. Of a key that is there twice, rows are shown that did not fail."""
-    failing = f"{check.failing_rows:,} failing row{'s' * (check.failing_rows != 1)}"
+    failing = count(check.failing_rows, "failing row")
     return f"{rows:,} shown of {failing}" if rows < check.failing_rows else failing

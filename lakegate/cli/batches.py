@@ -14,7 +14,8 @@ from rich.text import Text
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.terminal import ago, busy, clean, count, indented, say, say_json
+from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
+from lakegate.counts import count
 from lakegate.workflow import retry as workflow
 from lakegate.workflow.approve import approve as publish_approved
 from lakegate.workflow.status import Line, Status
@@ -55,14 +56,27 @@ def _held(now: Status, at: datetime) -> list[RenderableType]:
 
 def _rejected(now: Status, at: datetime) -> list[RenderableType]:
     if not now.rejected:
-        return []
-    lines: list[RenderableType] = [Text(f"Rejected ({_files(now.rejected)})\n", style="bold")]
+        return _older(now)
+    lines: list[RenderableType] = [Text(f"Rejected ({_files(now.rejected)}{_of_last(now)})\n", style="bold")]
     for line in now.rejected[:SHOWN]:
         lines.append(Text("✗ ", style="red") + Text(clean(f"{line.table}  {line.batch}  {ago(line.since, at)}")))
         lines += [*(f"    {name}" for name in _unexplained(line)), *_reasons(line)]
         lines += [f"    branch: {line.branch}"] if line.branch else []
         lines += [f"    next: lakegate show {line.batch}", ""]
-    return [*lines, *_more(now.rejected)]
+    return [*lines, *_more(now.rejected), *_older(now)]
+
+
+def _older(now: Status) -> list[RenderableType]:
+    """The batches whose branches alone tell of them."""
+    if not now.older:
+        return []
+    more = f", and {rest:,} more (--json has all)" if (rest := len(now.older) - SHOWN) > 0 else ""
+    title = f"Rejected earlier, and still on branches ({len(now.older):,})"
+    return [Text(f"{title}\n", style="bold"), f"    {', '.join(now.older[:SHOWN])}{more}", ""]
+
+
+def _of_last(now: Status) -> str:
+    return f", of the last {now.of_last:,} decisions" if now.of_last else ""
 
 
 def _unexplained(line: Line) -> list[str]:
@@ -80,7 +94,7 @@ def _reasons(line: Line) -> list[RenderableType]:
 def _published(now: Status, at: datetime) -> list[RenderableType]:
     lines = now.published
     rows = sum(line.rows for line in lines)
-    title = f"Published ({_files(lines)}, {count(rows, 'row')})"
+    title = f"Published ({_files(lines)}, {count(rows, 'row')}{_of_last(now)})"
     more = [name for name in ("quarantined", "replaced") if any(getattr(line, name) for line in lines)]
     made = terminal.table("table", "rows", *more, "when", "files", title=title, right=["rows", *more])
     for line in lines[:SHOWN]:
@@ -105,9 +119,9 @@ def _more(lines: Sequence[Line]) -> list[Text]:
 
 
 def _next(now: Status) -> list[str]:
-    if not (now.in_flight or now.held or now.rejected or now.published):
+    if not (now.in_flight or now.held or now.rejected or now.published or now.older):
         return [
-            "Nothing has landed yet.",
+            "Nothing is in flight, held, rejected or published." if now.discarded else "Nothing has landed yet.",
             "Next: lakegate contract push CONTRACT, then: lakegate drop FILE --table TABLE --wait",
         ]
     if now.in_flight:

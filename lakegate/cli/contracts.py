@@ -8,8 +8,9 @@ from rich.text import Text
 
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.terminal import busy, clean, count, say, say_json
+from lakegate.cli.terminal import busy, clean, say, say_json
 from lakegate.contracts import Contract, load, overlaps
+from lakegate.counts import count
 from lakegate.errors import ContractFaults, Fault, LakegateError, Refused, Retryable
 from lakegate.workflow.landed import still_held
 from lakegate.workflow.shelf import Shelf

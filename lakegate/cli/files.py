@@ -1,6 +1,7 @@
 """`drop` and `wait`: files to the landing bucket, and what became of them. It judges no file."""
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
@@ -15,8 +16,9 @@ from lakegate.cli.exits import Exit
 from lakegate.cli.follow import Followed, Sight, Version, follow
 from lakegate.cli.installation import Installation
 from lakegate.cli.progress import progress
-from lakegate.cli.terminal import busy, clean, count, indented, say, say_json
+from lakegate.cli.terminal import busy, clean, indented, say, say_json
 from lakegate.contracts import Contract
+from lakegate.counts import count
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
@@ -60,10 +62,10 @@ def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str 
         keys = [_prefix(to) + path.name for path in paths]
     elif table:
         contract = contract_of(service.store, table)
-        keys = [_key_for(contract, path.name) for path in paths]
+        keys = [_key_for(contract, path) for path in paths]
     else:
         shelf = Shelf.read(service.store)
-        keys = [_routed(shelf, path.name) for path in paths]
+        keys = [_routed(shelf, path) for path in paths]
     for key in keys:
         _refuse_unusable(key)
     twice = sorted({key for key in keys if keys.count(key) > 1})
@@ -80,27 +82,32 @@ def _prefix(to: str) -> str:
     return f"{folder}/" if folder else ""
 
 
-def _routed(shelf: Shelf, name: str) -> str:
+def _routed(shelf: Shelf, path: Path) -> str:
+    name, again = path.name, _again(path)
     fitting = [contract for contract in shelf.contracts if contract.route.matches(contract.route.prefix + name)]
     if len(fitting) == 1:
-        return _key_for(fitting[0], name)
+        return _key_for(fitting[0], path)
     tables = ", ".join(sorted(contract.table for contract in fitting))
     if tables:
-        raise Misconfigured(f"{name} could be for {tables}; say which: lakegate drop {name} --table TABLE")
+        raise Misconfigured(f"{name} could be for {tables}; say which: {again} --table TABLE")
     raise Misconfigured(
         f"no contract's route takes a file named {name}; push one (lakegate contract push CONTRACT), "
-        f"or say where it goes: lakegate drop {name} --to PREFIX"
+        f"or say where it goes: {again} --to PREFIX"
     )
 
 
-def _key_for(contract: Contract, name: str) -> str:
-    key = contract.route.prefix + name
+def _key_for(contract: Contract, path: Path) -> str:
+    key = contract.route.prefix + path.name
     if not contract.route.matches(key):
         raise Misconfigured(
             f"{key} does not match the route {contract.route.pattern} of {contract.table}; "
-            f"rename the file, or say where it goes: lakegate drop {name} --to PREFIX"
+            f"rename the file, or say where it goes: {_again(path)} --to PREFIX"
         )
     return key
+
+
+def _again(path: Path) -> str:
+    return f"lakegate drop {shlex.quote(str(path))}"
 
 
 def _refuse_unusable(key: str) -> None:

@@ -9,6 +9,7 @@ from lakegate.cli.installation import Installation
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.receipts import Decision
 from lakegate.landing.standing import IDENTICAL
+from lakegate.ports import Branch
 from lakegate.workflow.archive import all_of, main_receipts
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import Line, Status, status
@@ -40,11 +41,12 @@ class Sight:
 @dataclass(kw_only=True)
 class Followed:
     """The file versions that are followed, in the order they were asked for. With `all_moving`, what a status shows to
-    be under way joins.
+    be under way joins. `settled` are branches that need not be looked at again.
     """
 
     sights: dict[Version, Sight] = field(default_factory=dict)
     all_moving: bool = False
+    settled: set[Branch] = field(default_factory=set)
 
     @classmethod
     def of(cls, versions: Iterable[Version], *, all_moving: bool = False) -> "Followed":
@@ -61,7 +63,7 @@ class Followed:
 
     def look(self, service: Service) -> None:
         """See where each is now. One that is nowhere for a moment, between two lists, is where it was."""
-        seen = sights(status(service))
+        seen = sights(status(service, self.settled))
         if self.all_moving:
             self.sights = {pair: sight for pair, sight in seen.items() if not sight.at_end} | self.sights
         for pair, before in self.sights.items():

@@ -13,7 +13,8 @@ from lakegate.cli import batch as batches
 from lakegate.cli.batch import BatchView, look
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.terminal import busy, clean, complain, count
+from lakegate.cli.terminal import busy, clean, complain
+from lakegate.counts import count
 
 PRINTED = Path("-")
 TOOLS = ("checks_of", "columns_of", "files_of", "has_rows", "rows_command", "shown", "tally")

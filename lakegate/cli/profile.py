@@ -20,7 +20,7 @@ from lakegate.adapters.lake import IcebergLake
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
-from lakegate.settings import ENV_FILE, CommandLine, Settings, adopt
+from lakegate.settings import ENV_FILE, CommandLine, Settings, adopt, adopt_region
 
 HERE = ".lakegate.env"
 NAMES = (
@@ -41,6 +41,7 @@ PATIENCE = Config(read_timeout=900, retries={"max_attempts": 0})  # a function m
 def connect() -> Installation:
     """The installation on its real services. Raises Retryable where none can be reached."""
     load_profile()
+    adopt_region()
     found = outputs(CommandLine.from_env().stack)
     settings = Settings.from_outputs(found)
     service = bootstrap.service(settings)

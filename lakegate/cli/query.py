@@ -2,7 +2,8 @@
 
 from lakegate.cli.installation import Installation
 from lakegate.cli.sql import Statement, plain, run
-from lakegate.cli.terminal import busy, console, count, grid, say, say_json
+from lakegate.cli.terminal import busy, console, grid, say, say_json
+from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.ports import MAIN
 

@@ -22,8 +22,9 @@ from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.query import SHOWN
 from lakegate.cli.sql import Result, Statement, plain, run
-from lakegate.cli.terminal import busy, console, count, grid, say, say_json
+from lakegate.cli.terminal import busy, console, grid, say, say_json
 from lakegate.contracts.duckdb_words import STRICTLY, quoted, translated
+from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision

@@ -21,7 +21,8 @@ from lakegate.cli.batch import (
 )
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.terminal import busy, clean, console, count, indented, say, say_json
+from lakegate.cli.terminal import busy, clean, console, indented, say, say_json
+from lakegate.counts import count
 from lakegate.ports import Decided
 
 SAMPLE = 5  # rows of a check; the page and --json have all that the report holds
@@ -112,7 +113,7 @@ def _audited(report: Report) -> Iterator[str]:
 def _file(view: BatchView, report: Report, file: FileReport, *, every_check: bool) -> Iterator[RenderableType]:
     passed = sum(check.verdict is Verdict.PASS for check in file.checks)
     said = f"  {file.key}  {count(file.rows, 'row')}, {passed:,} of {count(len(file.checks), 'check')} passed"
-    said += f", {file.quarantined_rows:,} rows in quarantine" if file.quarantined else ""
+    said += f", {count(file.quarantined_rows, 'row')} in quarantine" if file.quarantined else ""
     yield Text("  ") + terminal.state(str(file.verdict)) + Text(clean(said if file.checks else f"  {file.key}"))
     yield from (indented(fault, 4, "red") for fault in file.faults)
     yield from (indented(change, 4, "yellow") for change in file.changes)

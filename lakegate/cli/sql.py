@@ -3,6 +3,7 @@
 DuckDB is shut off from files and networks: it sees the tables that the statement names and nothing else.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -23,6 +24,7 @@ from lakegate.errors import Misconfigured
 
 READS = (exp.Query, exp.Describe, exp.Summarize)
 PLAIN_SELECT = {"expressions", "from_", "limit"}
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,8 +154,12 @@ def _offer(engine: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
         raise Misconfigured(f"{name}: a table is addressed as namespace.table")
     schema, view, source = (exp.to_identifier(part, quoted=True).sql("duckdb") for part in (namespace, table, name))
     engine.register(name, _readable(rows))
-    engine.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-    engine.execute(f"CREATE VIEW {schema}.{view} AS SELECT * FROM {source}")  # noqa: S608
+    try:
+        engine.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        engine.execute(f"CREATE VIEW {schema}.{view} AS SELECT * FROM {source}")  # noqa: S608
+    except duckdb.BinderException as error:
+        has = f"DuckDB, which answers queries, has a namespace {namespace} of its own"
+        raise Misconfigured(f"{name} can't be queried here: {has}. Other engines can read it") from error
 
 
 def _readable(rows: pa.Table) -> pa.Table:
@@ -182,8 +188,8 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _short(error: Exception) -> str:
-    """An engine's message on one line, without the picture of where it is."""
-    return " ".join(str(error).split("\n\nLINE")[0].split())
+    """An engine's message on one line, without the picture of where it is, and underlining nothing."""
+    return " ".join(_STYLE.sub("", str(error)).split("\n\nLINE")[0].split())
 
 
 def plain(value: Any) -> Any:

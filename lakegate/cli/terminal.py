@@ -19,6 +19,7 @@ from rich.text import Text
 
 from lakegate.audit.wire import to_plain
 from lakegate.cli.ends import ENDS
+from lakegate.counts import count
 
 PIPE_WIDTH = 2000  # a line that a script reads is not folded
 WIDEST_CELL = 60
@@ -107,11 +108,6 @@ def busy(what: str) -> Iterator[None]:
 
 def state(name: str) -> Text:
     return Text(clean(name), style=COLOURS.get(name, "cyan"))
-
-
-def count(number: int, noun: str) -> str:
-    """`1 file`, `1,200 files`."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def ago(then: datetime, now: datetime) -> str:

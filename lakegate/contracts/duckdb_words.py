@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 
 _SPACES = r"'^[\x00-\x20]+|[\x00-\x20]+$'"
 _TRIMMED = f"regexp_replace(CAST(x AS VARCHAR), {_SPACES}, '', 'g')"
@@ -22,6 +23,8 @@ _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})
 _FAILS = "CAST('only Spark can say' || left(CAST(x AS VARCHAR), 0) AS DATE)"  # of which TRY makes a null
 _OPEN = f"CAST({_FAILS} AS VARCHAR)"
 _LONG_UPPER = "[ßŉǰΐΰև\u1e96-\u1e9e\u1f50-\u1fff\ufb00-\ufb17]"  # become several letters
+
+_RESERVED = {word.lower() for word in DuckDB.Tokenizer.KEYWORDS} | DuckDB.Generator.RESERVED_KEYWORDS
 
 
 def _macro(name: str, takes: str, body: str) -> str:
@@ -214,6 +217,11 @@ def backtracking(pattern: str) -> str:
 
 def quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
+
+
+def addressed(table: str) -> str:
+    """A contract's table as SQL has to name it: words of SQL's own are quoted, as in `"default".orders`."""
+    return ".".join(quoted(part) if part in _RESERVED else part for part in table.split("."))
 
 
 def _called(name: str, *values: exp.Expr) -> exp.Expr:

@@ -4,22 +4,28 @@ What has landed and nobody works on yet is told as the last sweep saw it, unless
 the minutes that listing a large one takes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
-from lakegate.ports import DecidedFile, JobState, Note
-from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.claims import claims_on, is_open, job_of, open_attempts
+from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
+from lakegate.workflow.archive import receipts_of
+from lakegate.workflow.claims import claims_at, is_open, job_of
 from lakegate.workflow.crash import crash
 from lakegate.workflow.hold import Held
 from lakegate.workflow.landed import seen_waiting, still_held
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import Shelf
+
+DECISIONS = 1000  # as far back as main's log is read
+AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,32 +50,43 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """The four lists that `lakegate status` shows, newest first."""
+    """The four lists that `lakegate status` shows, newest first. Where main's log goes back further than it was read,
+    `of_last` is how many decisions were, and `older` are the batches that were rejected before and are still kept.
+    """
 
     in_flight: tuple[Line, ...]
     held: tuple[Line, ...]
     rejected: tuple[Line, ...]
     published: tuple[Line, ...]
     discarded: tuple[Line, ...] = ()
+    of_last: int | None = None
+    older: tuple[str, ...] = ()
 
 
-def status(service: Service, limit: int = 1000) -> Status:
-    """The state of this installation, with decisions from the last `limit` of main's log."""
-    attempts = open_attempts(service.catalog)
-    open_branches = {attempt.branch for attempt in attempts}
-    flights = [line for attempt in attempts if (line := _in_flight(service, attempt))]
+def status(service: Service, settled: set[Branch] | None = None) -> Status:
+    """The state of this installation. `settled` are branches on which an earlier look found all decided: they are not
+    looked at again, and those that this one finds join them.
+    """
+    settled = set() if settled is None else settled
+    attempts = _attempts(service)
+    flights = _in_flight(service, attempts, settled)
     claimed = {version for line in flights for version in line.versions}
     landed = [file for file in seen_waiting(service) if file.version_id not in claimed]
     noted = still_held(service)
     shelf = Shelf.read(service.store) if landed or noted else Shelf(contracts=())
     landed += [each.file for each in noted if shelf.route(each.file.key)]  # the next sweep takes them up
-    decided = _decided(service, limit, open_branches)
+    decisions = list(service.catalog.decisions(DECISIONS))
+    is_cut = len(decisions) >= DECISIONS
+    kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
+    decided = _decided(decisions, {branch.name for branch in attempts})
     return Status(
         in_flight=_newest_first([*flights, *_landed(shelf, landed)]),
         held=_newest_first(_held(each) for each in noted if not shelf.route(each.file.key)),
         rejected=tuple(line for line in decided if line.state == Decision.REJECTED),
         published=tuple(line for line in decided if line.state == Decision.PUBLISHED),
         discarded=tuple(line for line in decided if line.state == Decision.DISCARDED),
+        of_last=DECISIONS if is_cut else None,
+        older=tuple(sorted(kept - {each.note.batch for each in decisions})) if is_cut else (),
     )
 
 
@@ -77,12 +94,32 @@ def _newest_first(lines: Iterable[Line]) -> tuple[Line, ...]:
     return tuple(sorted(lines, key=lambda line: line.since, reverse=True))
 
 
-def _in_flight(service: Service, attempt: Attempt) -> Line | None:
-    claims = claims_on(service, attempt)
-    _, receipts = main_receipts(service, claims)
-    files = [file for file in claims if is_open(receipts, file, attempt)]
-    if not files:
-        return None
+def _attempts(service: Service) -> Mapping[Branch, Attempt]:
+    """The open branches of attempts. Those of rebases are their workers' own."""
+    found = ((branch, Attempt.parse(branch.name)) for branch in service.catalog.branches())
+    return {branch: attempt for branch, attempt in found if attempt and not attempt.nonce}
+
+
+def _in_flight(service: Service, attempts: Mapping[Branch, Attempt], settled: set[Branch]) -> list[Line]:
+    looked_at = [branch for branch in attempts if branch not in settled]
+    main = f"{MAIN}@{service.catalog.head(MAIN) or ''}"
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = pool.map(lambda branch: _claims(service, attempts[branch], branch.head, main), looked_at)
+        claims = dict(zip(looked_at, found, strict=True))
+    settled.update(branch for branch, (claimed, files) in claims.items() if claimed and not files)
+    return [_flight(service, attempts[branch], files) for branch, (_, files) in claims.items() if files]
+
+
+def _claims(service: Service, attempt: Attempt, head: str, main: str) -> tuple[list[FileVersion], list[FileVersion]]:
+    """What a branch claims, and which of it is not decided at this commit of main; nothing where it is gone by now."""
+    with suppress(Conflict):
+        claimed = claims_at(service, attempt, head)
+        receipts = receipts_of(service, main, claimed)
+        return claimed, [file for file in claimed if is_open(receipts, file, attempt)]
+    return [], []
+
+
+def _flight(service: Service, attempt: Attempt, files: Sequence[FileVersion]) -> Line:
     return Line(
         batch=attempt.batch,
         table=attempt.table,
@@ -136,11 +173,11 @@ def _waiting(file: FileVersion, table: str, state: str, reasons: tuple[str, ...]
     )
 
 
-def _decided(service: Service, limit: int, open_branches: set[str]) -> list[Line]:
+def _decided(decisions: Iterable[Decided], open_branches: set[str]) -> list[Line]:
     """Decisions newest first; a file version counts where it was decided last, and no more once it was replaced."""
     seen: set[tuple[str, str]] = set()
     lines = []
-    for decided in service.catalog.decisions(limit):
+    for decided in decisions:
         files = [file for file in decided.note.files if (file.key, file.version_id) not in seen]
         seen.update((file.key, version) for file in files for version in (file.version_id, *file.replaces))
         if files:

@@ -11,6 +11,7 @@ import structlog
 
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.wire import from_json, to_json
+from lakegate.contracts.duckdb_words import addressed
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
@@ -200,7 +201,8 @@ def rows_query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
     if not appended:
         return []
     files = ", ".join(f"'{file}'" for file in appended[:QUERIED])
-    sql = f"SELECT * FROM {table} WHERE _lakegate_file IN ({files}) LIMIT 20"  # noqa: S608 (for a person to run)
+    name = addressed(table).replace('"', r"\"")  # within the shell's quotes
+    sql = f"SELECT * FROM {name} WHERE _lakegate_file IN ({files}) LIMIT 20"  # noqa: S608 (for a person to run)
     return [f'lakegate query "{sql}"' + (f" --ref {branch}" if branch else "")]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from lakegate.ports import Branch
 from tests.cli.desk import ROWS, Desk
 
 MEMBERS = {"batch", "table", "branch", "files", "state", "rows", "reasons", "since"}
@@ -45,6 +46,42 @@ def test_status_shows_a_person_each_list(desk: Desk) -> None:
         assert words in told
     assert "carrier required: no value, expected 0 nulls" in told
     assert "Next: lakegate wait" in told
+
+
+def test_status_names_what_was_rejected_before_main_s_log_was_read_no_further(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = desk.rejected("bad.parquet")
+    gone = desk.rejected("bad2.parquet")
+    assert desk.run("discard", gone, "--why", "a test file").exit_code == 0
+    desk.published("1.parquet")
+    now = desk.json("status")
+    assert (now["of_last"], now["older"]) == (None, [])
+    monkeypatch.setattr("lakegate.workflow.status.DECISIONS", 1)
+    now = desk.json("status")
+    assert (now["of_last"], now["older"], now["rejected"]) == (1, [batch], [])
+    told = desk.run("status").stdout
+    assert f"Published (1 file, {ROWS} rows, of the last 1 decisions)" in told
+    assert "Rejected earlier, and still on branches (1)" in told
+    assert batch in told
+
+
+def test_status_of_a_branch_that_goes_while_it_is_looked_at_does_without_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.rejected()
+    gone = Branch(name="wap-nyc.flights-20130131T0405-1a2b3c4d-a1", head="0" * 16)
+    branches = [*desk.world.service.catalog.branches(), gone]
+    monkeypatch.setattr(desk.world.service.catalog, "branches", lambda: branches)
+    now = desk.json("status")
+    assert (len(now["rejected"]), now["in_flight"]) == (1, [])
+
+
+def test_status_where_all_was_discarded_does_not_say_that_nothing_has_landed(desk: Desk) -> None:
+    assert desk.run("discard", desk.rejected(), "--why", "a test file").exit_code == 0
+    told = desk.run("status").stdout
+    assert "Nothing is in flight, held, rejected or published." in told
+    assert "Nothing has landed" not in told
 
 
 def one_of_each(desk: Desk) -> None:

@@ -1,5 +1,6 @@
 """`drop` and `wait`: where a file goes, what is said of it, and with which code the command ends."""
 
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -7,6 +8,7 @@ import pytest
 
 from lakegate.errors import Retryable
 from lakegate.landing.files import FileVersion
+from lakegate.ports import Changes
 from lakegate.workflow import landed
 from tests.cli.desk import ROWS, Desk
 
@@ -26,6 +28,18 @@ def test_a_dropped_file_goes_to_the_folder_that_is_named(desk: Desk) -> None:
 def test_without_a_table_the_only_contract_that_takes_the_name_says_where(desk: Desk) -> None:
     desk.run("drop", desk.file("1.parquet"))
     assert [key for key, _ in desk.world.landing.landed] == ["nyc/flights/1.parquet"]
+
+
+@pytest.mark.parametrize(("args", "before"), [(("--table", "nyc.planes"), "goes: "), ((), "which: ")])
+def test_the_command_that_is_recommended_names_the_file_as_a_shell_takes_it(
+    desk: Desk, args: tuple[str, ...], before: str
+) -> None:
+    desk.run("contract", "push", desk.contract(), desk.contract("nyc.others", "nyc/others/*.txt", "others.yaml"))
+    (desk.folder / "of may").mkdir()
+    file = desk.file("of may/x y.txt")
+    told = desk.run("drop", file, *args)
+    assert told.exit_code == 2
+    assert shlex.split(told.stderr.partition(before)[2])[2] == str(file)
 
 
 def test_a_file_that_two_contracts_would_take_needs_a_table(desk: Desk) -> None:
@@ -163,6 +177,27 @@ def test_wait_lists_a_large_bucket_as_a_whole_once(desk: Desk, monkeypatch: pyte
     monkeypatch.setattr(desk.world.service.landing, "versions", counted)
     assert desk.json("wait")["files"][0]["state"] == "published"
     assert ended == [0]
+
+
+def test_waiting_looks_once_at_a_branch_that_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.rejected("bad.parquet")
+    [kept] = desk.world.service.catalog.branches()
+    changes, looked_at = desk.world.service.catalog.changes, list[str]()
+    pause, found = desk.pause, list[int]()
+
+    def counted(base: str, head: str) -> Changes:
+        looked_at.append(head)
+        return changes(base, head)
+
+    def rest(seconds: float) -> None:
+        found.append(looked_at.count(kept.head))
+        desk.is_working = len(found) == 3
+        pause(seconds)
+
+    monkeypatch.setattr(desk.world.service.catalog, "changes", counted)
+    desk.pause = rest  # type: ignore[method-assign]
+    assert desk.run("drop", desk.file("2.parquet"), "--table", "nyc.flights", "--wait").exit_code == 0
+    assert found[:3] == [1, 1, 1]
 
 
 def test_wait_with_nothing_in_flight_says_so(desk: Desk) -> None:

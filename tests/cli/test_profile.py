@@ -98,6 +98,26 @@ def test_a_profile_file_that_is_named_and_gone_means_no_other_installation(
         profile.connect()
 
 
+@pytest.mark.parametrize("said_in", ["environment", "file"])
+def test_aws_region_says_where_the_stack_is(aws: Path, monkeypatch: pytest.MonkeyPatch, said_in: str) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    deploy()
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    if said_in == "file":
+        monkeypatch.setenv("AWS_REGION", "us-west-2")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-west-2")  # of this shell: the file goes before it
+        (aws / ".lakegate.env").write_text("AWS_REGION=eu-west-1\n")
+    else:
+        monkeypatch.delenv("AWS_DEFAULT_REGION")
+    assert profile.connect().service.store.uri("x") == "s3://service/x"
+
+
+def test_where_both_names_say_a_region_it_is_the_one_that_boto3_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy()
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    assert profile.connect().service.store.uri("x") == "s3://service/x"
+
+
 def test_without_a_stack_a_person_is_told_what_to_do() -> None:
     with pytest.raises(Retryable, match="lakegate local up"):
         profile.connect()

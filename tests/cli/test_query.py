@@ -1,11 +1,15 @@
 """`query`: SQL in, rows out; the columns that are read, what JSON says of each type, and what is refused."""
 
+import shlex
 from datetime import UTC, datetime
 
+import duckdb
 import pyarrow as pa
 import pytest
+from sqlglot.dialects.duckdb import DuckDB
 
 from lakegate.cli.sql import Statement
+from lakegate.workflow.tell import rows_query
 from tests.cli.desk import Desk
 
 HOUR = datetime(2013, 1, 1, 10, tzinfo=UTC)
@@ -16,6 +20,8 @@ def flights(desk: Desk) -> Desk:
     hours = pa.array([HOUR, HOUR, None], pa.timestamp("us", tz="UTC"))
     columns = {"carrier": ["UA", "AA", "UA"], "dep_delay": [2.5, None, float("nan")], "time_hour": hours}
     desk.rows.held["main", "nyc.flights"] = pa.table(columns)
+    for name in ("temp.flights", "pg_catalog.flights"):
+        desk.rows.held["main", name] = pa.table({"carrier": ["UA"]})
     desk.rows.held["main", "nyc.airlines"] = pa.table({"carrier": ["UA"], "name": ["United"]})
     return desk
 
@@ -121,6 +127,8 @@ def test_what_does_not_read_is_refused(flights: Desk, sql: str) -> None:
         ("SELEC 1", "SQL"),
         ("SELECT * FROM a.b.c", "no table a.b.c"),
         ("SELECT * FROM read_text('pyproject.toml')", "disabled"),
+        ("SELECT carrier FROM temp.flights", "temp.flights can't be queried here"),
+        ("SELECT carrier FROM pg_catalog.flights", "pg_catalog.flights can't be queried here"),
     ],
 )
 def test_a_query_that_cannot_be_answered_says_why(flights: Desk, sql: str, says: str) -> None:
@@ -128,6 +136,31 @@ def test_a_query_that_cannot_be_answered_says_why(flights: Desk, sql: str, says:
     assert told.exit_code == 2
     assert says in told.stderr
     assert "Traceback" not in told.stderr
+
+
+def test_a_mistake_is_said_without_the_codes_that_underline_it(flights: Desk) -> None:
+    told = flights.run("query", "SELEC * FROM nyc.flights").stderr
+    assert "SELEC * FROM nyc.flights" in told
+    assert "x1b" not in told
+
+
+def test_the_query_that_messages_recommend_reads_a_table_whatever_it_is_called(flights: Desk) -> None:
+    with duckdb.connect() as engine:
+        words = {word for (word,) in engine.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()}
+        words |= {word.lower() for word in DuckDB.Tokenizer.KEYWORDS if word.isidentifier()}
+        for word in sorted(words):
+            sql = asked(f"{word}.{word}")
+            assert Statement.parse(sql).tables == [f"{word}.{word}"]
+            assert len(engine.extract_statements(sql)) == 1
+    flights.rows.held["main", "default.order"] = pa.table({"id": [1, 2], "_lakegate_file": ["a", "b"]})
+    assert flights.json("query", asked("default.order")) == [{"id": 1, "_lakegate_file": "a"}]
+    assert "FROM nyc.flights WHERE" in asked("nyc.flights")
+
+
+def asked(table: str) -> str:
+    """The SQL of the command, as a shell hands it on."""
+    [command] = rows_query(table, "", ["a"])
+    return shlex.split(command)[2]
 
 
 def test_an_unknown_branch_names_those_that_are_open(flights: Desk) -> None:

@@ -347,6 +347,7 @@ def test_rows_that_do_not_parse_are_listed_once_they_are_in_quarantine(desk: Des
             "text": ["1;x", None],
         }
     )
+    assert ", 1 row in quarantine" in desk.run("show", BATCH).stdout
     rows = desk.json("show", BATCH, "--rows", "rows that do not parse")
     assert rows == [{"file": "2", "line": 7, "why": "it does not have 4 fields", "text": "1;x"}]
     assert "--rows unparsed-" in desk.run("show", BATCH).stdout

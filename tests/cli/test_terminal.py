@@ -11,7 +11,8 @@ from rich.console import Console, RenderableType
 
 from lakegate.cli.follow import Followed, Sight
 from lakegate.cli.progress import Board, Log
-from lakegate.cli.terminal import ago, cell, clean, complain, count, grid, sample, say_json, sound
+from lakegate.cli.terminal import ago, cell, clean, complain, grid, sample, say_json, sound
+from lakegate.counts import count
 from lakegate.testing.lake import EPOCH
 
 

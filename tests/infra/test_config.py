@@ -34,13 +34,33 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"alarm_topic": "lake-alarms"}, "alarm_topic is an SNS topic.s ARN"),
         ({"ephemeral": "perhaps"}, "ephemeral=perhaps"),
         ({"nessie_uri": "https://nessie.example.com/api"}, "without /api"),
+        ({"nessie_uri": "https://nessie.example.com/api/v2"}, "without /api"),
+        ({"nessie_uri": "https://nessie.example.com/iceberg/main/"}, "without /iceberg"),
+        ({"nessie_uri": "nessie.internal:19120"}, "nessie_uri is an address"),
+        ({"name": "Lakegate"}, "name is up to 27"),
+        ({"name": "my_lake"}, "name is up to 27"),
+        ({"name": "n" * 28}, "name is up to 27"),
         ({"subnets": "subnet-1"}, "security_groups"),
         ({"slack_secret": "token"}, "slack_channel"),
+        ({"slack_secret": "arn:aws:secretsmanager:x:1:secret:s", "slack_channel": "C0"}, "not its ARN"),
     ],
 )
 def test_a_wrong_choice_is_named(given: dict[str, str], message: str) -> None:
     with pytest.raises(Misconfigured, match=message):
         Config.read(given.get)
+
+
+@pytest.mark.parametrize(
+    "address", ["https://nessie.example.com", "http://10.0.0.1:19120/", "https://gateway.example.com/api/nessie", ""]
+)
+def test_what_nessie_may_be_called_is_no_fault(address: str) -> None:
+    assert Config(nessie_uri=address, name="lake-2").faults() == []
+
+
+def test_the_longest_name_leaves_room_for_buckets_in_every_region() -> None:
+    longest = Config(name="n" * 27)
+    assert longest.faults() == []
+    assert len(f"{longest.name}-landing-123456789012-ap-southeast-1") == 63
 
 
 @pytest.mark.parametrize(("vcpus", "jobs", "executors"), [(16, 2, 3), (16, 4, 1), (400, 10, 19), (17, 3, 1)])

@@ -49,6 +49,11 @@ def test_misspelt_setting_is_named() -> None:
         LocalSettings.from_env({"LAKEGATE_LOCAL_PROT": "4567", "LAKEGATE_STACK": "lakegate"})
 
 
+def test_the_checkout_is_no_setting() -> None:
+    with pytest.raises(Misconfigured, match="LAKEGATE_LOCAL_CHECKOUT is no setting"):
+        LocalSettings.from_env({"LAKEGATE_LOCAL_CHECKOUT": "elsewhere"})
+
+
 def test_folder_is_the_same_from_every_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 

@@ -215,6 +215,12 @@ def test_a_decisions_message_says_what_and_why() -> None:
     assert rest == ["", ATTEMPT.branch, "I said so", "nyc/flights/a.parquet: late"]
 
 
+def test_a_decision_of_one_row_says_so() -> None:
+    of_five = note(ATTEMPT, [landed("nyc/flights/a.parquet")])
+    of_one = replace(of_five, files=(replace(of_five.files[0], rows=1),))
+    assert message(of_one).splitlines()[0] == "published nyc.flights: 1 file, 1 row"
+
+
 def vendor_errors() -> list[type[Exception]]:
     named = [kind for _, kind in inspect.getmembers(pynessie.error, inspect.isclass) if issubclass(kind, Exception)]
     network = [kind for _, kind in inspect.getmembers(requests.exceptions, inspect.isclass)]

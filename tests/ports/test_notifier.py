@@ -309,11 +309,21 @@ def test_a_warning_says_that_the_rows_are_published() -> None:
     assert "Branch" not in said
 
 
+def test_one_row_and_one_file_are_told_as_one() -> None:
+    one = replace(REJECTED.files[0], rows=1, failing_rows=1)
+    rejected = replace(REJECTED, files=(one, replace(one, failing_rows=0)), published_files=1, published_rows=1)
+    said = text_of(blocks(rejected))
+    for wanted in ("1 of 1 row failed", "1 other file of the batch, 1 row", "2013-13.parquet` · 1 row"):
+        assert f'{wanted}"' in said or f"{wanted}\n" in said
+    assert "1 row is on main" in text_of(blocks(replace(rejected, kind=Kind.APPROVED)))
+    assert "and 1 more file: " in text_of(blocks(replace(REJECTED, files=REJECTED.files * 21)))
+
+
 def test_what_is_held_has_neither_table_nor_batch() -> None:
     files = (ToldFile(key="odd/x.parquet", reasons=("no contract routes 'odd/x.parquet'",)),)
     held = Message(kind=Kind.HELD, batch="", table="", branch="", files=files, commands=("lakegate status",))
     header, *rest = blocks(held)
-    assert header["text"]["text"] == "⏸️ Held: no contract for these files"
+    assert header["text"]["text"] == "⏸️ Held: no contract takes these files"
     assert [block["type"] for block in rest] == ["section", "section"]
 
 

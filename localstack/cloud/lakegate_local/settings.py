@@ -46,7 +46,7 @@ class LocalSettings:
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
         """From LAKEGATE_LOCAL_*; everything that is wrong is named at once (Misconfigured)."""
         values = os.environ if env is None else env
-        known = {variable(field.name): field for field in fields(cls)}
+        known = {variable(field.name): field for field in fields(cls) if field.name != "checkout"}
         wrong = [f"{name} is no setting" for name in values if name.startswith(PREFIX) and name not in known]
         given: dict[str, Any] = {}
         for name, field in known.items():
