@@ -9,12 +9,13 @@ from datetime import datetime, timedelta
 import structlog
 
 from lakegate.contracts import BRANCH_DAYS
-from lakegate.errors import Misconfigured
+from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision, entry_of
 from lakegate.ports import Branch, ToldFile
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import claims_on
+from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
 from lakegate.workflow.tell import expiring_message, rejection, tell, told_at
@@ -49,13 +50,22 @@ def _warn(service: Service, attempt: Attempt, ends: datetime) -> datetime | None
     """Tell of the files that are still rejected; when they were told of, or None where Slack can't be reached."""
     claims = claims_on(service, attempt)
     _, receipts = main_receipts(service, claims)
-    files = [
-        ToldFile(key=file.key, reasons=entry.reasons)
+    rejected = {
+        file.id: ToldFile(key=file.key, reasons=entry.reasons)
         for file in claims
         if (entry := entry_of(receipts, file)) and entry.decision is Decision.REJECTED
-    ]
-    tell(service, _name(attempt), expiring_message(attempt, files, ends))
+    }
+    has_rows = not _with_rows(service, attempt).isdisjoint(rejected)
+    tell(service, _name(attempt), expiring_message(attempt, rejected.values(), ends, has_rows=has_rows))
     return told_at(service, _name(attempt))
+
+
+def _with_rows(service: Service, attempt: Attempt) -> set[str]:
+    """The attempt's file versions, by id, of which rows were audited."""
+    with suppress(Refused, Misconfigured):  # a report that can't be read keeps no branch
+        report = read_report(service.store, attempt)
+        return {entry.id for entry in report.files if entry.data_files and not report.error} if report else set()
+    return set()
 
 
 def _name(attempt: Attempt) -> str:

@@ -225,18 +225,20 @@ def warned_message(
     )
 
 
-def expiring_message(attempt: Attempt, files: Iterable[ToldFile], ends: datetime) -> Message:
-    """The branch with a rejected batch's rows is deleted soon; what can be done until then, and after."""
+def expiring_message(attempt: Attempt, files: Iterable[ToldFile], ends: datetime, *, has_rows: bool) -> Message:
+    """The branch of a rejected batch is deleted soon; what can be done until then, and after."""
     batch = attempt.batch
+    until = "Until then approve publishes its rows as they were audited; after that, " if has_rows else "After that, "
+    approve = [f'lakegate approve {batch} --why "…"'] if has_rows else []
     return Message(
         kind=Kind.EXPIRING,
         batch=batch,
         table=attempt.table,
         branch=attempt.branch,
         files=tuple(files),
-        why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. Until then approve publishes its rows as they "
-        "were audited; after that, retry appends the files anew. They stay rejected.",
-        commands=(f"lakegate show {batch}", f"lakegate retry {batch}", f'lakegate discard {batch} --why "…"'),
+        why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. {until}retry appends the files anew. They stay "
+        "rejected.",
+        commands=(f"lakegate show {batch}", f"lakegate retry {batch}", *approve, f'lakegate discard {batch} --why "…"'),
     )
 
 

@@ -43,6 +43,17 @@ def test_people_are_told_once_before_the_branch_goes_and_then_it_goes(world: Wor
     assert world.rejected() == {"bad": ("odd: no value, expected 0 rows",)}
 
 
+@pytest.mark.parametrize(("unreadable", "approves"), [("", True), ("no parquet file", False)])
+def test_people_are_told_to_approve_where_there_are_rows(unreadable: str, *, approves: bool) -> None:
+    world = World()
+    world.drop("bad", rows=1, bad="odd", unreadable=unreadable)
+    world.run()
+    sweep(world, 27.1)
+    [message] = [it for it in world.messages() if it.kind is Kind.EXPIRING]
+    assert any(command.startswith("lakegate approve") for command in message.commands) == approves
+    assert ("Until then approve" in message.why) == approves
+
+
 def test_a_branch_stays_until_its_notice_is_over_however_late_people_were_told(world: World) -> None:
     world.notifier_down()
     sweep(world, 60)
