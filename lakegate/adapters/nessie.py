@@ -26,6 +26,7 @@ from pynessie.error import (
 
 from lakegate.adapters.http import Patient, mount, network_error, status_error
 from lakegate.adapters.notes import before, committed_at, decided, having, message, properties
+from lakegate.counts import count
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import PREFIX, not_before
 from lakegate.landing.receipts import Receipt, receipt_name
@@ -179,7 +180,7 @@ class NessieCatalog:
         there = self._contents(expected, [*SPACES, *wanted])
         spaces = self._missing(branch, there)
         puts = [_put(key, _text(receipt.to_json(), there.get(key))) for key, receipt in wanted.items()]
-        text = message(note) if note else f"claim {len(puts)} files"
+        text = message(note) if note else f"claim {count(len(puts), 'file')}"
         return self._commit(branch, expected, [*spaces, *puts], text, properties(note) if note else {})
 
     def _missing(self, branch: str, there: Mapping[Key, Json]) -> list[Json]:
@@ -194,7 +195,7 @@ class NessieCatalog:
         operations = _changing({key: before.get(key) for key in wanted}, now)
         if not operations:
             return expected
-        return self._commit(branch, expected, operations, f"give back {len(operations)} files")
+        return self._commit(branch, expected, operations, f"give back {count(len(operations), 'file')}")
 
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
         left = {(*SPACE, receipt_name(key)) for key in without}

@@ -15,7 +15,7 @@ import psutil
 from lakegate_local.cloud import Cloud
 from lakegate_local.processes import Processes
 
-SECONDS, WORK_SECONDS = 120.0, 30.0
+SECONDS, WORK_SECONDS = 120.0, 2.0
 LOOK_SECONDS, IDLE_SECONDS = 0.08, 0.015
 
 
@@ -35,9 +35,15 @@ class Faults:
         _kill(lambda: self._of(handler))
 
     def kill_at_work(self, handler: str) -> None:
-        """The function's process that is the first to work from now on; if none is for a while, those that wait."""
-        deadline = time.monotonic() + WORK_SECONDS
-        _kill(lambda: self._at_work(handler) or (self._of(handler) if time.monotonic() > deadline else []))
+        """The function's process that is the first to work from now on, in the middle of it: it waits for Nessie, which
+        says nothing until it is dead.
+        """
+        nessie = self._server("nessie")
+        nessie.send_signal(signal.SIGSTOP)
+        try:
+            _kill(lambda: self._waiting_for_nessie(handler))
+        finally:
+            nessie.send_signal(signal.SIGCONT)
 
     def kill_nessie(self) -> None:
         """And start it again, with what it had written."""
@@ -55,11 +61,13 @@ class Faults:
         """What this LocalStack runs and whose command has that in it: another local cloud's is let alone."""
         return [it for it in self._server("localstack").children(recursive=True) if part in _command(it)]
 
-    def _at_work(self, handler: str) -> list[psutil.Process]:
-        """One that waits uses next to no processor time between two looks."""
+    def _waiting_for_nessie(self, handler: str) -> list[psutil.Process]:
+        """One that waits for work uses next to no processor time between two looks; one that works is given a while."""
         before = {process.pid: _used(process) for process in self._of(handler)}
         time.sleep(LOOK_SECONDS)
-        return [it for it in self._of(handler) if _used(it) - before.get(it.pid, 0.0) > IDLE_SECONDS]
+        if found := [it for it in self._of(handler) if _used(it) - before.get(it.pid, 0.0) > IDLE_SECONDS]:
+            time.sleep(WORK_SECONDS)
+        return found
 
     def _server(self, name: str) -> psutil.Process:
         record = Processes(folder=self.cloud.settings.run).running(name)

@@ -46,6 +46,7 @@ def test_a_file_is_published_once_and_by_itself_whatever_dies_on_its_way(
     here = points(service, things.table)
     here.until("report written")
     faults.kill_at_work("handlers.settle")
+    assert here.furthest() == "report written"
     faults.kill_nessie()
     installation.wait(key)
     assert installation.query(f"SELECT count(*) AS n, count(DISTINCT id) AS ids FROM {things.table}") == [
