@@ -16,7 +16,7 @@ from lakegate_local.cloud import Cloud
 from lakegate_local.processes import Processes
 
 SECONDS, WORK_SECONDS = 120.0, 2.0
-LOOK_SECONDS, IDLE_SECONDS = 0.08, 0.015
+IDLE_SECONDS = 0.03  # of processor time, while nothing is to be done
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +38,10 @@ class Faults:
         """The function's process that is the first to work from now on, in the middle of it: it waits for Nessie, which
         says nothing until it is dead.
         """
-        nessie = self._server("nessie")
+        nessie, before = self._server("nessie"), {it.pid: _used(it) for it in self._of(handler)}
         nessie.send_signal(signal.SIGSTOP)
         try:
-            _kill(lambda: self._waiting_for_nessie(handler))
+            _kill(lambda: self._at_work(handler, before))
         finally:
             nessie.send_signal(signal.SIGCONT)
 
@@ -61,10 +61,8 @@ class Faults:
         """What this LocalStack runs and whose command has that in it: another local cloud's is let alone."""
         return [it for it in self._server("localstack").children(recursive=True) if part in _command(it)]
 
-    def _waiting_for_nessie(self, handler: str) -> list[psutil.Process]:
-        """One that waits for work uses next to no processor time between two looks; one that works is given a while."""
-        before = {process.pid: _used(process) for process in self._of(handler)}
-        time.sleep(LOOK_SECONDS)
+    def _at_work(self, handler: str, before: Mapping[int, float]) -> list[psutil.Process]:
+        """Those that have used processor time since; they are given a while to come to what they wait for."""
         if found := [it for it in self._of(handler) if _used(it) - before.get(it.pid, 0.0) > IDLE_SECONDS]:
             time.sleep(WORK_SECONDS)
         return found

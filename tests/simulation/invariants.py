@@ -25,7 +25,7 @@ from lakegate.workflow.hold import held_files
 from lakegate.workflow.status import status
 from lakegate.workflow.tell import OUTBOX
 from tests.simulation.installation import FLIGHTS, PLANES, Installation
-from tests.simulation.spark import NAMES, Story, as_written, columns_of, file_of, files_of, keys_of
+from tests.simulation.spark import NAMES, REPEATS, Story, as_written, columns_of, file_of, files_of, keys_of
 
 TABLES = (FLIGHTS, PLANES)
 LIFE, NOTICE = timedelta(days=30), timedelta(days=3)  # of a branch that is kept, as the documentation has it
@@ -527,6 +527,18 @@ def people_were_told_what_is_true(end: End) -> Iterator[str]:
         yield f"somebody was told that {key} of {batch} was rejected, and it never was"
 
 
+def a_key_of_a_rejected_file_is_free(end: End) -> Iterator[str]:
+    for file, entry in end.rejected:
+        report = end.world.report(branch_of(entry))
+        said = next((it for it in report.files if it.id == file.id), None) if report else None
+        if report and said and [check.name for check in said.checks if check.verdict is Verdict.FAIL] == [REPEATS]:
+            key, stories = end.world.stories[file.id].key, end.world.stories
+            good = {stories[it.id].key for it in report.files if it.verdict is not Verdict.FAIL}
+            base = rows_at(end.world, end.world.lake.at(report.base), report.table)
+            if key not in good | keys_of(base, frozenset(), stories):
+                yield f"{file.key} {file.version_id} is rejected for repeating {key}, which nobody had"
+
+
 def files_are_discarded_by_a_person_or_as_their_contract_says(end: End) -> Iterator[str]:
     for file, entry in end.entries.values():
         if entry.decision is Decision.DISCARDED and entry.batch not in end.world.discarded:
@@ -556,6 +568,7 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     a_branch_goes_when_its_life_is_over_and_people_were_told_before,
     people_were_told,
     people_were_told_what_is_true,
+    a_key_of_a_rejected_file_is_free,
     files_are_discarded_by_a_person_or_as_their_contract_says,
     the_bytes_that_were_uploaded_last_are_on_main,
 )

@@ -306,6 +306,10 @@ MUTATIONS = (
         edits=(Edit(function=expire.expire, old="if warned and", new="if not warned and"),),
     ),
     Mutation(
+        says="a file is rejected for a key of one that failed once rows had left it",
+        edits=(Edit(function=settle._again, old="or file.id in keys", new=""),),
+    ),
+    Mutation(
         says="the sweep looks for no file whose event was lost",
         edits=(Edit(function=reconcile._receive_lost, old="if file.landed_at <= due", new="if False"),),
     ),

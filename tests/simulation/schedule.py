@@ -28,6 +28,7 @@ ROWS = (0, *range(2, 10))
 BYTES = (b"one", b"two", b"three")
 AT_ONCE = 4  # workers
 RUSH = ("flights/rush", "flights/beside")
+LATE, KEY = "flights/late", 9
 REUPLOADS = (*[Reuploads.REPLACE] * 4, Reuploads.APPEND, Reuploads.IGNORE, Reuploads.REJECT)
 
 
@@ -248,12 +249,12 @@ class Schedule(Simulation):
         if self.terms.refers and planes != "deleted":
             world.upload("planes/first" if planes == "replaced" else "planes/more", b"now", Story(rows=1, key=1))
         needs = 0 if self.terms.refers else None
-        world.upload(RUSH[0], b"rush", Story(rows=3, needs=needs, column=self._column()))
+        world.upload(RUSH[0], b"rush", Story(rows=3, key=self._late_key(), needs=needs, column=self._column()))
         if again or self.chance.random() < 0.5:
             odd = Story(rows=2, column=self._column(), **{self._what_is_odd(): True})
             world.upload(RUSH[1], b"beside", odd)
-        batch = [arrival for arrival in world.queue if arrival.key in RUSH]
-        for arrival in [arrival for arrival in world.queue if arrival.key not in RUSH]:
+        batch = [arrival for arrival in world.queue if arrival.key in (LATE, *RUSH)]
+        for arrival in [arrival for arrival in world.queue if arrival not in batch]:
             world.deliver([arrival], again=False)
         world.deliver(batch, again=False)
         self.finish()
@@ -267,6 +268,13 @@ class Schedule(Simulation):
             world.deliver_job_event(rush, again=True)
         while world.workers:
             self._step()
+
+    def _late_key(self) -> int | None:
+        """Perhaps a key that a file before it has, which fails once rows have left it."""
+        if not self.terms.unique or self.mixture.files % 2:
+            return None
+        self.world.upload(LATE, b"late", Story(rows=2, key=KEY, bad=True, aside=1))
+        return KEY
 
     def _compact_rush(self) -> None:
         """What its files replace is in one data file, which somebody made of many."""

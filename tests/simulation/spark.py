@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from lakegate.audit.job import Job, JobFile
-from lakegate.audit.plan import Plan, Severity
+from lakegate.audit.plan import MetricKind, Plan, Severity
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import (
     CheckResult,
@@ -30,6 +30,8 @@ from tests.support.identities import grown
 Rewrites = dict[str, Mapping[str, int]]
 """Of data files into which somebody wrote the rows of others: those, with their rows."""
 Fault = tuple[str, str] | tuple[()]  # the check that fails and its metric; nothing where none does
+LATE: Fault = ("rows are left", "")
+REPEATS = "a unique"
 FIELDS = ((1, "a", "int"), (2, "b", "int"))
 NAMES = frozenset(name for _, name, _ in FIELDS)
 SAYS = {Severity.ERROR: Verdict.FAIL, Severity.WARNING: Verdict.WARN, Severity.QUARANTINE: Verdict.QUARANTINE}
@@ -39,7 +41,8 @@ SAYS = {Severity.ERROR: Verdict.FAIL, Severity.WARNING: Verdict.WARN, Severity.Q
 class Story:
     """What is in a file: `rows` in so many data `files`, a row of `key`, `aside` rows for quarantine. Its `nulls` fail
     a contract that requires their column; it `needs` a row of the table it refers to, and brings a `column` that the
-    contract does not have. One without rows is `bad` by their number, if at all.
+    contract does not have. One without rows is `bad` by their number, if at all, and one with rows for quarantine once
+    these have left it.
     """
 
     rows: int
@@ -52,6 +55,10 @@ class Story:
     unreadable: bool = False
     needs: int | None = None
     column: str = ""
+
+    @property
+    def is_late(self) -> bool:
+        return self.bad and self.aside > 0
 
 
 class JobError(Exception):
@@ -135,7 +142,7 @@ class SparkRun:
             self._append(job, readable)
             yield "appends"
         verdicts = self._verdicts(job, readable)
-        aside = {file.id: self._story(file).aside for file in readable if not verdicts[file.id]}
+        aside = {file.id: self._aside(file, verdicts[file.id]) for file in readable}
         if any(aside.values()) and not job.carries:
             self._put_aside(job, aside)
             yield "puts rows aside"
@@ -149,6 +156,10 @@ class SparkRun:
 
     def _story(self, file: JobFile) -> Story:
         return self.cluster.stories[file.id]
+
+    def _aside(self, file: JobFile, fault: Fault) -> int:
+        """Rows leave a file that nothing failed at the first look."""
+        return self._story(file).aside if fault in ((), LATE) else 0
 
     def _head(self, job: Job) -> str:
         head = self.cluster.lake.branches.get(job.branch)
@@ -220,21 +231,21 @@ class SparkRun:
         there: dict[str, Fault] = {}
         for file in files:
             there[file.id] = self._fault(job, self._story(file), taken)
-            if not there[file.id] and is_unique(job.plan):
+            if there[file.id] in ((), LATE) and is_unique(job.plan):
                 taken |= {key for key in [self._story(file).key] if key is not None}
         return there
 
     def _fault(self, job: Job, story: Story, taken: set[int]) -> Fault:
-        if story.bad:
+        if story.bad and not story.is_late:
             return ("a in range", "")
         if story.nulls and any("required" in check.name and "b" in check.columns for check in job.plan.checks):
             return ("b required", "")
         if is_unique(job.plan) and story.key in taken:
-            return ("a unique", "")
+            return (REPEATS, next(it.id for it in job.plan.metrics if it.kind is MetricKind.DUPLICATES))
         for metric in job.plan.metrics if story.needs is not None else ():
             if metric.refers_to and story.needs not in self.keys(job.base, metric.refers_to.table):
                 return ("a refers to nothing", metric.id)
-        return ()
+        return LATE if story.is_late else ()
 
     def keys(self, ref: str, table: str, job: Job | None = None) -> set[int]:
         """The keys of the rows at a ref, but for those that the job replaces."""
@@ -287,7 +298,7 @@ class SparkRun:
         name, metric = fault or ("odd", "")
         severity = Severity.ERROR if fault else Severity.QUARANTINE if story.aside else Severity.WARNING
         said = bool(fault or story.aside or story.warn)
-        aside = DataFile(path=f"{job.branch}/{file.id}/aside", rows=story.aside)
+        aside = DataFile(path=f"{job.branch}/{file.id}/aside", rows=self._aside(file, fault))
         return FileReport(
             id=file.id,
             key=file.key,
@@ -295,7 +306,7 @@ class SparkRun:
             rows=story.rows,
             checks=(_check(name, metric, severity, story.rows),) if said else (),
             data_files=data_files(job, file, story),
-            quarantined=(aside,) if story.aside and not fault else (),
+            quarantined=(aside,) if aside.rows else (),
             replaces=self._replaces(job, file),
             evolves=tuple(evolves & {story.column}),
         )
