@@ -16,7 +16,6 @@ from lakegate_local.cloud import Cloud
 from lakegate_local.processes import Processes
 
 SECONDS, WORK_SECONDS = 120.0, 2.0
-IDLE_SECONDS = 0.03  # of processor time, while nothing is to be done
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +61,10 @@ class Faults:
         return [it for it in self._server("localstack").children(recursive=True) if part in _command(it)]
 
     def _at_work(self, handler: str, before: Mapping[int, float]) -> list[psutil.Process]:
-        """Those that have used processor time since; they are given a while to come to what they wait for."""
-        if found := [it for it in self._of(handler) if _used(it) - before.get(it.pid, 0.0) > IDLE_SECONDS]:
+        """Those that have used processor time since; they are given a while to come to what they wait for. One that
+        waits for something to do uses none.
+        """
+        if found := [it for it in self._of(handler) if _used(it) > before.get(it.pid, 0.0)]:
             time.sleep(WORK_SECONDS)
         return found
 
