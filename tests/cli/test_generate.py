@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 
+from lakegate.contracts.custom import COLUMN
 from tests.cli.desk import Desk
 from tests.support.catalogue import KINDS
 
@@ -72,3 +75,45 @@ def test_what_the_rows_are_made_by_is_not_overwritten(desk: Desk, tmp_path: Path
     told = desk.run("generate", contract, out, "--reference", f"made.parents={parents}")
     assert (told.exit_code, "would overwrite" in told.stderr.replace("\n", " ")) == (2, True)
     assert {file: file.read_bytes() for file in (contract, parents)} == before
+
+
+def test_the_same_seed_makes_the_same_file_and_another_one_another(desk: Desk, tmp_path: Path) -> None:
+    for name, seed in (("first", "1"), ("second", "2"), ("again", "2")):
+        told = desk.run("generate", desk.contract(), tmp_path / name, "--rows", "20", "--seed", seed)
+        assert told.exit_code == 0
+    first, second, again = (parquet.read_table(tmp_path / name) for name in ("first", "second", "again"))
+    assert second == again
+    assert first != second
+
+
+def kind_of(word: str, place: str, folder: Path) -> Path:
+    """The contract of that kind of check alone."""
+    [kind] = [kind for kind in KINDS if (kind.word, kind.place) == (word, place)]
+    contract = folder / f"{word}.yaml"
+    contract.write_text(kind.contract, encoding="utf-8")
+    return contract
+
+
+def test_rows_refer_to_those_of_the_file_that_is_given(desk: Desk, tmp_path: Path) -> None:
+    contract, customers = kind_of("relationships", COLUMN, tmp_path), tmp_path / "customers.parquet"
+    parquet.write_table(pa.table({"id": pa.array([501, 777, 1003], pa.int32())}), customers)
+    given = ("--rows", "20", "--reference", f"shop.customers={customers}")
+    good = desk.run("generate", contract, tmp_path / "good.parquet", *given)
+    bad = desk.run("generate", contract, tmp_path / "bad.parquet", *given, "--fault", "a refers to shop.customers.id")
+    assert (good.exit_code, bad.exit_code) == (0, 0)
+    tables = [parquet.read_table(tmp_path / name) for name in ("good.parquet", "bad.parquet")]
+    of_good, of_bad = (set(table["a"].to_pylist()) for table in tables)
+    assert of_good - {None}
+    assert of_good <= {501, 777, 1003, None}
+    assert of_bad - {501, 777, 1003, None}
+
+
+def test_numbers_drift_from_those_that_are_given(desk: Desk, tmp_path: Path) -> None:
+    contract = kind_of("drift", COLUMN, tmp_path)
+    check = "mean of a against the last 30 files must be between -20 and 20 percent"
+    given = ("--rows", "20", "--past", f"{check}={','.join(['100'] * 10)}")
+    good = desk.run("generate", contract, tmp_path / "good.parquet", *given)
+    bad = desk.run("generate", contract, tmp_path / "bad.parquet", *given, "--fault", check)
+    assert (good.exit_code, bad.exit_code) == (0, 0)
+    means = [pc.mean(parquet.read_table(tmp_path / f"{name}.parquet")["a"]).as_py() for name in ("good", "bad")]
+    assert [80 <= mean <= 120 for mean in means] == [True, False]

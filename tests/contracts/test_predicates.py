@@ -86,6 +86,21 @@ def test_a_bound_can_be_proved_by_the_range_of_the_column(options: dict[str, int
     assert [metric.proof for metric in failing(plan)] == [proof]
 
 
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [
+        ({"minItems": 2}, [[], [1]]),
+        ({"maxItems": 2}, [[1, 1, None]]),
+        ({"minItems": 1, "maxItems": 1}, [[], [1, 1], [1, 1, None]]),
+        ({"uniqueItems": True}, [[1, 1], [1, 1, None]]),
+    ],
+)
+def test_arrays_have_as_many_items_as_they_may_and_null_is_one(options: dict[str, int], wrong: list[Any]) -> None:
+    plan = plan_for({"logicalType": "array", "items": {"logicalType": "integer"}, "logicalTypeOptions": options})
+
+    assert failing_rows(plan, [[], [1], [1, 1], [1, 1, None], None], pa.list_(pa.int32())) == wrong
+
+
 @pytest.mark.parametrize("option", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"])
 def test_nan_is_outside_every_range(option: str) -> None:
     plan = plan_for({"logicalType": "number", "logicalTypeOptions": {option: 0.0}})

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from lakegate.audit.files import FileKind
 from lakegate.audit.job import Job
 from lakegate.audit.mask import MASK, raw
-from lakegate.audit.plan import Column
-from lakegate.audit.report import Report, Verdict
+from lakegate.audit.plan import Budget, Column, Stance
+from lakegate.audit.report import Report, Rewritten, Verdict
 from lakegate.audit.wire import NewerFormat, from_json, to_json
 from lakegate.errors import Misconfigured
 from lakegate.landing.receipts import Decision, Receipt
@@ -38,10 +39,40 @@ def test_a_report_of_format_1_is_read() -> None:
     assert from_json(Report, to_json(report)) == report
 
 
+def test_a_report_of_format_2_is_read() -> None:
+    report = from_json(Report, kept("report-2"))
+    aside, failed = report.files
+    assert [file.verdict for file in report.files] == [Verdict.QUARANTINE, Verdict.FAIL]
+    assert aside.warnings == (
+        "in quarantine: 2 of 50 rows",
+        "amount > 0: 2 of 50 rows, expected none",
+        "nullValues of mail must be less than 50 percent: 40 of 50 rows, expected less than 50%",
+        'the table gains column "zip" (string)',
+    )
+    assert (aside.replaces.versions, aside.replaces.rows, aside.replaces.rewritten) == (("v1",), 40, ())
+    assert failed.reasons == ("id unique in the table: 1 of 50 rows, expected none",)
+    assert failed.unread == ('column "extra" of the file is not read',)
+    assert (report.format, report.masked, report.depends_on) == (2, ("mail",), ("shop.orders",))
+    assert (report.rewritten, report.carried_from) == (Rewritten(), "")
+    assert from_json(Report, to_json(report)) == report
+
+
 def test_a_job_of_format_1_is_read() -> None:
     job = from_json(Job, kept("job-1"))
     assert (job.format, job.plan.format, len(job.plan.checks), job.plan.key) == (1, 1, 9, ())
     assert not any(column.masked for column in job.plan.columns)
+
+
+def test_a_job_of_format_3_is_read() -> None:
+    job = from_json(Job, kept("job-3"))
+    assert (job.format, job.plan.format, len(job.plan.checks), job.plan.key) == (3, 2, 6, ("id",))
+    assert [column.name for column in job.plan.columns if column.masked] == ["mail"]
+    assert (job.plan.files.kind, job.plan.files.limits.rows) == (FileKind.CSV, 1000)
+    assert (job.plan.budget, job.plan.policy.new_columns) == (Budget(rows=3), Stance.EVOLVE)
+    assert (job.crashed, job.waited, list(job.left_out.values())) == ((1,), (), ["it is gone from the landing bucket"])
+    assert ([data.rows for data in job.replaced], [data.rows for data in job.replaced_aside]) == ([40], [2])
+    assert (job.rewritten, job.carries, job.history) == (frozenset(), "", {"rows-df19b0086ef7": (50.0, 60.0)})
+    assert from_json(Job, to_json(job)) == job
 
 
 def test_a_receipt_of_format_1_is_read() -> None:

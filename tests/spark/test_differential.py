@@ -196,12 +196,17 @@ def _report(plan: Plan, attempt: Attempt, file: Measurements, checks: tuple[Chec
 
 
 def differences(words: Mapping[str, Sequence[Judged]], found: Results) -> Iterator[str]:
-    """Where lakegate says another number, verdict or count of failing rows than the words."""
+    """Where lakegate says another number, verdict or count of failing rows than the words, or what nothing asks for."""
     for file, checks in words.items():
+        asked = [said.check for said in checks]
         for said in checks:
-            own = _results(said.check, found[file])
-            if not any(_says(result, said) for result in own):
-                yield f"{file}, {said}; lakegate: {own}"
+            own = _results(said.check, asked, found[file])
+            if len(own) != 1 or not _says(own[0], said):
+                yield f"{file}, {said}; lakegate: {own or found[file]}"
+        known = {result.check for check in asked for result in _results(check, asked, found[file])} | {BUDGET}
+        more = [result for result in found[file] if result.check not in known]
+        if more:
+            yield f"{file}: lakegate also says {more}"
 
 
 def differences_aside(
@@ -226,15 +231,24 @@ def _counts(budget: CheckResult, aside: Aside) -> bool:
     return same and (budget.verdict is Verdict.PASS) == aside.allowed
 
 
-def _results(check: Said, results: Sequence[CheckResult]) -> list[CheckResult]:
+def _results(check: Said, asked: Sequence[Said], results: Sequence[CheckResult]) -> list[CheckResult]:
     """The check's own result. Checks that say the same are one, which goes by the name of one of them."""
-    own = [result for result in results if result.name == check.name]
-    return own or [result for result in results if (result.severity, set(result.columns)) == _asked(check)]
+    own = [result for result in results if _is_of(result, check)]
+    others = [other for other in asked if other is not check and _meaning(other) == _meaning(check)]
+    return own or [result for result in results if any(_is_of(result, other) for other in others)]
 
 
-def _asked(check: Said) -> tuple[str, set[str]]:
-    of = check.meaning.columns if isinstance(check.meaning, Repeats) else [check.column] if check.column else []
-    return check.severity, {column.name for column in of}
+def _is_of(result: CheckResult, check: Said) -> bool:
+    """By its name. That of a primary key has the key's columns in an order of their own."""
+    if check.name:
+        return result.name == check.name
+    assert isinstance(check.meaning, Repeats)
+    columns = {column.name for column in check.meaning.columns}
+    return result.name.startswith("primary key ") and set(result.columns) == columns
+
+
+def _meaning(check: Said) -> tuple[object, ...]:
+    return check.meaning, check.operator, list(check.threshold), check.unit, check.severity
 
 
 def _says(result: CheckResult, wanted: Judged) -> bool:

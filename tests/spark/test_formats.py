@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from py4j.java_gateway import get_field, set_field
 from pyarrow import orc
@@ -340,6 +341,24 @@ def test_a_limit_says_itself_and_how_to_change_it(
     assert said in found.faults[0]
     [within] = looks(spark, tmp_path, by(FileKind.PARQUET, limits=replace(DEFAULTS, **{limit: 10**9})), BODY)
     assert within.faults == ()
+
+
+def in_groups(rows: int) -> Iterator[tuple[FileKind, bytes]]:
+    """The good rows in row groups, and in stripes, of so many."""
+    out = io.BytesIO()
+    pq.write_table(GOOD, out, row_group_size=rows)
+    yield FileKind.PARQUET, out.getvalue()
+    orc.write_table(GOOD, out := io.BytesIO(), batch_size=rows, stripe_size=1)
+    yield FileKind.ORC, out.getvalue()
+
+
+def test_row_groups_and_stripes_are_counted_before_any_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    for kind, body in in_groups(250):
+        many, few = (
+            looks(spark, tmp_path, by(kind, limits=Limits(row_groups=most)), body)[0].faults for most in (3, 4)
+        )
+        said = "it has 4 row groups, and the limit is 3: to take it, set maxRowGroups of the contract's landing server"
+        assert (many, few) == ((said,), ()), kind
 
 
 @pytest.mark.parametrize("kind", [FileKind.ORC, FileKind.AVRO])

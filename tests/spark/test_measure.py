@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.mask import MASK
@@ -16,6 +17,7 @@ from lakegate.audit.plan import Plan, Proof, Scope, Severity
 from lakegate.audit.report import Source, Verdict
 from lakegate.audit.verdicts import judge
 from spark_jobs import samples
+from spark_jobs.measure import measure_all
 from spark_jobs.session import LAKE
 from tests.support.held import Table
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, plan
@@ -119,10 +121,32 @@ def test_duplicates_are_what_reading_a_file_would_say(spark: SparkSession) -> No
         assert [check.value for check in judged[file]] == said
 
 
-def test_no_duplicates_take_one_look(spark: SparkSession) -> None:
+def test_no_duplicates_take_one_look(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     by = plan("nyc.t", {"a": "int"}, [duplicates("a")])
     table = Table(spark=spark, plan=by).hold({"f1": [(1, None), (None, None), (None, None)], "f2": [(2, None)]})
-    assert [check.value for checks in table.judged().values() for check in checks] == [0, 0]
+    looks = looks_from_now_on(monkeypatch)
+    found = judge(by, *measure_all(by, table.batch, table.base))
+    assert ([check.value for checks in found.values() for check in checks], looks) == ([0, 0], ["isEmpty"])
+    again = Table(spark=spark, plan=replace(by, table="nyc.again")).hold({"f1": [(1, None), (1, None)]})
+    looks.clear()
+    [[check]] = judge(again.plan, *measure_all(again.plan, again.batch, again.base)).values()
+    assert (check.value, looks) == (1, ["isEmpty", "collect"])
+
+
+def looks_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries that are asked of Spark."""
+    looks = list[str]()
+
+    def noting(name: str, method: Callable[[DataFrame], object]) -> Callable[[DataFrame], object]:
+        def look(frame: DataFrame) -> object:
+            looks.append(name)
+            return method(frame)
+
+        return look
+
+    for name in ("collect", "count", "isEmpty", "toLocalIterator", "toPandas"):
+        monkeypatch.setattr(DataFrame, name, noting(name, getattr(DataFrame, name)))
+    return looks
 
 
 def test_failing_rows_are_shown_as_json_can_say_them(spark: SparkSession) -> None:

@@ -4,9 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from lakegate.errors import Conflict
 from lakegate.ports import Kind
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
+from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
 from lakegate.workflow.tell import TOLD
 from tests.workflow.world import CONTRACT, World
@@ -71,7 +73,7 @@ def test_the_contract_says_how_long(world: World) -> None:
     days = "    customProperties: [{property: branchDays, value: 4, vendor: lakegate}]\n"
     world.push_text(CONTRACT + days)
     sweep(world, 3.1)
-    assert len(expiring(world)) == 1
+    assert (len(expiring(world)), len(world.branches())) == (1, 1)
     sweep(world, 1)
     assert world.branches() == []
 
@@ -87,11 +89,29 @@ def test_a_batch_whose_branch_is_gone_can_be_tried_again(world: World) -> None:
     assert world.rows_on_main() == {"bad": 1}
 
 
-def test_a_branch_that_is_being_worked_on_does_not_expire(world: World) -> None:
-    world.drop("slow", rows=1)
+def test_a_branch_that_is_being_worked_on_does_not_expire(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """People were told of one of its files, and the other is tried again, and could not be taken off it."""
+
+    def conflict(*_: object) -> None:
+        raise Conflict("changed meanwhile")
+
+    monkeypatch.setattr("lakegate.workflow.settle.take_off", conflict)
+    world.drop("worse", rows=1, bad="odd", deliver=False)
+    world.drop("slow", rows=1, deliver=False)
+    world.drop_together("worse", "slow")
+    [first] = [attempt for attempt in world.attempts() if world.file("slow") in world.claims(attempt)]
+    world.run(settle_after=False)
+    world.push_contract(changed=True)
+    settle(world.service, first)
+    assert set(world.rejected()) == {"bad", "worse"}
     sweep(world, 100)
     sweep(world, 5)
-    assert any(attempt for attempt in world.attempts() if world.claims(attempt) == [world.file("slow")])
+    assert {first.branch, first.next().branch} <= set(world.branches())
+    assert first.branch not in expiring(world)
+    world.run()
+    sweep(world, 1)
+    sweep(world, 3)
+    assert (first.branch in expiring(world), first.branch in world.branches()) == (True, False)
 
 
 def test_a_sweep_looks_no_further_where_all_was_rejected_and_people_were_told(

@@ -206,7 +206,56 @@ def test_main_is_folded_once_a_day(world: World) -> None:
     assert world.lake.branches[MAIN] != first
 
 
-def test_a_receipt_that_changed_meanwhile_stays_on_main(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def decision_of(world: World, name: str) -> Decision:
+    _, receipts = main_receipts(world.service, [world.file(name)])
+    [entry] = receipts[world.key(name)].entries
+    return entry.decision
+
+
+def test_a_receipt_that_changes_while_it_is_looked_at_stays_on_main(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [line] = status(world.service).rejected
+    all_receipts = world.service.catalog.all_receipts
+
+    def changing(ref: str) -> Iterable[Receipt]:
+        monkeypatch.undo()
+        yield from all_receipts(ref)
+        discard(world.service, line.batch, "no use", "me")
+
+    monkeypatch.setattr(world.service.catalog, "all_receipts", changing)
+    fold(world.service)
+    assert on_main(world) == {world.key("bad")}
+    assert (decision_of(world, "good"), decision_of(world, "bad")) == (Decision.PUBLISHED, Decision.DISCARDED)
+
+
+def test_a_receipt_that_changes_before_it_is_taken_off_stays_on_main(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in the archive by then, as it was: main has the newest."""
+    [line] = status(world.service).rejected
+    write_many = world.store.write_many
+
+    def changing(bodies: Mapping[str, bytes]) -> None:
+        write_many(bodies)
+        monkeypatch.undo()
+        discard(world.service, line.batch, "no use", "me")
+
+    monkeypatch.setattr(world.store, "write_many", changing)
+    fold(world.service)
+    assert world.service.catalog.watermark() == world.clock.now() - world.service.keep
+    assert world.key("bad") in on_main(world)
+    assert (decision_of(world, "good"), decision_of(world, "bad")) == (Decision.PUBLISHED, Decision.DISCARDED)
+    for _ in range(2):
+        world.clock.advance(DAY)
+        fold(world.service)
+    assert on_main(world) == set()
+    assert (decision_of(world, "good"), decision_of(world, "bad")) == (Decision.PUBLISHED, Decision.DISCARDED)
+
+
+def test_every_receipt_stays_on_main_where_the_watermark_cannot_go_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def conflict(*_: object) -> None:
         raise Conflict("changed meanwhile")
 
@@ -295,6 +344,7 @@ def test_what_is_published_and_folded_away_meanwhile_stays_published() -> None:
         [entry] = receipts[world.key("1")].entries
         assert (entry.decision is Decision.PUBLISHED) == ("1" in world.rows_on_main()), stop
         stopped, stop = slow.stopped, stop + 1
+    assert stop > 5
 
 
 def never_resting(world: World, versions: int) -> list[FileVersion]:

@@ -1,13 +1,19 @@
 """A batch of as many files as there may be, on a catalog whose commits hold no more text than the real one's."""
 
+import json
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from lakegate.adapters.notes import decided, properties
+from lakegate.adapters.slack import blocks
+from lakegate.audit.report import Report
+from lakegate.audit.wire import from_json, to_json
 from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.receipts import Decision, Receipt
-from lakegate.ports import Note
+from lakegate.ports import MAIN, Note
+from lakegate.workflow.reports import report_name
 from lakegate.workflow.retry import discard, retry
 from tests.workflow.world import World
 
@@ -67,3 +73,37 @@ def test_files_whose_names_json_spells_with_many_letters_are_all_found_again(mon
     world.run()
     [attempt] = world.attempts()
     assert discard(world.service, attempt.batch, "not wanted", "me") == len(names)
+
+
+ODD = "\x00\x1b[2J\u202e<!channel> `*b*` & \n\u2028 <https://x.example|y> {} '; --"
+
+
+def test_thousands_of_faults_in_a_strangers_words_are_kept_whole_and_told_in_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, faults = World(), tuple(f'column "{number} {ODD}" is not in the contract' for number in range(5000))
+    keep_as_text(world, monkeypatch)
+    world.drop(ODD, rows=3, unreadable="it is odd", deliver=False)
+    world.drop("good", rows=2, deliver=False)
+    world.drop_together(ODD, "good")
+    world.runner.finish_all()
+    [attempt] = world.attempts()
+    report = from_json(Report, world.store.objects[report_name(attempt)])
+    files = tuple(replace(file, faults=file.faults and faults) for file in report.files)
+    world.store.write(report_name(attempt), to_json(replace(report, files=files)).encode())
+    world.run()
+    assert world.rows_on_main() == {"good": 2}
+    [receipt] = world.service.catalog.receipts(MAIN, [world.key(ODD)]).values()
+    assert [(entry.decision, entry.reasons) for entry in receipt.entries] == [(Decision.REJECTED, faults)]
+    assert Receipt.from_json(receipt.to_json()) == receipt
+    [message] = world.messages()
+    assert [(file.key, file.reasons) for file in message.files] == [(world.key(ODD), faults)]
+    assert not any(sign in command for command in message.commands for sign in ("\x00", "<!channel>", "https"))
+    said = json.dumps(blocks(message), ensure_ascii=False)
+    assert len(said) < 10_000
+    assert not any(sign in said for sign in ("\\u0000", "\\u001b", "\u202e", "\u2028", "<!", "<https", "`*b"))
+    assert "4990 more" in said
+    world.mend(ODD)
+    retry(world.service, attempt.batch)
+    world.run()
+    assert world.rows_on_main() == {"good": 2, ODD: 3}
