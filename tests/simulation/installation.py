@@ -354,8 +354,9 @@ class Installation:
         name = f"[{self.started}] {kind}"
         self.say(f"worker: {kind}", f"[{self.started}] {what}")
         worker = Worker(name, self.reached, operation, patient=patient, on_end=on_end)
-        if not worker.ended:
-            self.workers.append(worker)
+        self.workers.append(worker)
+        if worker.ended:  # before its first call
+            self._look_at(worker)
         return worker
 
     def step(self, worker: Worker, fate: Fate = Fate.DONE, goes_on: Callable[[], bool] = stops) -> None:
