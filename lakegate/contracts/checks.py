@@ -75,10 +75,10 @@ def _multiple(field: Field, item: Item) -> Metric | None:
     return no_multiple(field, of) if of else None
 
 
-def pattern(field: Field, item: Item) -> Metric | None:
-    """Rows that a pattern is nowhere in; None, and a fault, where it can't be had."""
+def pattern(field: Field, item: Item, counted: Callable[[Field, str], Metric] = unlike) -> Metric | None:
+    """Rows `counted` by a pattern, those that it is nowhere in; None, and a fault, where it can't be had."""
     try:
-        return unlike(field, str(item.value))
+        return counted(field, str(item.value))
     except ValueError as error:
         item.fault(f"the pattern {item.value!r}: {error}")
         return None

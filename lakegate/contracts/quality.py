@@ -17,6 +17,7 @@ from lakegate.contracts.rules import named
 from lakegate.contracts.settings import SCOPE, scope, setting
 from lakegate.contracts.sql import Form, Scalar, scalar
 from lakegate.contracts.syntax import NotAllowed
+from lakegate.contracts.texts import having, unlike
 from lakegate.contracts.words import OPERATORS, Answer, Word, check, meant
 
 _RANGES = (Operator.BETWEEN, Operator.NOT_BETWEEN)
@@ -44,13 +45,24 @@ class LibraryRule:
 
 
 def _missing(fields: Sequence[Field], said: Mapping[str, Item]) -> Metric | None:
-    listed = _members(said["missingValues"])
-    values = [None if entry.value is None else value_of(fields[0], entry) for entry in listed]
+    field, made = fields[0], []
+    if missing := said.get("missingValues"):
+        made.append(_listed_as_missing(field, missing))
+    if unwanted := said.get("pattern"):
+        made.append(_by_pattern(field, unwanted, having))
+    if made == [among(field, [None])]:
+        return nulls(field)  # which statistics count
+    return None if None in made else either([metric for metric in made if metric])
+
+
+def _listed_as_missing(field: Field, missing: Item) -> Metric | None:
+    listed = _members(missing)
+    values = [None if entry.value is None else value_of(field, entry) for entry in listed]
     if not listed or any(
         value is None and entry.value is not None for value, entry in zip(values, listed, strict=True)
     ):
         return None
-    return nulls(fields[0]) if set(values) == {None} else among(fields[0], values)
+    return among(field, values)
 
 
 def _invalid(fields: Sequence[Field], said: Mapping[str, Item]) -> Metric | None:
@@ -59,14 +71,14 @@ def _invalid(fields: Sequence[Field], said: Mapping[str, Item]) -> Metric | None
         values = [value_of(field, entry) for entry in _members(valid)]
         made.append(None if None in values or not values else not_among(field, values))
     if wanted := said.get("pattern"):
-        made.append(_unlike(field, wanted))
+        made.append(_by_pattern(field, wanted, unlike))
     return None if None in made else either([metric for metric in made if metric])
 
 
-def _unlike(field: Field, wanted: Item) -> Metric | None:
-    if field.type.kind == "string" and isinstance(wanted.value, str):
-        return pattern(field, wanted)
-    wanted.fault(f"a pattern is text, of a column of text (the column {field.label!r} is {field.type.name})")
+def _by_pattern(field: Field, said: Item, counted: Callable[[Field, str], Metric]) -> Metric | None:
+    if field.type.kind == "string" and isinstance(said.value, str):
+        return pattern(field, said, counted)
+    said.fault(f"a pattern is text, of a column of text (the column {field.label!r} is {field.type.name})")
     return None
 
 
@@ -89,8 +101,8 @@ LIBRARY = {
         metric=_invalid,
     ),
     ("missingValues", COLUMN): LibraryRule(
-        note="rows whose value is one of `missingValues`; nulls count if `null` is among them",
-        arguments=("missingValues",),
+        note="rows whose value is one of `missingValues`, or has the `pattern`; nulls count if `null` is in the list",
+        arguments=("missingValues", "pattern"),
         metric=_missing,
     ),
     ("duplicateValues", COLUMN): LibraryRule(

@@ -1,4 +1,4 @@
-"""Metrics of texts: how many rows are too short, too long, unlike a pattern, or not of a format.
+"""Metrics of texts: how many rows are too short, too long, like a pattern or unlike it, or not of a format.
 
 A format is a pattern and, where no pattern can say it all, a condition besides. Lengths count characters.
 """
@@ -118,6 +118,19 @@ def unlike(field: Field, pattern: str) -> Metric:
     return failing(field, _without(field, found.text, found.longest), passes=passes)
 
 
+def having(field: Field, pattern: str) -> Metric:
+    """How many rows have the pattern somewhere. A text that is too long to be asked counts too, unless none with the
+    pattern is as long: what may be wrong is not published. ValueError as for `unlike`.
+    """
+    found = portable(pattern)
+    matches = _matches(field, found.text)
+    if found.longest is None:
+        return failing(field, matches)
+    _, most = quick.lengths(pattern)
+    may = exp.true() if most is None else exp.LTE(this=_length(field), expression=exp.Literal.number(most))
+    return failing(field, _if_longer(field, found.longest, may, matches))
+
+
 def whole(name: str) -> str:
     """The pattern of a format, a name among FORMATS."""
     return f"^(?:{FORMATS[name].pattern})$"
@@ -143,11 +156,16 @@ def _length(field: Field) -> exp.Expr:
     return exp.Length(this=field.value)
 
 
+def _matches(field: Field, pattern: str) -> exp.Expr:
+    return exp.RegexpLike(this=field.value, expression=exp.Literal.string(pattern))
+
+
 def _without(field: Field, pattern: str, longest: int | None) -> exp.Expr:
     """That a text does not have the pattern. One that is too long is not shown to the engine at all."""
-    matches = exp.RegexpLike(this=field.value, expression=exp.Literal.string(pattern))
-    wrong = exp.Not(this=matches)
-    if longest is None:
-        return wrong
-    too_long = exp.GT(this=_length(field), expression=exp.Literal.number(longest))
-    return exp.Case(ifs=[exp.If(this=too_long, true=exp.true())], default=wrong)
+    wrong = exp.Not(this=_matches(field, pattern))
+    return wrong if longest is None else _if_longer(field, longest, exp.true(), wrong)
+
+
+def _if_longer(field: Field, length: int, then: exp.Expr, otherwise: exp.Expr) -> exp.Expr:
+    longer = exp.GT(this=_length(field), expression=exp.Literal.number(length))
+    return exp.Case(ifs=[exp.If(this=longer, true=then)], default=otherwise)

@@ -341,7 +341,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "missing values without them": (
         QUALITY,
         "          - metric: missingValues\n",
-        [("metric: missingValues", "needs the argument 'missingValues'")],
+        [("metric: missingValues", "needs the argument 'missingValues' or 'pattern'")],
     ),
     "missing values of another type": (
         QUALITY,
@@ -350,8 +350,33 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     ),
     "missing values by another argument": (
         QUALITY,
-        "          - metric: missingValues\n            arguments: {missingValues: [''], pattern: x}\n",
-        [("pattern: x", "the arguments of missingValues")],
+        "          - metric: missingValues\n            arguments: {missingValues: [''], validValues: [x]}\n",
+        [("validValues: [x]", "the arguments of missingValues")],
+    ),
+    "missing values by a pattern alone that engines read in different ways": (
+        QUALITY,
+        "          - metric: missingValues\n            arguments:\n              pattern: '(?=x)'\n",
+        [("pattern: '(?=x)'", "the pattern '(?=x)': (?= is not supported: engines do not agree on it")],
+    ),
+    "missing values by a pattern that an engine may never be done with": (
+        QUALITY,
+        "          - metric: missingValues\n            arguments: {missingValues: [''], pattern: '^.*.*.*.*.*=$'}\n",
+        [("pattern: '^.*", "an engine may be busy for ever")],
+    ),
+    "missing values by a pattern that is no text": (
+        QUALITY,
+        "          - metric: missingValues\n            arguments: {missingValues: [''], pattern: 3}\n",
+        [("pattern: 3", "a pattern is text")],
+    ),
+    "missing values by a pattern of a column of numbers": (
+        BOUNDS,
+        "{}\n        quality: [{metric: missingValues, arguments: {pattern: '-'}, mustBe: 0}]",
+        [("pattern: '-'", "of a column of text (the column 'amount' is ")],
+    ),
+    "missing values of another type beside a pattern that is none": (
+        QUALITY,
+        "          - metric: missingValues\n            arguments: {missingValues: [3], pattern: (}\n",
+        [("missingValues: [3]", "3 is not text"), ("pattern: (", "is no regular expression")],
     ),
     "metric of the table on a column": (
         QUALITY,

@@ -373,6 +373,54 @@ def test_missing_values_are_those_of_the_list_and_null_only_if_it_is_among_them(
     assert [metric.proof for metric in failing(plan)] == [proof]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "missing"),
+    [
+        ({"pattern": "^(n/?a|none|-+)$"}, ["n/a", "none", "--"]),
+        ({"pattern": "^(n/?a|none|-+)$", "missingValues": ["", "none"]}, ["", "n/a", "none", "--"]),
+        ({"pattern": "^(n/?a|none|-+)$", "missingValues": [None]}, ["n/a", "none", "--", None]),
+        ({"pattern": "none", "missingValues": [None, "-"]}, ["none", "none\n", "anonest", None]),
+    ],
+)
+def test_missing_values_are_also_those_that_have_the_pattern(arguments: dict[str, Any], missing: list[str]) -> None:
+    plan = plan_for({"name": "a`b.c", "logicalType": "string", "quality": counted("missingValues", **arguments)})
+
+    values = ["", "n/a", "N/A", "none", "none\n", "anonest", "--", None]
+    assert failing_rows(plan, values, pa.string()) == missing
+    assert failing_rows(plan, [], pa.string()) == []
+    assert [(metric.kind, metric.proof, metric.passes) for metric in plan.metrics] == [(MetricKind.FAILING, None, "")]
+
+
+def too_long(texts: Texts) -> list[str]:
+    """Texts of a pattern that are wrong because they are longer than may be asked."""
+    limit = portable(str(texts.value)).longest
+    return [text for text in texts.wrong if limit is not None and len(text) > limit]
+
+
+@pytest.mark.parametrize("texts", PATTERNS, ids=lambda texts: texts.value)
+def test_what_has_a_pattern_is_missing_and_so_is_what_is_too_long_to_be_asked(texts: Texts) -> None:
+    plan = plan_for({"logicalType": "string", "quality": counted("missingValues", pattern=texts.value)})
+
+    found = failing_rows(plan, [*texts.right, *texts.wrong, None], pa.string())
+    assert found == [*texts.right, *too_long(texts)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts", "missing"),
+    [
+        (r"^\s*(n/a)?\s*$", ["x" * 10_000, "x" * 10_001, " " * 10_000], ["x" * 10_001, " " * 10_000]),
+        (r"^\s{0,20}(n/a)?\s{0,20}$", [" n/a", " " * 40, " " * 41, "x" * 200_000], [" n/a", " " * 40]),
+        ("^(?:ab|c){1000}(?:de|f){1000}$", ["x" * size for size in (600, 601, 4_000, 4_001)], ["x" * 601, "x" * 4_000]),
+    ],
+)
+def test_a_text_that_is_too_long_to_be_asked_is_missing_unless_none_with_the_pattern_is_as_long(
+    pattern: str, texts: list[str], missing: list[str]
+) -> None:
+    plan = plan_for({"logicalType": "string", "quality": counted("missingValues", pattern=pattern)})
+
+    assert failing_rows(plan, texts, pa.string()) == missing
+
+
 def test_missing_values_that_are_null_alone_are_the_null_values() -> None:
     plan = plan_for({"logicalType": "string", "quality": counted("missingValues", missingValues=[None])})
 

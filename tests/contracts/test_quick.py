@@ -114,6 +114,13 @@ def test_a_metric_is_the_same_however_it_is_found() -> None:
     assert short.id == "failing-c2961946a111"
 
 
+@pytest.mark.parametrize("pattern", ["^[0-9a-f]{32}$", "^[A-Z]{6,10}$", "^([0-9])+$"])
+def test_what_shows_that_a_text_has_a_pattern_does_not_show_that_it_is_not_missing(pattern: str) -> None:
+    arguments = {"pattern": pattern}
+    quality = [{"metric": "missingValues", "arguments": arguments, "mustBe": 0}]
+    assert [metric.passes for metric in failing(plan_for({"logicalType": "string", "quality": quality}))] == [""]
+
+
 def test_a_part_of_a_column_has_none() -> None:
     plan = plan_for(
         {"logicalType": "array", "items": {"logicalType": "string", "logicalTypeOptions": {"maxLength": 9}}}

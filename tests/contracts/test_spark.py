@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contracts.test_predicates import failing, plan_for
+from tests.contracts.test_predicates import counted, failing, plan_for, too_long
+from tests.contracts.texts import PATTERNS
 from tests.contracts.texts import TEXTS as TEXTS_BY_OPTION
 from tests.support.spark import fresh
 from tests.support.spark_rows import Rows, verdicts
@@ -126,6 +127,14 @@ CASES = [
         for kind, spark, metric, arguments, values, wrong in (
             ("string", "string", "missingValues", {"missingValues": ["", "N/A"]}, ["", "N/A", " ", None], ["", "N/A"]),
             ("string", "string", "missingValues", {"missingValues": [None, ""]}, ["", " ", None], ["", None]),
+            (
+                "string",
+                "string",
+                "missingValues",
+                {"missingValues": [None, "\\"], "pattern": r"^(n/?a|-+)$"},
+                ["na", "n/a", "--", "\\", None, "n/a\n", "", "an/a"],
+                ["na", "n/a", "--", "\\", None],
+            ),
             ("number", "double", "missingValues", {"missingValues": [0]}, ["-0.0", "NaN", "1", None], ["-0.0"]),
             (
                 "string",
@@ -164,6 +173,15 @@ CASES = [
             wrong=list(texts.wrong),
         )
         for texts in TEXTS_BY_OPTION
+    ),
+    *(
+        Case(
+            column={"logicalType": "string", "quality": counted("missingValues", pattern=texts.value)},
+            type="string",
+            values=[*texts.right, *texts.wrong, None],
+            wrong=[*texts.right, *too_long(texts)],
+        )
+        for texts in PATTERNS
     ),
     Case(
         column=bounded("integer", multipleOf=3),

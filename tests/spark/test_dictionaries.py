@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.report import Source
 from spark_jobs import dictionaries
+from tests.contracts.test_predicates import counted, plan_for
 from tests.support.held import Table
 from tests.support.plans import failing, plan
 
@@ -40,12 +41,15 @@ def test_a_dictionary_proves_and_never_counts(spark: SparkSession, monkeypatch: 
 def test_a_value_is_what_it_is_whatever_it_is_made_of(spark: SparkSession) -> None:
     odd = ["", " ", '"', "\\", "a\nb", "\x00", "\u2028", "\ud7ff", "\U0001f600", "null", "[", None]
     spark.sparkContext.setJobGroup("dictionaries", "what is asked of values")
-    asked = ["v = 'null'", "v IS NULL", "LENGTH(v) < 9"]
+    quality = counted("missingValues", missingValues=[None], pattern=r"^\s*$")
+    [missing] = plan_for({"name": "v", "logicalType": "string", "quality": quality}).metrics
+    asked = ["v = 'null'", "v IS NULL", "LENGTH(v) < 9", missing.sql]
     metrics = [replace(failing("v", sql), id=sql) for sql in asked]
     assert dictionaries._failing(spark, "v", odd, metrics) == {
         "v = 'null'": {"null"},
         "v IS NULL": {None},
         "LENGTH(v) < 9": {value for value in odd if value is not None},
+        missing.sql: {None, "", " ", "\u2028"},
     }
     assert not spark.sparkContext.statusTracker().getJobIdsForGroup("dictionaries")
 

@@ -102,6 +102,11 @@ KINDS = (
         gx="expect_column_values_to_not_be_in_set", dqdl="ColumnValues",
     ),
     Kind(
+        word="missingValues", place=COLUMN, type="string", deequ="satisfies", soda="missing_count: missing regex",
+        example='quality: [{metric: missingValues, arguments: {pattern: "^(n/?a|none|-+)$"}, mustBe: 0}]',
+        gx="expect_column_values_to_not_match_regex", dqdl="ColumnValues",
+    ),
+    Kind(
         word="atLeastOneOf", place=TABLE, example=_ours("atLeastOneOf", "[a, b]"), deequ="areAnyComplete",
         soda="failed rows", gx=_SQL, dqdl="CustomSql",
     ),

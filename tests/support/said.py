@@ -349,14 +349,14 @@ PATTERNS = {  # in a contract's words, and as RE2 would say it
 }
 
 
-def unlike(column: Column, pattern: str) -> str:
-    return f"NOT regexp_matches({column.duck}, '{PATTERNS[pattern]}')"
+def has(column: Column, pattern: str) -> str:
+    return f"regexp_matches({column.duck}, '{PATTERNS[pattern]}')"
 
 
 def pattern(dice: Random, column: Column) -> Said:
     chosen = dice.choice(sorted(PATTERNS))
     name = f"{column.name} like {chosen}"
-    return Said(column=column, name=name, options={"pattern": chosen}, meaning=Where(unlike(column, chosen)))
+    return Said(column=column, name=name, options={"pattern": chosen}, meaning=Where(f"NOT {has(column, chosen)}"))
 
 
 def _accepts(read: Callable[[str], object]) -> Callable[[str], bool]:
@@ -477,9 +477,15 @@ def null_values(dice: Random, column: Column) -> Said:
 def missing_values(dice: Random, column: Column) -> Said:
     values, null = sayable(dice, column), dice.random() < 0.5
     listed = ", ".join(literal(column, value) for value in values)
-    meaning = Where(f"{column.duck} IN ({listed})" + (f" OR {column.duck} IS NULL" if null else ""))
-    said = [spelled(value) for value in values] + [None] * null
-    return counted(dice, column, meaning, {"metric": "missingValues", "arguments": {"missingValues": said}})
+    by_list = f"{column.duck} IN ({listed})" + (f" OR {column.duck} IS NULL" if null else "")
+    words: Words = {"missingValues": [spelled(value) for value in values] + [None] * null}
+    arguments, wrong = words, by_list
+    if column.type == "string" and dice.random() < 0.5:
+        pattern = {"pattern": dice.choice(sorted(PATTERNS))}
+        by_pattern = has(column, pattern["pattern"])
+        both = dice.random() < 0.5
+        arguments, wrong = (words | pattern, f"({by_list}) OR {by_pattern}") if both else (pattern, by_pattern)
+    return counted(dice, column, Where(wrong), {"metric": "missingValues", "arguments": arguments})
 
 
 def invalid_values(dice: Random, column: Column) -> Said:
@@ -488,7 +494,7 @@ def invalid_values(dice: Random, column: Column) -> Said:
     arguments: Words = {"validValues": [spelled(value) for value in values]}
     if column.type == "string" and dice.random() < 0.5:
         arguments["pattern"] = dice.choice(sorted(PATTERNS))
-        wrong = f"({wrong}) OR {unlike(column, arguments['pattern'])}"
+        wrong = f"({wrong}) OR NOT {has(column, arguments['pattern'])}"
     return counted(dice, column, Where(wrong), {"metric": "invalidValues", "arguments": arguments})
 
 

@@ -48,6 +48,12 @@ COLUMNS = {
     "awkward name": "{name: 'se`l\"e.ct', logicalType: integer, required: true, logicalTypeOptions: {minimum: 3}}",
     "pattern": r"{name: a, logicalType: string, logicalTypeOptions: {pattern: '^[A-Z]{2}-\d{4,8}$', maxLength: 9}}",
     "unique pattern": "{name: a, logicalType: string, unique: true, logicalTypeOptions: {pattern: '^[a-z]{3,5}$'}}",
+    "missing by a pattern": "{name: a, logicalType: string, required: true, quality: [{metric: missingValues, "
+    "arguments: {pattern: '^(n/?a|none|-+)$'}, mustBe: 0}]}",
+    "missing by a list or a pattern": "{name: a, logicalType: string, quality: [{metric: missingValues, "
+    r"arguments: {missingValues: ['', null], pattern: '\s*(x|n/a)\s*$'}, mustBeLessThan: 10, unit: percent}]}",
+    "missing by a pattern that most of a pattern have": "{name: a, logicalType: string, logicalTypeOptions: "
+    "{pattern: '^[a-z]{2,9}$'}, quality: [{metric: missingValues, arguments: {pattern: '^[a-y]+$'}, mustBe: 0}]}",
     "lengths": "{name: a, logicalType: string, logicalTypeOptions: {minLength: 3, maxLength: 5}}",
     "multiples": "{name: a, logicalType: integer, logicalTypeOptions: {multipleOf: 7, minimum: 3}}",
     "tenths": "{name: a, logicalType: number, logicalTypeOptions: {multipleOf: 0.1}}",
