@@ -73,6 +73,9 @@ def _unlike(field: Field, wanted: Item) -> Metric | None:
 def _repeated(fields: Sequence[Field], said: Mapping[str, Item]) -> Metric | None:
     listed = _members(said["properties"])
     chosen = named(fields, listed)
+    if len({field.name for field in chosen}) < len(chosen):
+        said["properties"].fault("a column is in the key twice")
+        return None
     return duplicates(chosen) if chosen else None
 
 

@@ -403,6 +403,11 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "      - metric: duplicateValues\n        mustBe: 0\n        arguments: {properties: [id, amuont]}",
         [("amuont", "the table has no column 'amuont' (did you mean 'amount'?)")],
     ),
+    "duplicates of a column twice": (
+        "      - metric: rowCount\n        mustBeGreaterThan: 0",
+        "      - metric: duplicateValues\n        mustBe: 0\n        arguments: {properties: [id, state, id]}",
+        [("arguments", "a column is in the key twice")],
+    ),
     "minimum above the maximum": (BOUNDS, "{minimum: 9, maximum: 3}", [("minimum: 9", "no value is left")]),
     "empty open range": (BOUNDS, "{exclusiveMinimum: 3, maximum: 3}", [("exclusiveMinimum: 3", "no value is left")]),
     "bound that is no number": (
