@@ -60,7 +60,8 @@ def within(budget: Budget | None, failing: int, rows: int, *, at_least: bool = F
 
 def afterwards(before: Results, after: Results) -> dict[str, tuple[CheckResult, ...]]:
     """Every check once failing rows have left: as it was of what they failed, a warning too, and else as it is of what
-    is left, by the unforgiving plan. Files that `after` does not have were rejected before, and nothing of theirs was moved.
+    is left, by the unforgiving plan. Files that `after` does not have were rejected before, and nothing of theirs was
+    moved.
     """
     return {file: _afterwards(checks, after[file]) if file in after else checks for file, checks in before.items()}
 
