@@ -43,7 +43,6 @@ class Base:
     tables: dict[str, Any | None] = field(default_factory=dict)
     replaced: Mapping[str, Sequence[DataFile]] = field(default_factory=dict)
     rewritten: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    unbounded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)  # data files, by table and texts
 
     def table(self, name: str) -> Any | None:
         if name not in self.tables:
@@ -71,21 +70,12 @@ class Base:
             return None  # a column that came with the batch: no row has a key
         where = near(boxes, [(mine, theirs[name]) for mine, name in zip(columns, target.columns, strict=True)])
         replaced = frozenset(data.path for data in self.replaced.get(target.table, ()))
-        texts = [theirs[column] for column in target.columns if theirs[column].type == "string"]
-        whole = self._whole(target.table, texts) if texts and where is not False else frozenset()
-        tasks = iceberg.plan(self.spark, table, json.dumps(where), replaced, whole)
+        tasks = iceberg.plan(self.spark, table, json.dumps(where), replaced)
         if tasks.isEmpty():
             return None
         name = table_name(self.catalog, target.table)
         rows = self._but_rewritten(target.table, iceberg.staged(self.spark, name, table, tasks))
         return Near(rows=iceberg.rows_in(tasks), table=rows)
-
-    def _whole(self, name: str, texts: Sequence[Field]) -> frozenset[str]:
-        """The data files that bounds of these texts don't rule out, looked for once: a key is asked for many times."""
-        asked = (name, *(column.name for column in texts))
-        if asked not in self.unbounded:
-            self.unbounded[asked] = iceberg.unbounded(self.spark, table_name(self.catalog, name), texts)
-        return self.unbounded[asked]
 
     def _but_rewritten(self, name: str, rows: DataFrame) -> DataFrame:
         ids = self.rewritten.get(name)

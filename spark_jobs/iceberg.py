@@ -7,9 +7,8 @@ from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.statistics import REPLACED, DataFileStatistics, Field
+from lakegate.audit.statistics import DataFileStatistics, Field
 from lakegate.audit.types import Array, Atom, Map, Struct, Type, canonical
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, empty_array, jvm, names, state
@@ -118,40 +117,22 @@ def read(
     return staged(spark, name_in_spark, table, tasks, _APART if apart else None)
 
 
-def plan(
-    spark: SparkSession, table: Any, where: str, without: Collection[str] = (), whole: Collection[str] = ()
-) -> Any:
+def plan(spark: SparkSession, table: Any, where: str, without: Collection[str] = ()) -> Any:
     """What Iceberg would read of the table for an expression in its JSON: a list of its own tasks. They leave out data
     files that bounds rule out, and those that it is to do without, and say of the others which of their parts to skip.
-    Those that are `whole` are read so, whatever the expression says of them.
     """
-    tasks, apart, whole = jvm(spark).java.util.ArrayList(), {*without, *whole}, {*whole} - {*without}
-    for task in _planned(spark, table, where):
-        if not apart or task.file().location() not in apart:
-            tasks.add(task)
-    for task in _planned(spark, table, "true") if whole else ():
-        if task.file().location() in whole:
-            tasks.add(task)
-    return tasks
-
-
-def _planned(spark: SparkSession, table: Any, where: str) -> Iterator[Any]:
     expression = jvm(spark).org.apache.iceberg.expressions.ExpressionParser.fromJson(where, table.schema())
+    tasks = jvm(spark).java.util.ArrayList()
     planned = table.newScan().filter(expression).planFiles()
     try:
         found = planned.iterator()
         while found.hasNext():
-            yield found.next()
+            task = found.next()
+            if not without or task.file().location() not in without:
+                tasks.add(task)
     finally:
         planned.close()
-
-
-def unbounded(spark: SparkSession, name_in_spark: str, texts: Iterable[Field]) -> frozenset[str]:
-    """The table's data files that have no true bounds of one of these columns of text, though Iceberg plans by them."""
-    bounds = [F.col(side)[F.lit(column.id)] for column in texts for side in ("lower_bounds", "upper_bounds")]
-    wrong = [F.contains(bound, F.lit(sign.encode())) for bound in bounds for sign in REPLACED]
-    files = spark.table(f"{name_in_spark}.data_files").where(reduce(lambda one, other: one | other, wrong))
-    return frozenset(row[0] for row in files.select("file_path").collect())
+    return tasks
 
 
 def any_of(column: str, values: Collection[str]) -> str:

@@ -1,6 +1,7 @@
 """How far a metric has drifted from what it was in the files published last. It is given numbers, not reports."""
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from statistics import mean, stdev
 
 from lakegate.audit.plan import Check, Comparison, Drift
@@ -19,14 +20,22 @@ def before(check: Check, past: Past) -> Sequence[float]:
 
 
 def drifted(drift: Drift, value: float, values: Sequence[float]) -> float | None:
-    """The comparison's number, or None where there is none: no rate of nothing, no deviation among equals."""
-    if not values:
+    """The comparison's number, or None where there is none: no rate of nothing, no deviation among equals, and nothing
+    that a float has no room for.
+    """
+    try:
+        number = _compared(drift.comparison, value, values) if values else None
+    except OverflowError:
         return None
+    return number if number is not None and isfinite(number) else None
+
+
+def _compared(comparison: Comparison, value: float, values: Sequence[float]) -> float | None:
     average = mean(values)  # exact: the mean of equals is each of them, to the last bit
     difference = value - average
-    if drift.comparison is Comparison.DIFFERENCE:
+    if comparison is Comparison.DIFFERENCE:
         return difference
-    scale = abs(average) / _PERCENT if drift.comparison is Comparison.RATE else stdev(values)
+    scale = abs(average) / _PERCENT if comparison is Comparison.RATE else stdev(values)
     if scale == 0:
         return 0.0 if difference == 0 else None
     return difference / scale

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any
 
-from lakegate.audit.statistics import DataFileStatistics, Field, between
+from lakegate.audit.statistics import LAST_ASCII, REPLACED, DataFileStatistics, Field, between
 
 _WHOLE = ("int", "long")
 _ORDERED = (*_WHOLE, "date", "timestamp", "timestamptz", "string")
@@ -106,10 +106,24 @@ def _inside(box: Box, pairs: Pairs) -> Any:
                 return False  # too large for the other column
         if theirs.type in _LEAST and low - _LEAST[theirs.type] < _WIDTH:
             continue  # by partitions, the rows of such a range may be anywhere
+        if theirs.type == "string":
+            low, high = _beyond_doubt(low, high)
         least, most = _said(theirs.type, low), _said(theirs.type, high)
         if least is not None and most is not None:
             said = _both(said, _both(_compared("gt-eq", theirs, least), _compared("lt-eq", theirs, most)))
     return said
+
+
+def _beyond_doubt(low: str, high: str) -> tuple[str, str]:
+    """The range as wide as it must be for bounds that Iceberg reads as text, of data files, row groups or partitions,
+    though they are none: U+FFFD stands there for bytes that parquet orders elsewhere, among letters that are not ASCII.
+
+    A bound that is read so differs from its bytes at one letter. It passes a text by, which it does not pass as bytes,
+    only where that has a letter from U+FFFD on there (from below) or one from U+0080 to U+FFFD (from above).
+    """
+    least = next((at for at, letter in enumerate(low) if letter >= REPLACED[0]), len(low))
+    most = next((at for at, letter in enumerate(high) if LAST_ASCII < letter <= REPLACED[0]), None)
+    return low[:least], high if most is None else high[:most] + REPLACED[1]
 
 
 def _said(kind: str, value: Any) -> Any:

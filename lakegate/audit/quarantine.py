@@ -59,8 +59,9 @@ def within(budget: Budget | None, failing: int, rows: int, *, at_least: bool = F
 
 
 def afterwards(before: Results, after: Results) -> dict[str, tuple[CheckResult, ...]]:
-    """Every check once failing rows have left: as it was of what they failed, and else as it is of what is left, by
-    the unforgiving plan. Files that `after` does not have were rejected before, and nothing of theirs was moved.
+    """Every check once failing rows have left: as it was of what they failed, a warning too, and else as it is of what
+    is left, by the unforgiving plan. Files that `after` does not have were rejected before, and nothing of theirs was
+    moved.
     """
     return {file: _afterwards(checks, after[file]) if file in after else checks for file, checks in before.items()}
 
@@ -71,5 +72,6 @@ def _afterwards(before: Sequence[CheckResult], after: Sequence[CheckResult]) -> 
 
 
 def _settled(before: CheckResult, now: CheckResult) -> CheckResult:
-    left = before.verdict is Verdict.QUARANTINE and now.verdict is Verdict.PASS
+    # Of rows that leave, no number about all rows has warned: it has waited for those that stay.
+    left = before.verdict in (Verdict.QUARANTINE, Verdict.WARN) and now.verdict is Verdict.PASS
     return before if left or before.check == BUDGET else replace(now, severity=before.severity)

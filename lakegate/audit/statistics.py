@@ -22,6 +22,7 @@ REPLACED = ("\ufffd", "\ufffe")
 """What Iceberg reads where a text is no UTF-8, and what becomes of it where an upper bound is rounded up. Parquet
 orders the bytes as they are, so that such a text is no bound.
 """
+LAST_ASCII = "\x7f"
 _COUNTED = ("boolean", "int", "long", "date")  # between two of their values there are so many others, and no more
 
 
@@ -36,7 +37,9 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class DataFileStatistics:
-    """One data file as its manifest entry tells it: counts and bounds by field id, bounds as Iceberg's hex text."""
+    """One data file as its manifest entry tells it: counts and bounds by field id, bounds as Iceberg's hex text. How
+    many row groups it has is 0 where the entry does not say.
+    """
 
     path: str
     rows: int
@@ -45,6 +48,7 @@ class DataFileStatistics:
     nans: Mapping[int, int] = field(default_factory=dict)
     lower: Mapping[int, str] = field(default_factory=dict)
     upper: Mapping[int, str] = field(default_factory=dict)
+    row_groups: int = 1
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> "DataFileStatistics":
@@ -62,6 +66,7 @@ class DataFileStatistics:
             nans=by_field("nan-value-counts"),
             lower=by_field("lower-bounds"),
             upper=by_field("upper-bounds"),
+            row_groups=len(entry.get("split-offsets") or ()),
         )
 
     def constant(self, column: Field) -> str | None:
@@ -147,7 +152,20 @@ def between(file: DataFileStatistics, column: Field) -> tuple[Any, Any]:
     lower, upper = bound(column.type, file.lower[column.id]), bound(column.type, file.upper[column.id])
     if lower > upper:
         raise ValueError(f"the bounds of {column.name!r} cross")
+    if column.type == "string" and file.row_groups != 1 and _may_hide(lower, upper):
+        raise ValueError(f"a row group's bounds of {column.name!r} may be no UTF-8")
     return lower, upper
+
+
+def _may_hide(lower: str, upper: str) -> bool:
+    """Whether texts may lie outside the bounds of several row groups.
+
+    Iceberg reads each group's bounds as text and takes the least and the greatest of these, so that one that is no
+    UTF-8 may be gone. Where it was, what it stood for and U+FFFD begin alike as far as it is UTF-8; what they hide is
+    between the two, and so is the bound that hides it: below by a letter from U+0080 to U+FFFD, above by one from
+    there on.
+    """
+    return any(LAST_ASCII < letter <= REPLACED[0] for letter in lower) or any(letter >= REPLACED[0] for letter in upper)
 
 
 def bound(kind: str, text: str) -> Any:

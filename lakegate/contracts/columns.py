@@ -154,6 +154,11 @@ def check_names(columns: Sequence[Read]) -> None:
         same = [read for read in columns if read.field.label == label]
         if count > 1 and len({read.field.own_name.lower() for read in same}) > 1:
             same[1].item.fault(f"the name {label!r} is given twice, first on line {same[0].item.line}")
+    for read in columns:
+        other = seen.get(read.field.label.lower(), read)
+        if read.field.own_name.lower() != other.field.own_name.lower() and other.field.label != read.field.label:
+            text = f"{read.field.label!r} is also the physicalName of the column {other.field.label!r}"
+            read.item.fault(f"{text}, on line {other.item.line}: SQL could mean either, so rename one")
 
 
 def check_places(columns: Sequence[Read]) -> None:

@@ -85,6 +85,9 @@ def _by_pattern(field: Field, said: Item, counted: Callable[[Field, str], Metric
 def _repeated(fields: Sequence[Field], said: Mapping[str, Item]) -> Metric | None:
     listed = _members(said["properties"])
     chosen = named(fields, listed)
+    if len({field.name for field in chosen}) < len(chosen):
+        said["properties"].fault("a column is in the key twice")
+        return None
     return duplicates(chosen) if chosen else None
 
 

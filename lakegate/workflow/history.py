@@ -44,9 +44,12 @@ def _wanted(plan: Plan) -> dict[str, int]:
 
 
 def _measured(plan: Plan, file: FileReport) -> dict[str, float]:
-    """A file's metrics that have a value. Every report knows its rows, whatever its contract asked for."""
+    """A file's metrics that have a value, of the rows that it has in the table: a check on rows that were put aside
+    tells of the file as it arrived. Every report knows its rows, whatever its contract asked for.
+    """
     rows = {metric.id: float(file.rows) for metric in plan.metrics if metric.kind is MetricKind.ROWS}
-    return rows | {check.metric: check.measured for check in file.checks if check.measured is not None}
+    of_all = [check for check in file.checks if check.rows == file.rows]
+    return rows | {check.metric: check.measured for check in of_all if check.measured is not None}
 
 
 def _published(service: Service, table: str, replaced: Iterable[Version]) -> Iterator[FileReport]:

@@ -81,6 +81,21 @@ def test_there_is_no_rate_of_nothing() -> None:
     assert judged(0, (0, 0)).verdict is Verdict.PASS
 
 
+@pytest.mark.parametrize(
+    ("comparison", "value", "past"),
+    [
+        (Comparison.Z_SCORE, 1.0, (1.7e308, -1.7e308)),
+        (Comparison.DIFFERENCE, 1.7e308, (-1.7e308, -1.7e308)),
+        (Comparison.RATE, 1e300, (1e-300, 2e-300)),
+    ],
+)
+def test_what_a_float_has_no_room_for_is_no_number(
+    comparison: Comparison, value: float, past: tuple[float, ...]
+) -> None:
+    result = judged(value, past, comparison)
+    assert (result.verdict, result.value, result.measured) == (Verdict.FAIL, None, value)
+
+
 def test_what_is_expected_reads_well() -> None:
     assert judged(15, (9, 11)).expected == "-50% to 50% off their mean"
     assert judged(15, (9, 11), Comparison.Z_SCORE).expected == "-50 to 50 standard deviations off their mean"

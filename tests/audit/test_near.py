@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lakegate.audit.near import BOXES, Pairs, boxes, comparable, near
 from lakegate.audit.statistics import DataFileStatistics, Field
+from tests.support import text_bounds
 
 LONG = Field(id=1, name="id", type="long")
 COMPARE = {"gt-eq": operator.ge, "lt-eq": operator.le}
@@ -155,3 +156,49 @@ def test_a_range_that_is_cut_at_the_least_of_the_other_column_leaves_nothing_out
 )
 def test_a_key_refers_to_what_can_be_equal_to_it(mine: str, theirs: str, *, expected: bool) -> None:
     assert comparable(mine, theirs) is expected
+
+
+NAME = Field(id=1, name="name", type="string")
+
+
+def overlaps(expression: Any, low: str, high: str | None) -> bool:
+    """Whether Iceberg looks at what has these bounds."""
+    if isinstance(expression, bool):
+        return expression
+    if expression["type"] in ("and", "or"):
+        both = [overlaps(expression[side], low, high) for side in ("left", "right")]
+        return all(both) if expression["type"] == "and" else any(both)
+    if expression["type"] == "gt-eq":
+        return high is None or high >= expression["value"]
+    return bool(low <= expression["value"])
+
+
+@example(batch=[[b"m"]], table=[[b"\xff\x7a"], ["\U00010000".encode()]], key="😀".encode())
+@example(batch=[["あ".encode()]], table=[[b"\xc0"], ["い".encode()]], key="あ".encode())
+@given(batch=text_bounds.GROUPS, table=text_bounds.GROUPS, key=text_bounds.TEXTS)
+def test_no_text_hides_behind_one_that_is_not_utf_8(
+    batch: list[list[bytes]], table: list[list[bytes]], key: bytes
+) -> None:
+    batch, table = [[key, *batch[0]], *batch[1:]], [[key, *table[0]], *table[1:]]
+    expression = of([text_bounds.data_file(batch, 1)], [(NAME, NAME)])
+    file = text_bounds.data_file(table, 1)
+    low, high = (bytes.fromhex(side[1]).decode() if side else None for side in (file.lower, file.upper))
+    assert low is not None
+    assert overlaps(expression, low, high)
+    assert overlaps(expression, *text_bounds.ends(table[0]))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        ("a", "z", ("a", "z")),
+        ("Österreich", "Übersee", ("Österreich", "\ufffe")),
+        ("Anna", "Straße 5", ("Anna", "Stra\ufffe")),
+        ("m😀", "m😀", ("m", "m😀")),
+    ],
+)
+def test_a_range_of_texts_is_as_wide_as_bytes_that_are_not_utf_8_need_it(
+    low: str, high: str, said: tuple[str, str]
+) -> None:
+    found = of([data_file((1, low.encode(), high.encode()))], [(NAME, NAME)])
+    assert (found["left"]["value"], found["right"]["value"]) == said

@@ -187,6 +187,27 @@ def test_afterwards_a_check_tells_of_the_rows_that_left_and_the_others_of_what_i
     ]
 
 
+def test_a_warning_about_rows_that_left_stays() -> None:
+    before = judged((5, 2), budget=Budget(rows=5), low=Severity.WARNING)
+    after = judged((0, 0), budget=Budget(rows=5), null=Severity.ERROR, low=Severity.WARNING)
+    [checks] = afterwards(before, after).values()
+    assert [(check.verdict, check.failing_rows) for check in checks[:2]] == [(Verdict.QUARANTINE, 5), (Verdict.WARN, 2)]
+
+
+def test_a_warning_about_a_number_waits_for_the_rows_that_are_left() -> None:
+    few = replace(none_of(ROWS, Severity.WARNING), operator=Operator.LESS, threshold=(96,))
+    by = replace(plan("nyc.flights", {"id": "int"}, (NULL, ROWS)), budget=Budget(rows=5))
+    by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), few))
+    before, after = (
+        judge(rules, [Measurements(file="f", rows=rows, metrics={
+            ROWS.id: Measured(value=rows, source=Source.STATISTICS),
+            NULL.id: Measured(value=missing, source=Source.QUERY),
+        })], {})
+        for rules, rows, missing in ((by, 100, 5), (unforgiving(by), 95, 0))
+    )  # fmt: skip
+    assert [check.verdict for check in afterwards(before, after)["f"]][:2] == [Verdict.QUARANTINE, Verdict.PASS]
+
+
 def test_a_check_that_does_not_hold_of_what_is_left_fails_the_file() -> None:
     before = judged((5, 0), budget=Budget(rows=5))
     after = judged((1, 0), budget=Budget(rows=5), null=Severity.ERROR)

@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lakegate.audit.plan import NOW, Metric, MetricKind, Proof
 from lakegate.audit.statistics import DataFileStatistics, Field, bound, limit, measure
 from lakegate.audit.wire import from_plain, to_plain
+from tests.support import text_bounds
 
 COLUMN = Field(id=7, name="x", type="int")
 
@@ -161,9 +162,11 @@ def test_icebergs_json_is_read() -> None:
         "null-value-counts": {"keys": [7], "values": [0]},
         "lower-bounds": {"keys": [7], "values": ["6162"]},
         "upper-bounds": {"keys": [7], "values": ["6162"]},
+        "split-offsets": [4, 400],
     }
     file = DataFileStatistics.from_entry(entry)
-    assert (file.path, file.rows, file.constant(COLUMN)) == ("s3://lake/a.parquet", 2, "ab")
+    assert (file.path, file.rows, file.constant(COLUMN), file.row_groups) == ("s3://lake/a.parquet", 2, "ab", 2)
+    assert DataFileStatistics.from_entry({**entry, "split-offsets": None}).row_groups == 0
 
 
 @pytest.mark.parametrize("change", [{"upper": {7: "6163"}}, {"nulls": {7: 1}}, {"nulls": {}}, {"lower": {}}])
@@ -242,6 +245,39 @@ def test_bounds_of_text_that_was_not_utf_8_prove_nothing(low: str, high: str) ->
     file = statistics(low.encode(), high.encode())
     assert not proved(file, Proof(column="x", without=("N/A",)), "string")
     assert not proved(file, Proof(column="x", minimum=""), "string")
+
+
+@example(groups=[[b"\xff\x7a"], ["\U00010000".encode()]], text="😀", at=0)
+@example(groups=[[b"\xc0"], ["い".encode()]], text="あ", at=0)
+@given(
+    groups=text_bounds.GROUPS,
+    text=st.text(st.sampled_from("azéあい\ufffb\U00010000😀"), max_size=3),
+    at=st.integers(0, 2),
+)
+def test_no_row_group_hides_a_text_that_is_there(groups: list[list[bytes]], text: str, at: int) -> None:
+    groups[at % len(groups)].append(text.encode())
+    assert not proved(text_bounds.data_file(groups, COLUMN.id), Proof(column="x", without=(text,)), "string")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "groups", "known"),
+    [
+        ("Anna", "Übersee", 2, True),
+        ("あ", "ん", 2, False),
+        ("あ", "ん", 0, False),
+        ("あ", "ん", 1, True),
+        ("a", "😀", 2, False),
+        ("a", "😀", 1, True),
+    ],
+)
+def test_bounds_of_several_row_groups_may_hide_texts_that_are_not_ascii(
+    low: str,
+    high: str,
+    groups: int,
+    known: bool,  # noqa: FBT001
+) -> None:
+    file = replace(statistics(low.encode(), high.encode()), row_groups=groups)
+    assert proved(file, Proof(column="x", minimum="A"), "string") is known
 
 
 def test_a_text_that_is_there_in_place_of_one_that_was_not_utf_8_is_no_known_value() -> None:

@@ -428,6 +428,16 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "      - metric: duplicateValues\n        mustBe: 0\n        arguments: {properties: [id, amuont]}",
         [("amuont", "the table has no column 'amuont' (did you mean 'amount'?)")],
     ),
+    "duplicates of a column twice": (
+        "      - metric: rowCount\n        mustBeGreaterThan: 0",
+        "      - metric: duplicateValues\n        mustBe: 0\n        arguments: {properties: [id, state, id]}",
+        [("arguments", "a column is in the key twice")],
+    ),
+    "name that is another column's in the table": (
+        AMOUNT,
+        f"      - {{name: price, physicalName: amount, logicalType: number}}\n{AMOUNT}        physicalName: net\n",
+        [("name: amount", "'amount' is also the physicalName of the column 'price'")],
+    ),
     "minimum above the maximum": (BOUNDS, "{minimum: 9, maximum: 3}", [("minimum: 9", "no value is left")]),
     "empty open range": (BOUNDS, "{exclusiveMinimum: 3, maximum: 3}", [("exclusiveMinimum: 3", "no value is left")]),
     "bound that is no number": (

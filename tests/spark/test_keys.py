@@ -289,13 +289,39 @@ def test_text_that_is_not_utf_8_hides_no_key(
     assert said(texts(table, "f1", *after)) == {"f1": [expected]}
 
 
-def test_only_data_files_whose_bounds_tell_nothing_are_read_besides(spark: SparkSession) -> None:
+def test_text_that_is_not_utf_8_has_no_other_data_files_read(spark: SparkSession) -> None:
     table = Table(spark=spark, plan=plan("nyc.t", {"id": "string"}, [duplicates("id", scope=TABLE)])).hold({})
-    texts(table, "f0", LONE, b"\xc3\xa9")
+    texts(table, "f0", b"a", LONE)
     table.on_main({"f2": [("b", None)] * 10, "f3": [("x", None)] * 100})
     found = near_of(texts(table, "f1", b"b"), "f1")
     assert found is not None
     assert found.rows == 12
+
+
+@pytest.mark.parametrize("of_batch", [False, True], ids=["of the table", "of the batch"])
+@pytest.mark.parametrize(
+    ("there", "key"),
+    [
+        pytest.param([b"\xf0\x9f\x98\x80", b"\xff\x7a", "\U00010000".encode(), b"m"], "😀", id="above"),
+        pytest.param([b"m\xf0\x9f\x98\x80", b"m\xff", b"y", b"z"], "m😀", id="within"),
+        pytest.param(["あ".encode(), b"\xc0\xed", "い".encode(), "う".encode()], "あ", id="below"),
+    ],
+)
+def test_no_row_group_hides_a_key(
+    spark: SparkSession,
+    there: list[bytes],
+    key: str,
+    of_batch: bool,  # noqa: FBT001
+) -> None:
+    """Of a data file whose row groups have two rows each: its bounds look sound, though the first one's are not."""
+    before, after = ([key.encode()], there) if of_batch else (there, [key.encode()])
+    table = Table(spark=spark, plan=plan("nyc.t", {"id": "string"}, [duplicates("id", scope=TABLE)])).hold({})
+    small = {"size-bytes": 1, "check-min-record-count": 2, "check-max-record-count": 2}
+    settings = ", ".join(f"'write.parquet.row-group-{name}' = '{value}'" for name, value in small.items())
+    spark.sql(f"ALTER TABLE {LAKE}.nyc.t SET TBLPROPERTIES ({settings})")
+    texts(table, "f0", *before).on_main({})
+    assert said(texts(table, "f1", *after)) == {"f1": [1]}
+    assert [data.row_groups for data in table.files["f1"]] == [len(after) // 2 or 1]
 
 
 @pytest.mark.parametrize(

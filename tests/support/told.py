@@ -222,7 +222,9 @@ def _harder(check: Said) -> Said:
 
 
 def _settled(before: Judged, now: Judged) -> Judged:
-    return before if before.verdict == "quarantine" and now.verdict == "pass" else replace(now, check=before.check)
+    warned = before.verdict == "warning" and before.check.counts_rows
+    left = (before.verdict == "quarantine" or warned) and now.verdict == "pass"
+    return before if left else replace(now, check=before.check)
 
 
 def _judged(check: Said, told: Told, file: str, rows: int, earlier: Sequence[str]) -> Judged:

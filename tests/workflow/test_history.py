@@ -73,6 +73,23 @@ def test_other_metrics_come_from_reports_that_have_them() -> None:
     assert history(world.service, plan(mean=2, rows=1)) == {MEAN.id: (1.5, 3.5), ROWS.id: (1,)}
 
 
+def test_a_check_on_rows_that_were_put_aside_is_not_what_the_file_published() -> None:
+    world = World()
+    world.drop("a", rows=1)
+    world.run()
+    drift = _mean(0)
+    required = replace(drift, check="d", verdict=Verdict.QUARANTINE, rows=4, measured=3)
+    for checks, told in (((drift, required), (0,)), ((required, drift), (0,)), ((required,), ())):
+        _say(world, checks)
+        assert history(world.service, plan(mean=2)) == {MEAN.id: told}
+
+
+def _say(world: World, checks: tuple[CheckResult, ...]) -> None:
+    [name] = world.store.names("reports/")
+    report = from_json(Report, world.store.read(name) or b"")
+    world.store.write(name, to_json(replace(report, files=(replace(report.files[0], checks=checks),))).encode())
+
+
 def test_a_report_that_is_gone_or_cannot_be_read_is_left_out() -> None:
     world = World()
     for name in "abc":
