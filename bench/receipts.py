@@ -137,7 +137,7 @@ def _one_batch(made: Installation) -> Iterator[tuple[str, float]]:
     yield "branch_and_claim", _timed(lambda: _claim(service, attempt, base, files))
     yield "publish", _timed(lambda: _publish(service, attempt, base, files))
     catalog.delete_branch(attempt.branch)
-    yield "status", _timed(lambda: status(service, 20))
+    yield "status", _timed(lambda: status(service))
 
 
 def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:

@@ -100,10 +100,16 @@ def _say(answer: Result, failing: Failing, ref: str, statement: str) -> None:
     more = f"; {hidden:,} more are not shown (--json prints all)" if hidden > 0 else ""
     say(f"{failing.check.name}: {count(len(answer.rows), 'row')}{more}")
     if len(answer.rows) != failing.counted and not _comes_in_pairs(failing):
-        say(f"The audit counted {failing.counted:,}: DuckDB, which reads them here, differs from Spark on this rule.")
+        say(f"The audit counted {failing.counted:,}: {_why_others(failing)}")
     if failing.report.masked:
         say(f"Masked by the contract: {', '.join(failing.report.masked)}")
     say(f"The same as a query: lakegate query {shlex.quote(statement)} --ref {ref}")
+
+
+def _why_others(failing: Failing) -> str:
+    if failing.check.verdict is Verdict.WARN and any(file.quarantined for file in failing.files):
+        return "the files are listed as they were published, without the rows that other checks put aside."
+    return "DuckDB, which reads them here, differs from Spark on this rule."
 
 
 def _comes_in_pairs(failing: Failing) -> bool:

@@ -21,7 +21,7 @@ from lakegate.audit.wire import to_json
 from lakegate.cli import show
 from lakegate.cli.batch import look
 from lakegate.cli.page import page
-from lakegate.cli.rows import Failing, statement_for
+from lakegate.cli.rows import Failing, _failing, _why_others, statement_for
 from lakegate.contracts import load
 from lakegate.contracts.metrics import Field, in_future
 from lakegate.contracts.types import TYPES
@@ -166,6 +166,17 @@ def test_a_count_that_is_not_the_audits_is_told(desk: Desk) -> None:
     held = desk.rows.held[branch, "shop.orders"]
     desk.rows.held[branch, "shop.orders"] = held.slice(0, held.num_rows - 1)
     assert "The audit counted 2" in desk.run("show", BATCH, "--rows", "amount required").stdout
+
+
+def test_a_warning_about_rows_that_were_put_aside_says_why_they_are_not_listed(desk: Desk) -> None:
+    reported(desk, SHOP, {"1": BAD})
+    report = look(desk.world.service, BATCH).attempts[0].report
+    assert report is not None
+    [line] = [it for it in _failing(report).values() if it.check.name == "amount required"]
+    aside = replace(line.files[0], quarantined=line.files[0].data_files)
+    warned = replace(line, check=replace(line.check, verdict=Verdict.WARN), files=(aside,))
+    assert "put aside" in _why_others(warned)
+    assert "differs" in _why_others(line)
 
 
 @pytest.mark.usefixtures("batch")
