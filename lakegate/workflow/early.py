@@ -1,5 +1,4 @@
-"""Files that may only be early: nothing is wrong with them but that rows they refer to are not on main (yet), or that
-they repeat keys of a file that is rejected itself.
+"""Files that may only be early: nothing is wrong with them but that rows they refer to are not on main (yet).
 
 Where two tables' files arrive together, the one that refers waits for the other and is tried again. Both waiting and
 trying have an end, so that a reference to nothing is rejected as such.
@@ -11,9 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from lakegate.audit.job import Job
-from lakegate.audit.plan import MetricKind, Plan, Scope
-from lakegate.audit.quarantine import BUDGET
-from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.audit.plan import Plan
+from lakegate.audit.report import FileReport, Report
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -21,6 +19,7 @@ from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import known
 from lakegate.workflow.claims import claims_on, is_open, open_attempts, open_files, readable_job_of
+from lakegate.workflow.late import failing, put_aside
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
 
@@ -56,28 +55,6 @@ def premature(
     return early(service, attempt, job, report, [file for file in files if file.id in aside])
 
 
-def freed(job: Job, report: Report | None) -> frozenset[str]:
-    """The rejected file versions, by id, of which only keys failed that others of the attempt have in the same table,
-    where one of those failed once rows had left it: a key of a rejected file is free.
-    """
-    late = [entry for entry in report.files if _failed_late(entry)] if report else []
-    keys = {it.id for it in job.plan.metrics if it.kind is MetricKind.DUPLICATES and it.scope is Scope.TABLE}
-    if report is None or not late:
-        return frozenset()
-    return frozenset(entry.id for entry in report.files if entry not in late and _fails_only(entry, keys))
-
-
-def _failed_late(entry: FileReport) -> bool:
-    return entry.verdict is Verdict.FAIL and bool(entry.quarantined)
-
-
-def _fails_only(entry: FileReport, metrics: set[str]) -> bool:
-    """Whether these are all that fails a file, or what brings it over its budget."""
-    failed = _metrics(entry, Verdict.FAIL)
-    all_failed = failed | _metrics(entry, Verdict.QUARANTINE)
-    return entry.verdict is Verdict.FAIL and failed <= metrics and bool(all_failed & metrics)
-
-
 def missing(plan: Plan, report: FileReport | None) -> frozenset[str]:
     """The tables that lack rows which the file refers to, if that is all that is wrong with it: in what is left of it,
     in what is put aside or in what would be, were it within the budget.
@@ -85,14 +62,10 @@ def missing(plan: Plan, report: FileReport | None) -> frozenset[str]:
     if report is None or report.faults:
         return frozenset()
     referring = {metric.id: metric.refers_to.table for metric in plan.metrics if metric.refers_to}
-    wrong = {verdict: _metrics(report, verdict) for verdict in (Verdict.FAIL, Verdict.QUARANTINE)}
-    if wrong[Verdict.FAIL] - referring.keys():
+    wrong = failing(report)
+    if wrong - referring.keys():
         return frozenset()
-    return frozenset(referring[metric] for metrics in wrong.values() for metric in metrics & referring.keys())
-
-
-def _metrics(report: FileReport, verdict: Verdict) -> set[str]:
-    return {check.metric for check in report.checks if check.verdict is verdict and check.check != BUDGET}
+    return frozenset(referring[metric] for metric in (wrong | put_aside(report)) & referring.keys())
 
 
 def _missed(

@@ -5,6 +5,7 @@ NeedsNewAttempt where only a new audit is right, and DecidedOtherwise where the 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from lakegate.audit.plan import Plan
 from lakegate.audit.report import Report, Verdict
 from lakegate.contracts import Contract
 from lakegate.landing.attempts import Attempt
@@ -15,6 +16,7 @@ from lakegate.ports import MAIN, TableIdentity
 from lakegate.workflow.attempt import claimed
 from lakegate.workflow.audited import Audited, DecidedOtherwise, Main, NeedsNewAttempt
 from lakegate.workflow.claims import is_open
+from lakegate.workflow.late import may_differ_without
 from lakegate.workflow.service import Service
 
 
@@ -77,11 +79,12 @@ def _only_gained(service: Service, report: Report, main: Main, table: str) -> bo
     return not changes.removed and not changes.deletes
 
 
-def guard_together(audited: Audited, files: Iterable[FileVersion]) -> None:
+def guard_together(audited: Audited, files: Iterable[FileVersion], plan: Plan) -> None:
     """Verdicts that depend on the attempt's own table are true of all its good files together: one may refer to rows of
-    another, or repeat them. Those that failed only once rows had left them were good until then.
+    another, or repeat them. Those that failed late were good until then.
     """
-    good = {entry.id for entry in audited.report.files if entry.verdict is not Verdict.FAIL or entry.quarantined}
+    good = {entry.id for entry in audited.report.files if entry.verdict is not Verdict.FAIL}
+    good |= may_differ_without(plan, audited.report)
     if audited.attempt.table in audited.report.depends_on and good - {file.id for file in files}:
         raise NeedsNewAttempt(f"not all good files of {audited.attempt.branch} can be published together any more")
 

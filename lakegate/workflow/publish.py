@@ -51,7 +51,7 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
         if not wanted:
             return
         guard_unmoved(service, audited, main)
-        guard_together(audited, wanted)
+        guard_together(audited, wanted, main.contract.plan)
         guard_put_back(audited, wanted)
         guard_taken_out(audited, wanted)
         guard_contract(audited, main.contract)

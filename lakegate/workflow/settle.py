@@ -20,11 +20,12 @@ from lakegate.ports import JobState, ToldFile
 from lakegate.workflow.archive import known
 from lakegate.workflow.attempt import GONE, open_attempt
 from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt
-from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on, open_attempts
+from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on, open_attempts, open_files
 from lakegate.workflow.crash import Crash, crash, tried_again, why_no_report
 from lakegate.workflow.decide import Finding, decide
-from lakegate.workflow.early import Again, early, freed, premature
+from lakegate.workflow.early import Again, early, premature
 from lakegate.workflow.history import DECISIONS
+from lakegate.workflow.late import freed
 from lakegate.workflow.publish import publish
 from lakegate.workflow.rebase import take_off
 from lakegate.workflow.reports import accepted_report
@@ -82,14 +83,16 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
         return False
     aside = premature(service, attempt, job, outcome.report, outcome.good)
     good = tuple(file for file in outcome.good if file not in aside.files)
-    if not _publish_good(service, attempt, job, claims, replace(outcome, good=good)):
+    free = _freed(service, attempt, job, outcome)
+    if not _publish_good(service, attempt, job, claims, replace(outcome, good=good), free):
         return False
     again = _again(service, attempt, job, outcome)
     if not (aside.now and again.now):
         return True  # the sweep, or whoever else settles, takes it up
-    if aside.files or again.files:
-        open_attempt(service, attempt.next(), (*aside.files, *again.files))
-    decide(service, attempt, Decision.REJECTED, [it for it in outcome.bad if it.file not in again.files])
+    left = [*aside.files, *again.files, *(not_taken_on(service, attempt, free) if free else ())]
+    if left:
+        open_attempt(service, attempt.next(), left)
+    decide(service, attempt, Decision.REJECTED, [it for it in outcome.bad if it.file not in (*again.files, *free)])
     _finish(service, attempt, claims, outcome)
     return True
 
@@ -99,8 +102,16 @@ def _again(service: Service, attempt: Attempt, job: Job, outcome: Outcome) -> Ag
     files = [finding.file for finding in outcome.bad]
     if outcome.crash:
         return tried_again(service, attempt, outcome.crash, files)
-    again, keys = early(service, attempt, job, outcome.report, files), freed(job, outcome.report)
-    return replace(again, files=tuple(file for file in files if file in again.files or file.id in keys))
+    return early(service, attempt, job, outcome.report, files)
+
+
+def _freed(service: Service, attempt: Attempt, job: Job, outcome: Outcome) -> list[FileVersion]:
+    """Those of the files that did not pass whose keys are free by now. The next attempt takes them together with what
+    passed: of the same key the file that landed first stays.
+    """
+    ids = freed(job.plan, outcome.report) if outcome.report else frozenset[str]()
+    files = [finding.file for finding in outcome.bad if finding.file.id in ids]
+    return open_files(service, attempt, files) if files else []
 
 
 def judge(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion]) -> Outcome | None:
@@ -146,7 +157,14 @@ def _finding(file: FileVersion, entry: FileReport | None, error: str) -> Finding
     return Finding(file=file, reasons=entry.reasons, rows=entry.rows)
 
 
-def _publish_good(service: Service, attempt: Attempt, job: Job, claims: list[FileVersion], outcome: Outcome) -> bool:
+def _publish_good(
+    service: Service,
+    attempt: Attempt,
+    job: Job,
+    claims: list[FileVersion],
+    outcome: Outcome,
+    free: Iterable[FileVersion],
+) -> bool:
     """False where there is something to publish and another batch's turn."""
     if outcome.report is None:
         return True
@@ -163,7 +181,7 @@ def _publish_good(service: Service, attempt: Attempt, job: Job, claims: list[Fil
         except NeedsNewAttempt as why:
             log.info("new_attempt", branch=attempt.branch, why=str(why))
             if left := _publishable(service, audited, good):
-                open_attempt(service, attempt.next(), left)
+                open_attempt(service, attempt.next(), (*left, *free))
         except Refused as why:
             left = not_taken_on(service, attempt, _publishable(service, audited, good))
             if left != good:  # another worker was first with some, which must not keep the rest from being published

@@ -17,6 +17,7 @@ MADE = [  # by each example, in their order: what the check is called, what it m
     ("a required", "nulls", NONE),
     ("nullValues of a must be less than 5 percent", "nulls", "mustBeLessThan 5 percent"),
     ("missingValues of a must be 0 rows", "failing", NONE),
+    ("missingValues of a must be 0 rows", "failing", NONE),
     ("at least one of a, b", "failing", NONE),
     ("a unique", "duplicates", NONE),
     ("primary key a, b unique", "duplicates", NONE),

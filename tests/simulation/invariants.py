@@ -25,7 +25,7 @@ from lakegate.workflow.hold import held_files
 from lakegate.workflow.status import status
 from lakegate.workflow.tell import OUTBOX
 from tests.simulation.installation import FLIGHTS, PLANES, Installation
-from tests.simulation.spark import NAMES, REPEATS, Story, as_written, columns_of, file_of, files_of, keys_of
+from tests.simulation.spark import KEY, NAMES, REPEATS, Story, as_written, columns_of, file_of, files_of, keys_of
 
 TABLES = (FLIGHTS, PLANES)
 LIFE, NOTICE = timedelta(days=30), timedelta(days=3)  # of a branch that is kept, as the documentation has it
@@ -539,6 +539,20 @@ def a_key_of_a_rejected_file_is_free(end: End) -> Iterator[str]:
                 yield f"{file.key} {file.version_id} is rejected for repeating {key}, which nobody had"
 
 
+def of_a_batchs_files_with_a_key_the_first_stays(end: End) -> Iterator[str]:
+    """Where several have it that no other batch has, and no person says a word."""
+    stories, people = end.world.stories, end.world.retried | end.world.approved
+    rivals = [(file, entry) for file, entry in end.entries.values() if stories[file.id].key == KEY]
+    published = {entry.batch: file for file, entry in rivals if entry.decision is Decision.PUBLISHED}
+    for file, entry in rivals:
+        first, report = published.get(entry.batch), end.world.report(branch_of(entry))
+        said = next((it for it in report.files if it.id == file.id), None) if report else None
+        repeats = entry.decision is Decision.REJECTED and said and [it.name for it in said.checks] == [REPEATS]
+        is_later = first is not None and end.world.order[first.id] > end.world.order[file.id]
+        if repeats and is_later and entry.batch not in people:
+            yield f"{file.key} {file.version_id} is rejected for repeating a file that landed later"
+
+
 def files_are_discarded_by_a_person_or_as_their_contract_says(end: End) -> Iterator[str]:
     for file, entry in end.entries.values():
         if entry.decision is Decision.DISCARDED and entry.batch not in end.world.discarded:
@@ -569,6 +583,7 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     people_were_told,
     people_were_told_what_is_true,
     a_key_of_a_rejected_file_is_free,
+    of_a_batchs_files_with_a_key_the_first_stays,
     files_are_discarded_by_a_person_or_as_their_contract_says,
     the_bytes_that_were_uploaded_last_are_on_main,
 )

@@ -307,7 +307,12 @@ MUTATIONS = (
     ),
     Mutation(
         says="a file is rejected for a key of one that failed once rows had left it",
-        edits=(Edit(function=settle._again, old="or file.id in keys", new=""),),
+        edits=(Edit(function=settle._freed, old="if finding.file.id in ids", new="if False"),),
+    ),
+    Mutation(
+        says="files whose keys are free are audited apart from those that passed",
+        edits=(Edit(function=settle._publish_good, old="(*left, *free)", new="left"),),
+        seeds_from=900,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

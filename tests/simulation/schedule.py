@@ -14,7 +14,7 @@ from lakegate.landing.ingestion import Reuploads
 from lakegate.ports import MAIN
 from tests.simulation.installation import FLIGHTS, PLANES, Terms, Violation
 from tests.simulation.simulation import Simulation
-from tests.simulation.spark import Story
+from tests.simulation.spark import KEY, Story
 from tests.simulation.worker import PORTS, Fate, Worker
 
 FAULTS = (Fate.THROTTLED, Fate.LOST, Fate.UNANSWERED, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
@@ -28,7 +28,7 @@ ROWS = (0, *range(2, 10))
 BYTES = (b"one", b"two", b"three")
 AT_ONCE = 4  # workers
 RUSH = ("flights/rush", "flights/beside")
-LATE, KEY = "flights/late", 9
+LATE, LAST = "flights/late", "flights/the-last"
 REUPLOADS = (*[Reuploads.REPLACE] * 4, Reuploads.APPEND, Reuploads.IGNORE, Reuploads.REJECT)
 
 
@@ -249,11 +249,13 @@ class Schedule(Simulation):
         if self.terms.refers and planes != "deleted":
             world.upload("planes/first" if planes == "replaced" else "planes/more", b"now", Story(rows=1, key=1))
         needs = 0 if self.terms.refers else None
-        world.upload(RUSH[0], b"rush", Story(rows=3, key=self._late_key(), needs=needs, column=self._column()))
+        key = self._late_key()
+        world.upload(RUSH[0], b"rush", Story(rows=3, key=key, needs=needs, column=self._column()))
         if again or self.chance.random() < 0.5:
             odd = Story(rows=2, column=self._column(), **{self._what_is_odd(): True})
             world.upload(RUSH[1], b"beside", odd)
-        batch = [arrival for arrival in world.queue if arrival.key in (LATE, *RUSH)]
+        self._repeat(key)
+        batch = [arrival for arrival in world.queue if arrival.key in (LATE, *RUSH, LAST)]
         for arrival in [arrival for arrival in world.queue if arrival not in batch]:
             world.deliver([arrival], again=False)
         world.deliver(batch, again=False)
@@ -275,6 +277,10 @@ class Schedule(Simulation):
             return None
         self.world.upload(LATE, b"late", Story(rows=2, key=KEY, bad=True, aside=1))
         return KEY
+
+    def _repeat(self, key: int | None) -> None:
+        if key:
+            self.world.upload(LAST, b"last", Story(rows=2, key=key))
 
     def _compact_rush(self) -> None:
         """What its files replace is in one data file, which somebody made of many."""

@@ -32,6 +32,7 @@ Rewrites = dict[str, Mapping[str, int]]
 Fault = tuple[str, str] | tuple[()]  # the check that fails and its metric; nothing where none does
 LATE: Fault = ("rows are left", "")
 REPEATS = "a unique"
+KEY = 9  # of files that repeat each other, and of no others
 FIELDS = ((1, "a", "int"), (2, "b", "int"))
 NAMES = frozenset(name for _, name, _ in FIELDS)
 SAYS = {Severity.ERROR: Verdict.FAIL, Severity.WARNING: Verdict.WARN, Severity.QUARANTINE: Verdict.QUARANTINE}

@@ -340,3 +340,25 @@ def test_a_key_that_a_file_of_the_same_batch_has_which_failed_at_once_is_no_reas
     """The job knows then already that it is free."""
     world = repeating(aside=0, late=False)
     assert (set(world.rejected()), world.job_runs()) == ({"1", "2"}, 1)
+
+
+def test_of_files_with_the_same_key_the_first_is_published_though_one_before_them_failed_late() -> None:
+    world = World()
+    world.want_unique_keys()
+    world.drop("1", rows=9, bad="too few rows", aside=1, holds="another key", deliver=False)
+    world.drop("2", rows=7, holds="key", deliver=False)
+    world.drop("3", rows=5, holds="key", deliver=False)
+    world.drop_together("1", "2", "3")
+    world.run()
+    assert (set(world.rejected()), world.rows_on_main()) == ({"1", "3"}, {"2": 7})
+    assert world.job_runs() == 2
+
+
+def test_files_without_a_common_key_are_published_at_once_though_one_failed_late() -> None:
+    world = World()
+    world.want_unique_keys()
+    world.drop("1", rows=9, bad="too few rows", aside=1, holds="another key", deliver=False)
+    world.drop("2", rows=7, holds="key", deliver=False)
+    world.drop_together("1", "2")
+    world.run()
+    assert (world.rows_on_main(), world.job_runs()) == ({"2": 7}, 1)
