@@ -102,6 +102,8 @@ def adopt(profile: Mapping[str, str]) -> None:
     others = {*KEYS, "AWS_PROFILE"} if profile.keys() & {*KEYS, "AWS_PROFILE"} else set[str]()
     if profile.get("AWS_REGION"):
         others.add(REGION)
+    elif "AWS_PROFILE" in profile:
+        others.add("AWS_REGION")  # the profile has its own
     if "AWS_ENDPOINT_URL" in profile:
         others |= {name for name in os.environ if name.startswith("AWS_ENDPOINT_URL_")}
     for name in others:

@@ -99,22 +99,20 @@ def _say(answer: Result, failing: Failing, ref: str, statement: str) -> None:
     hidden = len(answer.rows) - SHOWN
     more = f"; {hidden:,} more are not shown (--json prints all)" if hidden > 0 else ""
     say(f"{failing.check.name}: {count(len(answer.rows), 'row')}{more}")
-    if len(answer.rows) != failing.counted and not _comes_in_pairs(failing):
-        say(f"The audit counted {failing.counted:,}: {_why_others(failing)}")
+    if len(answer.rows) != failing.counted and (why := _why_others(failing)):
+        say(f"The audit counted {failing.counted:,}: {why}")
     if failing.report.masked:
         say(f"Masked by the contract: {', '.join(failing.report.masked)}")
     say(f"The same as a query: lakegate query {shlex.quote(statement)} --ref {ref}")
 
 
 def _why_others(failing: Failing) -> str:
+    """Why other rows are listed than were counted, where that has to be said."""
     if failing.check.verdict is Verdict.WARN and any(file.quarantined for file in failing.files):
-        return "the files are listed as they were published, without the rows that other checks put aside."
+        return "the files are listed as they are in the table, without the rows that other checks put aside."
+    if is_of(failing.check, MetricKind.DUPLICATES):
+        return ""  # rows with a key that is there before are shown with the first one of their file that has it
     return "DuckDB, which reads them here, differs from Spark on this rule."
-
-
-def _comes_in_pairs(failing: Failing) -> bool:
-    """Rows with a key that is there before are shown with the first one of their file that has it."""
-    return is_of(failing.check, MetricKind.DUPLICATES)
 
 
 def _asked(view: BatchView, asked: str) -> tuple[Try, Failing]:

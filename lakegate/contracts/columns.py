@@ -150,10 +150,11 @@ def check_names(columns: Sequence[Read]) -> None:
         if first is not read:
             twice = f"the column {read.field.own_name!r} is given twice, first on line {first.item.line}"
             read.item.fault(f"{twice} (upper and lower case are the same)")
-    for label, count in Counter(read.field.label for read in columns).items():
-        same = [read for read in columns if read.field.label == label]
+    for label, count in Counter(read.field.label.lower() for read in columns).items():
+        same = [read for read in columns if read.field.label.lower() == label]
         if count > 1 and len({read.field.own_name.lower() for read in same}) > 1:
-            same[1].item.fault(f"the name {label!r} is given twice, first on line {same[0].item.line}")
+            name = same[1].field.label
+            same[1].item.fault(f"the name {name!r} is given twice, first on line {same[0].item.line}")
     for read in columns:
         other = seen.get(read.field.label.lower(), read)
         if read.field.own_name.lower() != other.field.own_name.lower() and other.field.label != read.field.label:

@@ -77,8 +77,9 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     landed += [each.file for each in noted if shelf.route(each.file.key)]  # the next sweep takes them up
     decisions = list(service.catalog.decisions(DECISIONS))
     is_cut = len(decisions) >= DECISIONS
-    kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
     decided = _decided(decisions, {branch.name for branch in attempts})
+    kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
+    older = kept - {line.batch for line in decided if line.state == Decision.REJECTED}
     return Status(
         in_flight=_newest_first([*flights, *_landed(shelf, landed)]),
         held=_newest_first(_held(each) for each in noted if not shelf.route(each.file.key)),
@@ -86,7 +87,7 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
         published=tuple(line for line in decided if line.state == Decision.PUBLISHED),
         discarded=tuple(line for line in decided if line.state == Decision.DISCARDED),
         of_last=DECISIONS if is_cut else None,
-        older=tuple(sorted(kept - {each.note.batch for each in decisions})) if is_cut else (),
+        older=tuple(sorted(older)) if is_cut else (),
     )
 
 

@@ -13,6 +13,7 @@ from moto import mock_aws
 
 from lakegate.cli import profile
 from lakegate.errors import Misconfigured, Retryable
+from lakegate.settings import adopt
 
 OUTPUTS = {
     "LandingBucket": "landing",
@@ -110,6 +111,13 @@ def test_aws_region_says_where_the_stack_is(aws: Path, monkeypatch: pytest.Monke
     else:
         monkeypatch.delenv("AWS_DEFAULT_REGION")
     assert profile.connect().service.store.uri("x") == "s3://service/x"
+
+
+def test_a_profile_that_the_file_names_has_its_own_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "put back afterwards")
+    monkeypatch.setenv("AWS_REGION", "us-west-2")
+    adopt({"AWS_PROFILE": "mine"})
+    assert os.environ.get("AWS_REGION") is None
 
 
 def test_where_both_names_say_a_region_it_is_the_one_that_boto3_knows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,8 +175,11 @@ def test_a_warning_about_rows_that_were_put_aside_says_why_they_are_not_listed(d
     [line] = [it for it in _failing(report).values() if it.check.name == "amount required"]
     aside = replace(line.files[0], quarantined=line.files[0].data_files)
     warned = replace(line, check=replace(line.check, verdict=Verdict.WARN), files=(aside,))
+    pairs = replace(line.check, check="duplicates-1")
     assert "put aside" in _why_others(warned)
+    assert "put aside" in _why_others(replace(warned, check=replace(pairs, verdict=Verdict.WARN)))
     assert "differs" in _why_others(line)
+    assert _why_others(replace(line, check=pairs)) == ""
 
 
 @pytest.mark.usefixtures("batch")

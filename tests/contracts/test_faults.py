@@ -770,6 +770,11 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         [("customProperties", "takes effect with `vendor: lakegate`")],
     ),
     "names that differ in case": (AMOUNT, "      - name: ID\n", [("name: ID", "given twice, first on line 15")]),
+    "names that differ in case, of columns that do not": (
+        AMOUNT,
+        f"      - {{name: Amount, physicalName: gross, logicalType: number}}\n{AMOUNT}        physicalName: net\n",
+        [("name: amount", "the name 'amount' is given twice")],
+    ),
     "name that a part of a nested column goes by": (
         AMOUNT,
         TAGS.replace("array", "object")

@@ -51,7 +51,15 @@ def test_a_wrong_choice_is_named(given: dict[str, str], message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["https://nessie.example.com", "http://10.0.0.1:19120/", "https://gateway.example.com/api/nessie", ""]
+    "address",
+    [
+        "https://nessie.example.com",
+        "http://10.0.0.1:19120/",
+        "https://gateway.example.com/api/nessie",
+        "http://api",
+        "http://iceberg/nessie",
+        "",
+    ],
 )
 def test_what_nessie_may_be_called_is_no_fault(address: str) -> None:
     assert Config(nessie_uri=address, name="lake-2").faults() == []

@@ -540,17 +540,23 @@ def a_key_of_a_rejected_file_is_free(end: End) -> Iterator[str]:
 
 
 def of_a_batchs_files_with_a_key_the_first_stays(end: End) -> Iterator[str]:
-    """Where several have it that no other batch has, and no person says a word."""
+    """Where several have it that no other batch has, nothing else is wrong with them, and no person says a word."""
     stories, people = end.world.stories, end.world.retried | end.world.approved
     rivals = [(file, entry) for file, entry in end.entries.values() if stories[file.id].key == KEY]
     published = {entry.batch: file for file, entry in rivals if entry.decision is Decision.PUBLISHED}
     for file, entry in rivals:
-        first, report = published.get(entry.batch), end.world.report(branch_of(entry))
-        said = next((it for it in report.files if it.id == file.id), None) if report else None
-        repeats = entry.decision is Decision.REJECTED and said and [it.name for it in said.checks] == [REPEATS]
-        is_later = first is not None and end.world.order[first.id] > end.world.order[file.id]
-        if repeats and is_later and entry.batch not in people:
+        first = published.get(entry.batch)
+        if first is None or entry.decision is not Decision.REJECTED or entry.batch in people:
+            continue
+        if end.world.order[first.id] > end.world.order[file.id] and _faults(end, file, entry) == {REPEATS}:
             yield f"{file.key} {file.version_id} is rejected for repeating a file that landed later"
+
+
+def _faults(end: End, file: FileVersion, entry: Entry) -> set[str]:
+    """All that any attempt at the file's batch found of it, up to the one that decided it."""
+    branches = [branch_of(replace(entry, attempt=number)) for number in range(1, entry.attempt + 1)]
+    found = [it for branch in branches if (report := end.world.report(branch)) for it in report.files]
+    return {check.name for it in found if it.id == file.id for check in it.checks}
 
 
 def files_are_discarded_by_a_person_or_as_their_contract_says(end: End) -> Iterator[str]:

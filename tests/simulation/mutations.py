@@ -312,7 +312,7 @@ MUTATIONS = (
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
         edits=(Edit(function=settle._publish_good, old="(*left, *free)", new="left"),),
-        seeds_from=900,
+        seeds_from=1700,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

@@ -23,6 +23,7 @@ SPANS = (
     timedelta(days=15),
     timedelta(days=40),
 )
+FEW = 2  # files
 OFTEN = 3  # enough of what happens by itself, whatever else does
 ROWS = (0, *range(2, 10))
 BYTES = (b"one", b"two", b"three")
@@ -272,10 +273,13 @@ class Schedule(Simulation):
             self._step()
 
     def _late_key(self) -> int | None:
-        """Perhaps a key that a file before it has, which fails once rows have left it."""
+        """Perhaps a key that files after it have, too. One before it fails once rows have left it, with that key or
+        another.
+        """
         if not self.terms.unique or self.mixture.files % 2:
             return None
-        self.world.upload(LATE, b"late", Story(rows=2, key=KEY, bad=True, aside=1))
+        late = KEY if self.mixture.files == FEW else KEY + 1
+        self.world.upload(LATE, b"late", Story(rows=2, key=late, bad=True, aside=1))
         return KEY
 
     def _repeat(self, key: int | None) -> None:
