@@ -553,10 +553,13 @@ def of_a_batchs_files_with_a_key_the_first_stays(end: End) -> Iterator[str]:
 
 
 def _faults(end: End, file: FileVersion, entry: Entry) -> set[str]:
-    """All that any attempt at the file's batch found of it, up to the one that decided it."""
+    """All that any attempt at the file's batch found of it, up to the one that decided it; nothing where that did not
+    find the file.
+    """
     branches = [branch_of(replace(entry, attempt=number)) for number in range(1, entry.attempt + 1)]
-    found = [it for branch in branches if (report := end.world.report(branch)) for it in report.files]
-    return {check.name for it in found if it.id == file.id for check in it.checks}
+    reports = [report for branch in branches if (report := end.world.report(branch))]
+    found = {report.attempt: it for report in reports for it in report.files if it.id == file.id}
+    return {check.name for it in found.values() for check in it.checks} if entry.attempt in found else set()
 
 
 def files_are_discarded_by_a_person_or_as_their_contract_says(end: End) -> Iterator[str]:
