@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lakegate import bootstrap
+from lakegate.adapters.emr import EmrJobRunner
 from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN
@@ -46,10 +47,16 @@ class Points:
         return {
             "branch made": lambda _: True,
             "files claimed": lambda attempt: bool(claims_on(self.service, attempt)),
-            "job started": lambda attempt: self.service.runner.find(attempt.branch) is not None,
+            "job started": self._has_a_run,
             "rows appended": lambda attempt: bool(self.service.tables.compare(self.table, MAIN, attempt.branch).added),
             "report written": lambda attempt: self.service.store.read(report_name(attempt)) is not None,
         }
+
+    def _has_a_run(self, attempt: Attempt) -> bool:
+        runner = self.service.runner
+        if isinstance(runner, EmrJobRunner):
+            runner._listing = None  # which is good for seconds: a short job would have come and gone
+        return runner.find(attempt.branch) is not None
 
     def _attempts(self) -> list[Attempt]:
         found = open_attempts(self.service.catalog)
