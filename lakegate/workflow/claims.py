@@ -10,7 +10,7 @@ from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
-from lakegate.ports import Catalog, Store
+from lakegate.ports import Branch, Catalog, Store
 from lakegate.workflow.archive import known, with_closed
 from lakegate.workflow.service import Service
 
@@ -110,9 +110,14 @@ def claims_since(service: Service, attempt: Attempt, base: str, head: str) -> li
 
 
 def open_attempts(catalog: Catalog) -> list[Attempt]:
-    """The attempts whose branches are open. Branches of rebases are their workers' own, and none."""
-    found = [attempt for branch in catalog.branches() if (attempt := Attempt.parse(branch.name))]
-    return [attempt for attempt in found if not attempt.nonce]
+    """The attempts whose branches are open."""
+    return list(open_branches(catalog).values())
+
+
+def open_branches(catalog: Catalog) -> Mapping[Branch, Attempt]:
+    """The open branches with their attempts. Branches of rebases are their workers' own, and none."""
+    found = ((branch, Attempt.parse(branch.name)) for branch in catalog.branches())
+    return {branch: attempt for branch, attempt in found if attempt and not attempt.nonce}
 
 
 def open_files(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:

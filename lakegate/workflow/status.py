@@ -16,7 +16,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
 from lakegate.workflow.archive import receipts_of
-from lakegate.workflow.claims import claims_at, is_open, job_of
+from lakegate.workflow.claims import claims_at, is_open, job_of, open_branches
 from lakegate.workflow.crash import crash
 from lakegate.workflow.hold import Held
 from lakegate.workflow.landed import seen_waiting, still_held
@@ -68,7 +68,7 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     looked at again, and those that this one finds join them.
     """
     settled = set() if settled is None else settled
-    attempts = _attempts(service)
+    attempts = open_branches(service.catalog)
     flights = _in_flight(service, attempts, settled)
     claimed = {version for line in flights for version in line.versions}
     landed = [file for file in seen_waiting(service) if file.version_id not in claimed]
@@ -93,12 +93,6 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
 
 def _newest_first(lines: Iterable[Line]) -> tuple[Line, ...]:
     return tuple(sorted(lines, key=lambda line: line.since, reverse=True))
-
-
-def _attempts(service: Service) -> Mapping[Branch, Attempt]:
-    """The open branches of attempts. Those of rebases are their workers' own."""
-    found = ((branch, Attempt.parse(branch.name)) for branch in service.catalog.branches())
-    return {branch: attempt for branch, attempt in found if attempt and not attempt.nonce}
 
 
 def _in_flight(service: Service, attempts: Mapping[Branch, Attempt], settled: set[Branch]) -> list[Line]:
