@@ -13,7 +13,7 @@ def late(plan: Plan, report: Report) -> frozenset[str]:
     moved = any(entry.quarantined for entry in report.files)
     counted = {it.id for it in plan.metrics if _refers_to_own(plan, it) or _of_table(it, MetricKind.ROWS)}
     failed = [entry for entry in report.files if entry.verdict is Verdict.FAIL and not entry.faults]
-    return frozenset(it.id for it in failed if it.quarantined or (moved and failing(it) <= counted))
+    return frozenset(it.id for it in failed if it.quarantined or (moved and _fails_only_by(it, counted)))
 
 
 def freed(plan: Plan, report: Report) -> frozenset[str]:
@@ -47,6 +47,11 @@ def put_aside(entry: FileReport) -> set[str]:
 
 def _metrics(entry: FileReport, verdict: Verdict) -> set[str]:
     return {check.metric for check in entry.checks if check.verdict is verdict and check.check != BUDGET}
+
+
+def _fails_only_by(entry: FileReport, metrics: set[str]) -> bool:
+    """Not so where none fails: it is over its budget then, and was before any row had left."""
+    return set() < failing(entry) <= metrics
 
 
 def _fails_only(entry: FileReport, metrics: set[str]) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from lakegate.audit.plan import MetricKind, Plan, Severity
+from lakegate.audit.quarantine import BUDGET
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
 from lakegate.contracts import load
 from lakegate.workflow.late import freed, late, may_differ_without
@@ -69,3 +71,20 @@ def test_what_hangs_on_no_key_does_not_differ() -> None:
 def test_a_file_that_fails_for_more_is_not_free(besides: MetricKind) -> None:
     tardy = file("1", FAIL, (MetricKind.VALUE, FAIL), aside=1)
     assert found(PLAN, report(tardy, file("2", FAIL, (KEY, FAIL), (besides, FAIL))))[1] == set()
+
+
+def test_a_file_over_its_budget_failed_at_once() -> None:
+    """Its own failing rows never left, and another's cannot have brought it over."""
+    gives, over = file("0", ASIDE, (MetricKind.VALUE, ASIDE), aside=2), over_budget("1", MetricKind.VALUE)
+    assert found(PLAN, report(gives, over, file("2", FAIL, (KEY, FAIL)))) == (set(), set(), set())
+
+
+def test_a_file_that_repeated_keys_alone_brought_over_its_budget_is_free() -> None:
+    tardy = file("1", FAIL, (MetricKind.NULLS, FAIL), aside=1)
+    assert found(PLAN, report(tardy, over_budget("2", KEY))) == ({"1"}, {"2"}, {"1"})
+
+
+def over_budget(name: str, kind: MetricKind) -> FileReport:
+    """More of its rows fail than may be put aside, so none is."""
+    judged = file(name, FAIL, (kind, ASIDE))
+    return replace(judged, checks=(*judged.checks, replace(_check(kind, FAIL), check=BUDGET)))
