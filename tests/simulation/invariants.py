@@ -22,6 +22,7 @@ from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind
 from lakegate.workflow.archive import CLOSED, PREFIX
 from lakegate.workflow.hold import held_files
+from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.status import status
 from lakegate.workflow.tell import OUTBOX
 from tests.simulation.installation import FLIGHTS, PLANES, Installation
@@ -494,7 +495,9 @@ def a_branch_goes_when_its_life_is_over_and_people_were_told_before(end: End) ->
 
 
 def _nothing_else(end: End, branch: str, files: set[str]) -> Iterator[str]:
-    report = end.world.report(branch)
+    """Where the attempt was given up nobody knows whose rows are on its branch, whatever its job reported later."""
+    attempt = Attempt.parse(branch)
+    report = accepted_report(end.world.store, attempt) if attempt else None
     if report:
         here, base = (rows_at(end.world, end.world.lake.at(ref), report.table) for ref in (branch, report.base))
         if more := {file_of(path) for path in here.keys() - base.keys()} - files:
@@ -531,7 +534,8 @@ def a_key_of_a_rejected_file_is_free(end: End) -> Iterator[str]:
     for file, entry in end.rejected:
         report = end.world.report(branch_of(entry))
         said = next((it for it in report.files if it.id == file.id), None) if report else None
-        if report and said and [check.name for check in said.checks if check.verdict is Verdict.FAIL] == [REPEATS]:
+        failed = [check.name for check in said.checks if check.verdict is Verdict.FAIL] if said else []
+        if report and said and entry.reasons == said.reasons and failed == [REPEATS]:
             key, stories = end.world.stories[file.id].key, end.world.stories
             good = {stories[it.id].key for it in report.files if it.verdict is not Verdict.FAIL}
             base = rows_at(end.world, end.world.lake.at(report.base), report.table)
@@ -554,12 +558,15 @@ def of_a_batchs_files_with_a_key_the_first_stays(end: End) -> Iterator[str]:
 
 def _faults(end: End, file: FileVersion, entry: Entry) -> set[str]:
     """All that any attempt at the file's batch found of it, up to the one that decided it; nothing where that did not
-    find the file.
+    reject it for what it found.
     """
     branches = [branch_of(replace(entry, attempt=number)) for number in range(1, entry.attempt + 1)]
     reports = [report for branch in branches if (report := end.world.report(branch))]
     found = {report.attempt: it for report in reports for it in report.files if it.id == file.id}
-    return {check.name for it in found.values() for check in it.checks} if entry.attempt in found else set()
+    last = found.get(entry.attempt)
+    if last is None or last.reasons != entry.reasons:
+        return set()
+    return {check.name for it in found.values() for check in it.checks}
 
 
 def files_are_discarded_by_a_person_or_as_their_contract_says(end: End) -> Iterator[str]:
