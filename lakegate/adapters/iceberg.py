@@ -5,8 +5,8 @@ table at a commit, a metadata file and how a ref is addressed, is asked for once
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from threading import Lock
 from urllib.parse import quote, urlparse
@@ -18,11 +18,12 @@ from pydantic import ValidationError as MalformedAnswer
 from pyiceberg import exceptions as iceberg
 from pyiceberg.catalog.rest import Endpoints, RestCatalog
 from pyiceberg.catalog.rest.response import _handle_non_200_response
-from pyiceberg.io import InputFile, OutputFile
+from pyiceberg.io import FileIO, InputFile, OutputFile
 from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.schema import Schema, index_by_id, index_name_by_id
 from pyiceberg.table import Table
+from pyiceberg.typedef import EMPTY_DICT
 
 from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.http import Patient, mount, network_error
@@ -39,7 +40,8 @@ OPTIONS = {
 COMMIT = re.compile("[0-9a-f]{64}")
 PORTS = {"http": 80, "https": 443}
 TABLES, A_WHILE = 16, 60  # remembered, and for how many seconds: storage credentials that come with them grow old
-REMEMBERED = 32 * 1024**2  # bytes of one table's metadata files
+REMEMBERED = 32 * 1024**2  # bytes of metadata files
+AT_ONCE = 16  # manifests that are read beside each other
 NOT_ALLOWED = (
     iceberg.AuthorizationExpiredError,
     iceberg.ForbiddenError,
@@ -91,7 +93,7 @@ class IcebergTables:
 
     def __init__(self, uri: str, warehouse: str) -> None:
         self._uri, self._warehouse = uri, warehouse
-        self._http = Patient()
+        self._http, self._files = Patient(), Files()
         self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._look)
         self._catalog = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._open)
 
@@ -186,7 +188,7 @@ class IcebergTables:
         return found
 
     def _open(self, ref: str) -> "Catalog":
-        return Catalog(self._uri, self._warehouse, ref, http=self._http)
+        return Catalog(self._uri, self._warehouse, ref, http=self._http, files=self._files)
 
     def _load(self, ref: str, table: str) -> Table:
         found = self._find(ref, table)
@@ -195,18 +197,49 @@ class IcebergTables:
         return found
 
 
+class Files:
+    """Metadata files that were read, by location. They are never changed, and the next publish needs most of them."""
+
+    def __init__(self) -> None:
+        self._read, self._lock = LRUCache[str, bytes](REMEMBERED, getsizeof=len), Lock()
+
+    def get(self, location: str) -> bytes | None:
+        with self._lock:
+            found: bytes | None = self._read.get(location)
+            return found
+
+    def keep(self, location: str, body: bytes) -> None:
+        with self._lock, suppress(ValueError):  # it is larger than all that is remembered
+            self._read[location] = body
+
+
 class MetadataIO(FsspecFileIO):
-    """Reads a metadata file whole, in one request, and once: it is never changed. PyIceberg would look first how long
-    it is, and reads some of them several times in one commit.
+    """Reads a metadata file whole, in one request, and once. PyIceberg would look first how long it is, and reads some
+    of them several times in one commit.
     """
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         super().__init__(dict(properties))
-        self.read = cached(LRUCache(REMEMBERED, getsizeof=len), lock=Lock())(self._read)
+        self.files = Files()
 
-    def _read(self, location: str) -> bytes:
-        found: bytes = self._fs(location).cat_file(location, max_concurrency=1)  # else it asks for the length
+    def read(self, location: str) -> bytes:
+        found = self.files.get(location)
+        return self.read_all([location])[0] if found is None else found
+
+    def read_all(self, locations: Sequence[str]) -> list[bytes]:
+        """Beside each other."""
+        fs = self._fs(locations[0])
+        # With more than one request for each file, it would be asked first how long it is.
+        found: list[bytes] = fs.cat_ranges(list(locations), None, None, on_error="raise", max_concurrency=1)
+        for location, body in zip(locations, found, strict=True):
+            self.files.keep(location, body)
         return found
+
+    def look_ahead(self, locations: Iterable[str]) -> None:
+        """What is read next, one after the other."""
+        unread = [location for location in locations if self.files.get(location) is None]
+        if unread:
+            self.read_all(unread)
 
     def new_input(self, location: str) -> FsspecInputFile:
         return _Whole(location, self._fs(location), self)
@@ -235,9 +268,16 @@ class Catalog(RestCatalog):
     """
 
     def __init__(
-        self, uri: str, warehouse: str, ref: str, more: Mapping[str, str] | None = None, http: Patient | None = None
+        self,
+        uri: str,
+        warehouse: str,
+        ref: str,
+        more: Mapping[str, str] | None = None,
+        *,
+        http: Patient | None = None,
+        files: Files | None = None,
     ) -> None:
-        self._http = http or Patient()
+        self._http, self._files = http or Patient(), files or Files()
         options = {**OPTIONS, **(more or {})}
         super().__init__(ref, uri=f"{uri}/iceberg/{_path(ref)}", warehouse=warehouse, **options)
         _check_address(asked=uri, told=self.uri)
@@ -245,6 +285,12 @@ class Catalog(RestCatalog):
     def _create_session(self) -> requests.Session:
         """The one place where PyIceberg lets its calls be given a time-out, and connections that refs share."""
         return mount(super()._create_session(), self._http)
+
+    def _load_file_io(self, properties: Mapping[str, str] = EMPTY_DICT, location: str | None = None) -> FileIO:
+        io = super()._load_file_io(dict(properties), location)
+        if isinstance(io, MetadataIO):
+            io.files = self._files
+        return io
 
     def set_schema(self, table: Table, schema: Schema, last_id: int, properties: Mapping[str, str]) -> None:
         """Give the table another schema, ids included. PyIceberg leaves out the highest id that was ever given, without
@@ -362,8 +408,12 @@ def _delete_files(table: Table | None, manifests: Mapping[str, ManifestFile]) ->
 
 def _live(table: Table, manifests: Mapping[str, ManifestFile], content: ManifestContent) -> Iterator[DataFile]:
     """A manifest holds either data files or delete files; those of the other kind are not opened."""
-    for manifest in manifests.values():
-        if manifest.content is content:
+    wanted = [manifest for manifest in manifests.values() if manifest.content is content]
+    for start in range(0, len(wanted), AT_ONCE):
+        some = wanted[start : start + AT_ONCE]
+        if isinstance(table.io, MetadataIO):
+            table.io.look_ahead(manifest.manifest_path for manifest in some)
+        for manifest in some:
             for entry in _entries(table, manifest):
                 yield entry.data_file
 

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+from functools import partialmethod
 from io import BytesIO
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 import requests
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
+from s3fs import S3FileSystem
 
 from lakegate.adapters.http import Patient
 from lakegate.adapters.iceberg import Catalog, IcebergTables, iceberg_errors
@@ -26,6 +28,7 @@ from tests.ports.conftest import ListedTwice, NessiePlace, Work, head_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LOAD = Catalog.load_table
+READ = S3FileSystem._cat_file
 
 
 def vendor_errors() -> list[type[Exception]]:
@@ -158,6 +161,45 @@ def test_a_table_at_a_commit_is_asked_for_once_and_on_a_branch_each_time(
     assert place.tables.paths(work.branch, table) == {first, second}
     assert place.tables.paths(str(head), table) == {first}
     assert loaded == [work.branch]
+
+
+class Reads:
+    """What is asked of object storage, and how many at once."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self.open = self.most = 0
+
+    async def __call__(self, fs: S3FileSystem, path: str, **how: object) -> bytes:
+        self.paths.append(path)
+        self.open += 1
+        self.most = max(self.most, self.open)
+        try:
+            found: bytes = await READ(fs, path, **how)
+            return found
+        finally:
+            self.open -= 1
+
+    def manifests(self) -> list[str]:
+        return [path for path in self.paths if "/snap-" not in path]
+
+
+@pytest.mark.nessie
+def test_manifests_are_read_beside_each_other_and_once_by_all_that_publishes(
+    nessie_place: NessiePlace, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, work, reads = nessie_place, Work(nessie_place, table, []), Reads()
+    written = {place.write(work.branch, table, 1) for _ in range(3)}
+    monkeypatch.setattr(S3FileSystem, "_cat_file", partialmethod(reads))
+    tables = IcebergTables(place.lake.nessie_uri, place.lake.warehouse)
+    assert tables.paths(work.branch, table) == written
+    assert (reads.most, len(reads.manifests())) == (3, 3)
+    assert tables.paths(str(place.catalog.head(work.branch)), table) == written
+    assert len(reads.manifests()) == 3
+    last = place.write(work.branch, table, 1)
+    reads.paths.clear()
+    assert tables.paths(work.branch, table) == {*written, last}
+    assert len(reads.manifests()) == 1
 
 
 WITHOUT_ARROW = """
