@@ -18,7 +18,7 @@ from pydantic import ValidationError as MalformedAnswer
 from pyiceberg import exceptions as iceberg
 from pyiceberg.catalog.rest import Endpoints, RestCatalog
 from pyiceberg.catalog.rest.response import _handle_non_200_response
-from pyiceberg.io import FileIO, InputFile, OutputFile
+from pyiceberg.io import PY_IO_IMPL, FileIO, InputFile, OutputFile
 from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.schema import Schema, index_by_id, index_name_by_id
@@ -32,7 +32,7 @@ from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Re
 from lakegate.ports import FileChanges, TableIdentity
 
 OPTIONS = {
-    "py-io-impl": "lakegate.adapters.iceberg.MetadataIO",
+    PY_IO_IMPL: "lakegate.adapters.iceberg.MetadataIO",
     "s3.remote-signing-enabled": "false",  # this process has credentials of its own
     "s3.connect-timeout": "5",
     "s3.request-timeout": "60",
@@ -59,6 +59,7 @@ COMMIT_ERRORS: dict[int, type[Exception]] = {
     504: iceberg.CommitStateUnknownException,
 }
 EVERY = tuple(kind for kind in vars(iceberg).values() if isinstance(kind, type) and issubclass(kind, Exception))
+UNABLE = (ImportError, NotImplementedError, ValueError)
 BROKEN = (iceberg.ServerError, iceberg.ServiceUnavailableError, MalformedAnswer, OSError)
 
 
@@ -86,6 +87,9 @@ def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
     except EVERY as exc:
         gone = "NoSuchReference" in str(exc)  # it comes as a bad request
         raise (Conflict if gone else Misconfigured)(f"{what}: {exc}") from exc
+    except UNABLE as exc:
+        why = "PyIceberg is not able to; look at the table's properties (write.avro.compression-codec)"
+        raise Misconfigured(f"{what}: {why}: {exc}") from exc
 
 
 class IcebergTables:
@@ -279,6 +283,7 @@ class Catalog(RestCatalog):
     ) -> None:
         self._http, self._files = http or Patient(), files or Files()
         options = {**OPTIONS, **(more or {})}
+        self._io = {PY_IO_IMPL: options[PY_IO_IMPL]}
         super().__init__(ref, uri=f"{uri}/iceberg/{_path(ref)}", warehouse=warehouse, **options)
         _check_address(asked=uri, told=self.uri)
 
@@ -287,7 +292,8 @@ class Catalog(RestCatalog):
         return mount(super()._create_session(), self._http)
 
     def _load_file_io(self, properties: Mapping[str, str] = EMPTY_DICT, location: str | None = None) -> FileIO:
-        io = super()._load_file_io(dict(properties), location)
+        # A catalog may name another, of its own choice, for each table.
+        io = super()._load_file_io({**properties, **self._io}, location)
         if isinstance(io, MetadataIO):
             io.files = self._files
         return io

@@ -16,12 +16,13 @@ from urllib.parse import quote
 import pynessie
 import requests
 from cachetools import LRUCache, cached
+from confuse import Configuration
 from pynessie.error import (
     NessieCliError,
     NessieConflictException,
     NessieException,
     NessieInvalidUsageException,
-    NessieNotFoundException,
+    NessieReferenceNotFoundException,
 )
 
 from lakegate.adapters.http import Patient, mount, network_error, status_error
@@ -87,7 +88,12 @@ class NessieCatalog:
 
     @cached_property
     def _references(self) -> pynessie.NessieClient:
-        return pynessie.init(config_dict={"endpoint": f"{self._uri}/api/v1"})
+        """Made without `pynessie.init`, which writes to the home folder, where a function may not, and takes what a
+        person configured for themselves.
+        """
+        config = Configuration("nessie", read=False)
+        config.set({"endpoint": f"{self._uri}/api/v1", "verify": True, "auth": {"type": "none"}})
+        return pynessie.NessieClient(config)
 
     @cached_property
     def _session(self) -> requests.Session:
@@ -136,7 +142,7 @@ class NessieCatalog:
             with nessie_errors(f"deleting branch {name}"):  # doing it again is safe
                 try:
                     self._references.delete_branch(name, head)
-                except NessieNotFoundException:
+                except NessieReferenceNotFoundException:
                     return
                 except NessieConflictException:
                     continue

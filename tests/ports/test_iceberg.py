@@ -22,7 +22,7 @@ from pyiceberg.table.snapshots import Operation
 from s3fs import S3FileSystem
 
 from lakegate.adapters.http import Patient
-from lakegate.adapters.iceberg import Catalog, IcebergTables, iceberg_errors
+from lakegate.adapters.iceberg import Catalog, IcebergTables, MetadataIO, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
 from tests.ports.conftest import ListedTwice, NessiePlace, Work, head_of
 
@@ -69,6 +69,8 @@ def malformed() -> pydantic.ValidationError:
         (TimeoutError("no"), False, Retryable),
         (botocore.exceptions.NoCredentialsError(), False, Misconfigured),
         (malformed(), True, OutcomeUnknown),
+        (ValueError("Unsupported codec: uncompressed"), True, Misconfigured),
+        (ImportError("Snappy support not installed"), True, Misconfigured),
     ],
 )
 def test_an_error_says_what_to_do_now(vendors: Exception, changes: bool, ours: type[LakegateError]) -> None:  # noqa: FBT001
@@ -109,6 +111,13 @@ def test_a_catalog_that_names_another_address_than_it_was_asked_at_is_not_follow
 def test_a_catalog_that_names_its_address_as_requests_do_is_the_same(asked: str) -> None:
     catalog = Catalog(asked, "lake", "main", http=BehindTls())
     assert catalog.uri.startswith("http://nessie.example.com")
+
+
+def test_metadata_is_read_our_way_whatever_the_catalog_says_of_a_table() -> None:
+    said = {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}
+    assert isinstance(
+        Catalog("http://nessie.example.com", "lake", "main", http=BehindTls())._load_file_io(said), MetadataIO
+    )
 
 
 @pytest.mark.nessie

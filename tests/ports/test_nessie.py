@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pynessie.error
@@ -269,6 +270,33 @@ def test_an_answer_says_what_to_do_now(status: int, code: str, changes: bool, ou
     with pytest.raises(LakegateError) as caught, nessie_errors("testing", changes=changes):
         response.raise_for_status()
     assert type(caught.value) is ours
+
+
+@pytest.mark.nessie
+def test_branches_are_made_where_the_home_folder_cannot_be_written_to(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "home").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    catalog, name = NessieCatalog(lake.nessie_uri), unique("wap-")
+    catalog.create_branch(name, catalog.head(MAIN) or "")
+    assert catalog.head(name) == catalog.head(MAIN)
+    catalog.delete_branch(name)
+
+
+def test_a_deletion_that_something_before_nessie_does_not_find_has_not_happened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def nowhere(*_: object, **__: object) -> requests.Response:
+        answer = requests.Response()
+        answer.status_code, answer.reason, answer.url, answer._content = 404, "Not Found", "http://nessie", b"<html>"
+        return answer
+
+    catalog = NessieCatalog("http://nessie")
+    monkeypatch.setattr(catalog, "head", lambda _: "ab" * 32)
+    monkeypatch.setattr(requests, "delete", nowhere)
+    with pytest.raises(Misconfigured, match="deleting branch wap-x"):
+        catalog.delete_branch("wap-x")
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ class FunctionProcess:
         return {
             "PATH": os.environ.get("PATH", ""),
             "LANG": "en_US.UTF-8",
-            "HOME": str(self._scratch),
+            "HOME": os.devnull,  # as on AWS, nothing can be written there
             **environment,
             "TZ": "UTC",
             "TMPDIR": str(self._scratch),
