@@ -3,6 +3,7 @@
 The service's own retries are off: an attempt is never run twice, another try is another attempt.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -34,6 +35,8 @@ STATES = {
     "FAILED": JobState.FAILED,
     "CANCELLED": JobState.CANCELLED,
 }
+EXCEPTIONS, LAST_WORD = "Last few exceptions:", "JobError: "
+KIND = re.compile(r"\b(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b")
 WAIT = timedelta(minutes=LONGEST_QUEUE)
 PAGE, A_WHILE = 50, 10  # runs in an answer, the most there may be; seconds that a listing is good for, at least
 
@@ -147,9 +150,21 @@ def _run(run_id: str, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> JobRun:
         id=run_id,
         branch=found.get("name", ""),
         state=state,
-        reason=found.get("stateDetails", ""),
+        reason=_without_texts(found.get("stateDetails", "")),
         ended_at=None if state is JobState.RUNNING else found["updatedAt"],
     )
+
+
+def _without_texts(details: str) -> str:
+    """What is said of the run's end. The service ends it with exceptions of the driver's log, whose texts may hold
+    values that are masked elsewhere: of these only the job's own last word stays as it is, and of others their kinds.
+    """
+    said, _, exceptions = details.partition(EXCEPTIONS)
+    _, is_ours, last = exceptions.rpartition(LAST_WORD)
+    if is_ours:
+        return LAST_WORD + (last.splitlines() or [""])[0]
+    kinds = ", ".join(dict.fromkeys(KIND.findall(exceptions)))
+    return f"{said}{EXCEPTIONS} {kinds} (their texts are in the run's log)" if kinds else said.rstrip()
 
 
 def _is_long(run: JobRun, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> bool:

@@ -219,6 +219,34 @@ def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner
     assert runner.find(ATTEMPT.branch) == failed
 
 
+BEFORE = "Job execution failed, please check complete logs in configured logging destination. ExitCode: 1."
+LAST = "JobError: ValueError: its text is in the job's log alone; batch b of nyc.flights"
+
+
+@pytest.mark.parametrize(
+    ("details", "reason"),
+    [
+        ("Job run was cancelled as it was over its execution timeout", None),
+        (BEFORE, None),
+        (f"{BEFORE} Last few exceptions: ValueError: '123-45-6789' is no number\n{LAST}\n", LAST),
+        (f"{BEFORE} Last few exceptions: JobError: Refused: no\nCaused by: x.IOException: 123-45-6789\n{LAST}", LAST),
+        (
+            f"{BEFORE} Last few exceptions: Caused by: java.io.IOException: 123-45-6789\nx.LinkageError: x",
+            f"{BEFORE} Last few exceptions: java.io.IOException, x.LinkageError (their texts are in the run's log)",
+        ),
+        (f"{BEFORE} Last few exceptions: 123-45-6789", BEFORE),
+    ],
+)
+def test_of_the_drivers_log_a_reason_has_the_jobs_last_word_or_no_text_at_all(
+    emr: tuple[EmrJobRunner, Stubber], details: str, reason: str | None
+) -> None:
+    runner, stub = emr
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1, state="FAILED", stateDetails=details)]}, LISTING)
+    found = runner.find(ATTEMPT.branch)
+    assert found
+    assert found.reason == (details if reason is None else reason)
+
+
 def test_runs_that_are_looked_for_one_after_the_other_are_listed_once(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     other = Attempt(table="nyc.flights", batch="20130131T0406-1a2b3c4d", number=1)
