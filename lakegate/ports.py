@@ -172,7 +172,8 @@ class TableIdentity:
 @dataclass(frozen=True, kw_only=True)
 class FileChanges:
     """How a table's files differ between an earlier commit and a later one, as paths: data files that only the later
-    one has (`added`) or only the earlier one (`removed`), and delete files that only one of them has (`deletes`).
+    one has (`added`) or only the earlier one (`removed`), and delete files that only one of them has (`deletes`),
+    but for those that went when they hid no row any more.
     """
 
     added: frozenset[str] = frozenset()

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
+from math import inf
 from threading import Lock
 from urllib.parse import quote, urlparse
 
@@ -119,7 +120,7 @@ class IcebergTables:
             return FileChanges(
                 added=frozenset(came.keys() - went),
                 removed=frozenset(went.keys() - came),
-                deletes=_delete_files(old, left) ^ _delete_files(new, brought),
+                deletes=_deletes(_delete_files(old, left), _delete_files(new, brought), new),
             )
 
     def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
@@ -400,19 +401,39 @@ def _data_files(table: Table | None, manifests: Mapping[str, ManifestFile]) -> d
     found: dict[str, DataFile] = {}
     if table is None:
         return found
-    for file in _live(table, manifests, ManifestContent.DATA):
+    for entry in _live(table, manifests, ManifestContent.DATA):
+        file = entry.data_file
         _refuse({file.file_path} & found.keys(), f"{'.'.join(table.name())} has a data file twice:")
         found[file.file_path] = file
     return found
 
 
-def _delete_files(table: Table | None, manifests: Mapping[str, ManifestFile]) -> frozenset[str]:
-    """The paths of the live delete files in these manifests of the table, of whatever kind."""
+def _delete_files(table: Table | None, manifests: Mapping[str, ManifestFile]) -> dict[str, int]:
+    """The live delete files in these manifests of the table, of whatever kind: their sequence numbers by path."""
     found = _live(table, manifests, ManifestContent.DELETES) if table else ()
-    return frozenset(file.file_path for file in found)
+    return {entry.data_file.file_path: entry.sequence_number or 0 for entry in found}
 
 
-def _live(table: Table, manifests: Mapping[str, ManifestFile], content: ManifestContent) -> Iterator[DataFile]:
+def _deletes(went: Mapping[str, int], came: Mapping[str, int], after: Table | None) -> frozenset[str]:
+    """The delete files that came, and those that went and may have hidden rows of what is there now. One that is older
+    than all data files hides none: Iceberg drops it by itself.
+    """
+    gone = went.keys() - came.keys()
+    oldest = _oldest(after) if gone else 0
+    return frozenset(came.keys() - went.keys()) | {path for path in gone if went[path] >= oldest}
+
+
+def _oldest(table: Table | None) -> float:
+    """The least sequence number of the table's data files."""
+    live = [it for it in _manifests(table).values() if it.content is ManifestContent.DATA and _has_files(it)]
+    return min((manifest.min_sequence_number for manifest in live), default=inf)
+
+
+def _has_files(manifest: ManifestFile) -> bool:
+    return manifest.has_added_files() or manifest.has_existing_files()
+
+
+def _live(table: Table, manifests: Mapping[str, ManifestFile], content: ManifestContent) -> Iterator[ManifestEntry]:
     """A manifest holds either data files or delete files; those of the other kind are not opened."""
     wanted = [manifest for manifest in manifests.values() if manifest.content is content]
     for start in range(0, len(wanted), AT_ONCE):
@@ -420,8 +441,7 @@ def _live(table: Table, manifests: Mapping[str, ManifestFile], content: Manifest
         if isinstance(table.io, MetadataIO):
             table.io.look_ahead(manifest.manifest_path for manifest in some)
         for manifest in some:
-            for entry in _entries(table, manifest):
-                yield entry.data_file
+            yield from _entries(table, manifest)
 
 
 def _entries(table: Table, manifest: ManifestFile) -> list[ManifestEntry]:

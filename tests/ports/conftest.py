@@ -242,6 +242,13 @@ class ListedTwice(_FastAppendFiles):
         return super()._existing_manifests() * 2
 
 
+class WithoutDeletes(_FastAppendFiles):
+    """A snapshot that adds nothing, and drops all delete files."""
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        return [it for it in super()._existing_manifests() if it.content is ManifestContent.DATA]
+
+
 class _DeleteManifest(ManifestWriterV2):
     def content(self) -> ManifestContent:
         return ManifestContent.DELETES

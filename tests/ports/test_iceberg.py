@@ -24,7 +24,7 @@ from s3fs import S3FileSystem
 from lakegate.adapters.http import Patient
 from lakegate.adapters.iceberg import Catalog, IcebergTables, MetadataIO, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
-from tests.ports.conftest import ListedTwice, NessiePlace, Work, head_of
+from tests.ports.conftest import ListedTwice, NessiePlace, WithoutDeletes, Work, head_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LOAD = Catalog.load_table
@@ -146,6 +146,26 @@ def test_a_manifest_that_is_listed_twice_is_found(nessie_place: NessiePlace, tab
         place.tables.compare(table, before, work.branch)
     with pytest.raises(Refused, match=f"{table}.* twice"):
         place.tables.remove(table, work.branch, frozenset({path}))
+
+
+@pytest.mark.nessie
+@pytest.mark.parametrize("is_older", [False, True], ids=["hides rows", "is older than all data files"])
+def test_a_delete_file_that_goes_is_told_as_long_as_it_hides_rows(
+    nessie_place: NessiePlace,
+    table: str,
+    is_older: bool,  # noqa: FBT001
+) -> None:
+    place = nessie_place
+    work = Work(place, table, [])
+    old = place.write(work.branch, table, 3)
+    made = place.delete_rows(work.branch, table, old)
+    place.write(work.branch, table, 2)
+    if is_older:
+        place.tables.remove(table, work.branch, frozenset({old}))
+    before, target = head_of(place, work.branch), place.vendor(work.branch).load_table(table)
+    with target.transaction() as transaction:
+        WithoutDeletes(Operation.DELETE, transaction, target.io).commit()
+    assert place.tables.compare(table, before, work.branch).deletes == (set() if is_older else {made})
 
 
 @pytest.mark.nessie
