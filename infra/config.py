@@ -105,6 +105,10 @@ class Config:
                     f"-c fold_after_days is over {INCOMPLETE_UPLOAD_DAYS}: an upload in parts begins to land early",
                 ),
                 (
+                    not (self.subnets or self.security_groups or self.ephemeral),
+                    "give -c subnets=… and -c security_groups=… with a way to Nessie: without, jobs reach AWS alone",
+                ),
+                (
                     bool(self.subnets) != bool(self.security_groups),
                     "-c subnets and -c security_groups are given together",
                 ),

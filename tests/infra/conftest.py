@@ -16,6 +16,8 @@ CONTEXT = {
     "slack_channel": "#lake",
     "slack_api": "https://slack.example.com/api/",
     "alarm_topic": "arn:aws:sns:eu-central-1:123456789012:lake-alarms",
+    "subnets": "subnet-0a,subnet-0b",
+    "security_groups": "sg-0123abcd",
 }
 
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from infra.config import WORKER_CORES, Config
 from lakegate.errors import Misconfigured
 
+NETWORK: dict[str, Any] = {"subnets": ("subnet-1",), "security_groups": ("sg-1",)}
 
-def test_nothing_chosen_is_the_default() -> None:
-    assert Config.read(lambda _: None) == Config()
+
+def test_nothing_chosen_but_a_network_is_the_default() -> None:
+    assert Config.read({"subnets": "subnet-1", "security_groups": "sg-1"}.get) == Config(**NETWORK)
+
+
+def test_without_a_network_jobs_would_not_reach_nessie() -> None:
+    (fault,) = Config().faults()
+    assert "-c subnets=… and -c security_groups=…" in fault
+    assert Config(ephemeral=True).faults() == []
 
 
 def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
@@ -40,7 +50,9 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"name": "Lakegate"}, "name is up to 27"),
         ({"name": "my_lake"}, "name is up to 27"),
         ({"name": "n" * 28}, "name is up to 27"),
-        ({"subnets": "subnet-1"}, "security_groups"),
+        ({}, "without, jobs reach AWS alone"),
+        ({"subnets": "subnet-1"}, "subnets and -c security_groups are given together"),
+        ({"security_groups": "sg-1"}, "subnets and -c security_groups are given together"),
         ({"slack_secret": "token"}, "slack_channel"),
         ({"slack_secret": "arn:aws:secretsmanager:x:1:secret:s", "slack_channel": "C0"}, "not its ARN"),
     ],
@@ -62,18 +74,18 @@ def test_a_wrong_choice_is_named(given: dict[str, str], message: str) -> None:
     ],
 )
 def test_what_nessie_may_be_called_is_no_fault(address: str) -> None:
-    assert Config(nessie_uri=address, name="lake-2").faults() == []
+    assert Config(nessie_uri=address, name="lake-2", **NETWORK).faults() == []
 
 
 def test_the_longest_name_leaves_room_for_buckets_in_every_region() -> None:
-    longest = Config(name="n" * 27)
+    longest = Config(name="n" * 27, **NETWORK)
     assert longest.faults() == []
     assert len(f"{longest.name}-landing-123456789012-ap-southeast-1") == 63
 
 
 @pytest.mark.parametrize(("vcpus", "jobs", "executors"), [(16, 2, 3), (16, 4, 1), (400, 10, 19), (17, 3, 1)])
 def test_all_jobs_at_once_have_no_more_workers_than_there_are_vcpus(vcpus: int, jobs: int, executors: int) -> None:
-    config = Config(vcpus=vcpus, jobs_at_once=jobs)
+    config = Config(vcpus=vcpus, jobs_at_once=jobs, **NETWORK)
     assert config.faults() == []
     assert config.executors == executors
     assert jobs * (1 + executors) * WORKER_CORES <= vcpus < jobs * (2 + executors) * WORKER_CORES
