@@ -12,6 +12,8 @@ from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
 from infra.waivers import waive, waive_below
 
 STAGING_DAYS, LOG_DAYS = 14, 90
+REPLACED_DAYS = 30  # what was overwritten or deleted in the lake and service buckets can be had back for so long
+EXPIRED_DAYS = 1  # what a rule has expired; a day is the least that S3 takes
 # Without it S3 answers "forbidden" where an object is missing; a prefix condition would not hold for that question.
 FIND = ("s3:ListBucket",)
 READ = ("s3:GetObject",)
@@ -24,12 +26,10 @@ class Storage(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, config: Config) -> None:
         super().__init__(scope, construct_id)
         self._config = config
-        self.service = self._bucket("service", lifecycle_rules=[*_expiries(), _incomplete_uploads()])
+        self.service = self._bucket("service", lifecycle_rules=[*_expiries(), _replaced(), _incomplete_uploads()])
         waive(self.service, rule="S1", reason="It receives the other buckets' access logs; its own would never end.")
-        self.lake = self._bucket("lake", lifecycle_rules=[_incomplete_uploads()], **self._logged("lake"))
-        self.landing = self._bucket(
-            "landing", versioned=True, lifecycle_rules=[_incomplete_uploads()], **self._logged("landing")
-        )
+        self.lake = self._bucket("lake", lifecycle_rules=[_replaced(), _incomplete_uploads()], **self._logged("lake"))
+        self.landing = self._bucket("landing", lifecycle_rules=[_incomplete_uploads()], **self._logged("landing"))
         _send_events(self.landing)
         self._refuse_other_keys()
 
@@ -45,6 +45,7 @@ class Storage(Construct):
             minimum_tls_version=1.2,
             object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             removal_policy=keep,
+            versioned=True,
             **properties,
         )
 
@@ -109,9 +110,23 @@ def _allow(role: aws_iam.Role, actions: Iterable[str], *resources: str) -> None:
 def _expiries() -> list[aws_s3.LifecycleRule]:
     days = {"staging": STAGING_DAYS, "logs": LOG_DAYS}
     return [
-        aws_s3.LifecycleRule(id=f"expire-{prefix}", prefix=f"{prefix}/", expiration=Duration.days(count))
+        aws_s3.LifecycleRule(
+            id=f"expire-{prefix}",
+            prefix=f"{prefix}/",
+            expiration=Duration.days(count),
+            noncurrent_version_expiration=Duration.days(EXPIRED_DAYS),
+        )
         for prefix, count in days.items()
     ]
+
+
+def _replaced() -> aws_s3.LifecycleRule:
+    """Where another rule is shorter, S3 goes by the shorter one."""
+    return aws_s3.LifecycleRule(
+        id="expire-replaced",
+        noncurrent_version_expiration=Duration.days(REPLACED_DAYS),
+        expired_object_delete_marker=True,
+    )
 
 
 def _incomplete_uploads() -> aws_s3.LifecycleRule:

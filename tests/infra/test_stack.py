@@ -73,19 +73,34 @@ def test_uploads_that_never_finish_are_cleaned_up(stack: Stack, what: str) -> No
     assert any("AbortIncompleteMultipartUpload" in rule and "Prefix" not in rule for rule in rules)
 
 
-def test_nothing_expires_but_staged_copies_and_logs(stack: Stack) -> None:
-    expiring = {
-        (what, rule["Prefix"]): rule["ExpirationInDays"]
-        for what in BUCKETS
-        for rule in stack.one("AWS::S3::Bucket", f"Storage{what}")["LifecycleConfiguration"]["Rules"]
+def expiring(stack: Stack, what: str) -> dict[str, tuple[int | None, int | None, bool]]:
+    """By prefix: after how many days objects go, and versions that are replaced, and whether delete markers do."""
+    rules = stack.one("AWS::S3::Bucket", f"Storage{what}")["LifecycleConfiguration"]["Rules"]
+    return {
+        rule.get("Prefix", ""): (
+            rule.get("ExpirationInDays"),
+            rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"),
+            rule.get("ExpiredObjectDeleteMarker", False),
+        )
+        for rule in rules
         if any("Expir" in setting for setting in rule)
     }
-    assert expiring == {("Service", "staging/"): 14, ("Service", "logs/"): 90}
 
 
-def test_the_landing_bucket_keeps_versions_and_sends_events(stack: Stack) -> None:
+def test_nothing_expires_but_staged_copies_and_logs_and_what_was_replaced(stack: Stack) -> None:
+    replaced = (None, 30, True)
+    assert expiring(stack, "Service") == {"staging/": (14, 1, False), "logs/": (90, 1, False), "": replaced}
+    assert expiring(stack, "Lake") == {"": replaced}
+    assert expiring(stack, "Landing") == {}
+
+
+@pytest.mark.parametrize("what", BUCKETS)
+def test_what_is_overwritten_or_deleted_can_be_had_back(stack: Stack, what: str) -> None:
+    assert stack.one("AWS::S3::Bucket", f"Storage{what}")["VersioningConfiguration"] == {"Status": "Enabled"}
+
+
+def test_the_landing_bucket_sends_events(stack: Stack) -> None:
     bucket = stack.one("AWS::S3::Bucket", "StorageLanding")
-    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     assert bucket["NotificationConfiguration"] == {"EventBridgeConfiguration": {"EventBridgeEnabled": True}}
 
 
