@@ -12,6 +12,7 @@ from constructs import Construct
 from infra.config import Config
 from infra.function import Function
 from infra.inbox import Inbox
+from infra.readers import Readers
 from infra.spark import Artifacts, Spark
 from infra.storage import Storage
 from lakegate.settings import Settings, output_name
@@ -27,6 +28,7 @@ class LakegateStack(Stack):
     ) -> None:
         super().__init__(scope, construct_id, description="lakegate: write, audit, publish for Apache Iceberg")
         self.storage = Storage(self, "Storage", config=config)
+        self.readers = Readers(self, "Readers", lake=self.storage.lake)
         self.spark = Spark(self, "Spark", config=config, artifacts=artifacts)
         self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
         self.settings = self._settings(config)
@@ -91,6 +93,8 @@ class LakegateStack(Stack):
         """The settings under their CamelCase names and what people and tests want besides; empty ones are left out."""
         others = {
             "LakeBucket": self.storage.lake.bucket_name,
+            "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,
+            "ReadQuarantinePolicy": self.readers.read_quarantine.managed_policy_arn,
             "IngestFunction": self.ingest.function.function_name,
             "SettleFunction": self.settle.function.function_name,
             "ReconcileFunction": self.reconcile.function.function_name,

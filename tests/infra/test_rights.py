@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import pytest
 
 from tests.infra.template import Stack, flat, listed
@@ -66,6 +68,37 @@ def test_who_opens_attempts_settles_or_appends_adds_to_the_warehouse_and_deletes
     stack: Stack, role: str
 ) -> None:
     assert stack.rights_in(role, BUCKET, "StorageLake") == WAREHOUSE
+
+
+def may_read(stack: Stack, policy: str, key: str) -> bool:
+    """Whether one of the readers' policies allows to read an object of the lake bucket."""
+    statements = stack.one("AWS::IAM::ManagedPolicy", f"Readers{policy}")["PolicyDocument"]["Statement"]
+    allowed = [statement for statement in statements if statement["Action"] == "s3:GetObject"]
+    assert allowed == statements  # nothing is denied, so that the two add up, and nothing else is allowed
+    assert {statement["Effect"] for statement in statements} == {"Allow"}
+    patterns = [flat(resource) for statement in allowed for resource in listed(statement["Resource"])]
+    lake = stack.name(BUCKET, "StorageLake")
+    return any(fnmatchcase(f"<{lake}.Arn>/{key}", pattern) for pattern in patterns)
+
+
+@pytest.mark.parametrize(
+    ("key", "policies"),
+    [
+        ("warehouse/nyc/flights_0f3a/data/00000.parquet", {"ReadLake"}),
+        ("warehouse/z9/a_0f3a/metadata/00000.metadata.json", {"ReadLake"}),
+        ("warehouse/_quarantine/nyc_flights_0f3a/data/00000.parquet", {"ReadQuarantine"}),
+        ("warehouse/_lakegate/receipts", set()),
+        ("elsewhere/nyc/flights", set()),
+    ],
+)
+def test_who_reads_the_lake_reads_quarantine_by_a_policy_of_its_own(stack: Stack, key: str, policies: set[str]) -> None:
+    assert {policy for policy in ("ReadLake", "ReadQuarantine") if may_read(stack, policy, key)} == policies
+
+
+def test_the_readers_policies_are_nobodys_yet(stack: Stack) -> None:
+    policies = stack.resources("AWS::IAM::ManagedPolicy")
+    assert len(policies) == 2
+    assert not [policy for policy in policies.values() if {"Roles", "Users", "Groups"} & policy.keys()]
 
 
 @pytest.mark.parametrize("role", ROLES)
