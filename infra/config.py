@@ -9,6 +9,7 @@ from lakegate.errors import Misconfigured
 
 SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
 INCOMPLETE_UPLOAD_DAYS = 7
+DAY = 24 * 60  # minutes
 WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # what EMR Serverless takes: runs at once, minutes
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
@@ -85,7 +86,7 @@ class Config:
                     bool(self.alarm_topic) and not _TOPIC.fullmatch(self.alarm_topic),
                     "-c alarm_topic is an SNS topic's ARN, arn:aws:sns:…",
                 ),
-                (self.reconcile_minutes < 1, "-c reconcile_minutes is 1 or more"),
+                (not 1 <= self.reconcile_minutes <= DAY, f"-c reconcile_minutes is 1 to {DAY:,}, which is a day"),
                 (
                     self.grace_seconds <= self.batch_window,
                     "-c grace_seconds is over batch_window: the sweep would take up what still gathers",

@@ -37,10 +37,11 @@ class LakegateStack(Stack):
         self.settle = function("Settle", timeout=SHORT)
         self.reconcile = function("Reconcile", timeout=LONG)
 
-        sweep = aws_events.Schedule.rate(Duration.minutes(config.reconcile_minutes))
+        interval = Duration.minutes(config.reconcile_minutes)
+        sweep = aws_events.Rule(self, "Sweep", schedule=aws_events.Schedule.rate(interval))
         self.inbox.feed(self.ingest)
         self.settle_dead_letters = self.settle.call_on(self.spark.job_ended())
-        self.reconcile_dead_letters = self.reconcile.call_on(aws_events.Rule(self, "Sweep", schedule=sweep))
+        self.reconcile_dead_letters = self.reconcile.call_every(interval, sweep)
 
         self._grant(config)
         self._outputs()

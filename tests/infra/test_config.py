@@ -34,7 +34,8 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
     [
         ({"batch_window": "0"}, "batch_window is 1 to 300"),
         ({"batch_window": "soon"}, "batch_window=soon"),
-        ({"reconcile_minutes": "0"}, "reconcile_minutes is 1 or more"),
+        ({"reconcile_minutes": "0"}, "reconcile_minutes is 1 to 1,440"),
+        ({"reconcile_minutes": "1441"}, "reconcile_minutes is 1 to 1,440"),
         ({"attempts": "0"}, "attempts is 1 or more"),
         ({"jobs_at_once": "0"}, "jobs_at_once is 1 to 1,000"),
         ({"jobs_at_once": "1001", "vcpus": "9999"}, "jobs_at_once is 1 to 1,000"),

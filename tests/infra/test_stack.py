@@ -180,7 +180,7 @@ def test_an_event_that_a_function_fails_on_goes_to_the_dead_letters(stack: Stack
     assert ("sqs:SendMessage", queue) in stack.rights(f"{what}Role")
 
 
-@pytest.mark.parametrize("queue", ["InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters"])
+@pytest.mark.parametrize("queue", ["InboxDeadLetters", "SettleDeadLetters"])
 def test_the_first_dead_letter_raises_an_alarm_that_a_topic_hears(stack: Stack, queue: str) -> None:
     alarm = stack.one("AWS::CloudWatch::Alarm", queue)
     assert alarm["Dimensions"] == [
@@ -188,7 +188,51 @@ def test_the_first_dead_letter_raises_an_alarm_that_a_topic_hears(stack: Stack, 
     ]
     assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
     assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-    assert alarm["AlarmActions"] == alarm["OKActions"] == [CONTEXT["alarm_topic"]]
+
+
+def test_a_topic_hears_of_every_alarm_and_when_all_is_well_again(stack: Stack) -> None:
+    alarms = stack.resources("AWS::CloudWatch::Alarm").values()
+    assert len({alarm["AlarmName"] for alarm in alarms}) == len(alarms) == 5
+    assert [alarm["AlarmActions"] for alarm in alarms] == [[CONTEXT["alarm_topic"]]] * 5
+    assert [alarm["OKActions"] for alarm in alarms] == [[CONTEXT["alarm_topic"]]] * 5
+
+
+def test_a_sweep_that_failed_is_not_tried_again_and_a_late_one_is_given_up(stack: Stack) -> None:
+    called = stack.one("AWS::Lambda::EventInvokeConfig", "Reconcile")
+    assert (called["MaximumRetryAttempts"], called["MaximumEventAgeInSeconds"]) == (0, 600)
+    (target,) = stack.one(RULE, "Sweep")["Targets"]
+    assert target["RetryPolicy"] == {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 600}
+
+
+def test_an_event_that_settle_failed_on_is_tried_again(stack: Stack) -> None:
+    assert "MaximumRetryAttempts" not in stack.one("AWS::Lambda::EventInvokeConfig", "Settle")
+
+
+# Three intervals of five minutes, and the ten that a sweep may take: Lambda counts it when it has ended.
+@pytest.mark.parametrize(
+    ("part", "metric", "goes_off"),
+    [
+        ("ReconcileMissed", "Invocations", ("LessThanThreshold", 1, "breaching")),
+        ("ReconcileErrors", "Errors", ("GreaterThanOrEqualToThreshold", 2, "notBreaching")),
+    ],
+)
+def test_sweeps_that_are_not_run_and_sweeps_that_fail_are_told(
+    stack: Stack, part: str, metric: str, goes_off: tuple[str, int, str]
+) -> None:
+    alarm = stack.one("AWS::CloudWatch::Alarm", part)
+    assert (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"]) == ("AWS/Lambda", metric, "Sum")
+    assert [flat(each["Value"]) for each in alarm["Dimensions"]] == [f"<{stack.name(FUNCTION, 'ReconcileFunction')}>"]
+    assert (alarm["Period"], alarm["EvaluationPeriods"]) == (25 * 60, 1)
+    assert (alarm["ComparisonOperator"], alarm["Threshold"], alarm["TreatMissingData"]) == goes_off
+
+
+def test_files_that_nobody_takes_from_the_inbox_are_told(stack: Stack) -> None:
+    alarm = stack.one("AWS::CloudWatch::Alarm", "InboxWaiting")
+    queue = stack.name(QUEUE, "InboxQueue")
+    assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": {"Fn::GetAtt": [queue, "QueueName"]}}]
+    assert (alarm["MetricName"], alarm["Statistic"]) == ("ApproximateAgeOfOldestMessage", "Maximum")
+    assert alarm["Threshold"] == 2 * stack.one(QUEUE, "InboxQueue")["VisibilityTimeout"]
+    assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
 
 
 def test_settle_hears_of_every_job_of_this_application_that_ended(stack: Stack) -> None:
