@@ -41,7 +41,7 @@ class Spark(Construct):
         self.entry_point = Asset(self, "EntryPoint", path=str(artifacts.entry_point))
         self.py_files = Asset(self, "PyFiles", path=str(artifacts.py_files))
         self.jars = [Asset(self, f"Jar{number}", path=str(jar)) for number, jar in enumerate(artifacts.jars)]
-        self._read_artifacts()
+        self._read_artifacts(config.name)
 
     @property
     def jar_uris(self) -> str:
@@ -73,16 +73,15 @@ class Spark(Construct):
             network_configuration=network if config.subnets else None,
         )
 
-    def _read_artifacts(self) -> None:
-        """Any object of the artifacts bucket: a deployment must not take the files from jobs that are running."""
-        bucket = self.entry_point.bucket
-        everything = aws_iam.PolicyStatement(actions=["s3:GetObject"], resources=[bucket.arn_for_objects("*")])
-        self.role.add_to_policy(everything)
+    def _read_artifacts(self, name: str) -> None:
+        """All that was ever uploaded for this stack: a deployment must not take the files from jobs that run."""
+        bucket, ours = self.entry_point.bucket, f"{name}/*"
+        self.role.add_to_policy(_allow("s3:GetObject", on=bucket.arn_for_objects(ours)))
         # The bucket has its name from the bootstrap, with the account and region filled in at deployment.
-        name = re.sub(r"\$\{(.+?)\}", r"<\1>", Stack.of(self).resolve(bucket.bucket_name)["Fn::Sub"])
+        whose = re.sub(r"\$\{(.+?)\}", r"<\1>", Stack.of(self).resolve(bucket.bucket_name)["Fn::Sub"])
         waive(
             self.role,
-            rule=f"IAM5[Resource::arn:<AWS::Partition>:s3:::{name}/*]",
+            rule=f"IAM5[Resource::arn:<AWS::Partition>:s3:::{whose}/{ours}]",
             reason="An artifact's name is its hash: jobs of the version before a deployment still read theirs.",
         )
 

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from aws_cdk import CfnOutput, CfnParameter, Duration, Stack, aws_events
+from aws_cdk import CfnOutput, CfnParameter, DefaultStackSynthesizer, Duration, Stack, aws_events
 from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import Secret
 from constructs import Construct
@@ -26,7 +26,13 @@ class LakegateStack(Stack):
     def __init__(
         self, scope: Construct, construct_id: str, *, config: Config, functions: Path, artifacts: Artifacts
     ) -> None:
-        super().__init__(scope, construct_id, description="lakegate: write, audit, publish for Apache Iceberg")
+        super().__init__(
+            scope,
+            construct_id,
+            description="lakegate: write, audit, publish for Apache Iceberg",
+            # The account's stacks share one bucket of assets: jobs may read what is below this.
+            synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
+        )
         self.storage = Storage(self, "Storage", config=config)
         self.readers = Readers(self, "Readers", lake=self.storage.lake)
         self.spark = Spark(self, "Spark", config=config, artifacts=artifacts)

@@ -14,6 +14,7 @@ from infra.waivers import waive, waive_below
 STAGING_DAYS, LOG_DAYS = 14, 90
 REPLACED_DAYS = 30  # what was overwritten or deleted in the lake and service buckets can be had back for so long
 EXPIRED_DAYS = 1  # what a rule has expired; a day is the least that S3 takes
+JOB_LOGS = "logs/applications"  # what EMR Serverless makes of the log URI that a job is started with, `logs/`
 # Without it S3 answers "forbidden" where an object is missing; a prefix condition would not hold for that question.
 FIND = ("s3:ListBucket",)
 READ = ("s3:GetObject",)
@@ -83,10 +84,10 @@ class Storage(Construct):
         self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
 
     def run_job(self, role: aws_iam.Role) -> None:
-        """Read what was frozen and staged for an attempt, write its report and logs."""
+        """Read what was frozen and staged for an attempt, write its report and logs (not those of access)."""
         _allow(role, FIND, self.service.bucket_arn)
-        self._below(role, self.service, READ, ("attempts", "staging", "reports", "logs"))
-        self._below(role, self.service, WRITE, ("reports", "logs"))
+        self._below(role, self.service, READ, ("attempts", "staging", "reports", JOB_LOGS))
+        self._below(role, self.service, WRITE, ("reports", JOB_LOGS))
 
     def write_warehouse(self, role: aws_iam.Role) -> None:
         """Read and add data and metadata files; deleting them is nobody's right."""

@@ -40,7 +40,11 @@ USE_SERVICE = (
     | below("attempts", "staging", "notes", "receipts", "closed", actions=WRITE)
     | below("notes", actions=("s3:DeleteObject",))
 )
-RUN_JOB = FIND | below("attempts", "staging", "reports", "logs", actions=READ) | below("reports", "logs", actions=WRITE)
+RUN_JOB = (
+    FIND
+    | below("attempts", "staging", "reports", "logs/applications", actions=READ)
+    | below("reports", "logs/applications", actions=WRITE)
+)
 WAREHOUSE = FIND | below("warehouse", actions=(*READ, *WRITE))
 
 
@@ -134,6 +138,15 @@ def test_a_function_hands_the_job_role_to_emr_alone(stack: Stack, role: str) -> 
 
 def test_the_spark_job_starts_no_jobs_and_reads_no_secret(stack: Stack) -> None:
     assert {action.split(":")[0] for action, _ in stack.rights("SparkRole")} == {"s3"}
+
+
+def test_the_spark_job_reads_what_was_uploaded_for_this_stack_and_no_other_stacks_assets(stack: Stack) -> None:
+    assets = {(action, resource) for action, resource in stack.rights("SparkRole") if "-assets-" in resource}
+    bucket = "cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"
+    assert assets == {("s3:GetObject", f"arn:<AWS::Partition>:s3:::{bucket}/lakegate/*")}
+    outputs = {name: flat(body["Value"]) for name, body in stack.template["Outputs"].items()}
+    uris = [outputs["JobEntryPoint"], outputs["JobPyFiles"], *outputs["JobJars"].split(",")]
+    assert {uri.rpartition("/")[0] for uri in uris} == {f"s3://{bucket}/lakegate"}
 
 
 @pytest.mark.parametrize("role", FUNCTIONS)
