@@ -17,6 +17,8 @@ RELEASE = "emr-7.13.0"
 IDLE_MINUTES = 15
 PYTHON = "python3.11"  # the release brings an older one, too; what ours is called is looked up on its PATH
 WORKER_MEMORY = "7g"  # of Java's; with Spark's tenth on top a worker of 8 GB
+# Twenty by itself, which a large shuffle fills; up to two hundred, and what is over twenty costs cents an hour.
+DRIVER_DISK, EXECUTOR_DISK = "50G", "100G"
 SERVICE = "emr-serverless.amazonaws.com"
 
 
@@ -120,8 +122,10 @@ def spark_defaults(config: Config) -> dict[str, str]:
         **dict.fromkeys(python, PYTHON),
         "spark.driver.cores": str(WORKER_CORES),
         "spark.driver.memory": WORKER_MEMORY,
+        "spark.emr-serverless.driver.disk": DRIVER_DISK,
         "spark.executor.cores": str(WORKER_CORES),
         "spark.executor.memory": WORKER_MEMORY,
+        "spark.emr-serverless.executor.disk": EXECUTOR_DISK,
         # A small batch needs one; for others the rest come while it runs. EMR's own default of instances is three.
         "spark.dynamicAllocation.initialExecutors": "1",
         "spark.executor.instances": "1",

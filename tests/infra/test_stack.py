@@ -341,6 +341,12 @@ def test_every_job_run_has_our_python_and_as_many_workers_as_its_share_of_the_qu
     assert application["SchedulerConfiguration"]["MaxConcurrentRuns"] * cores == Config().vcpus
 
 
+def test_a_worker_has_more_disk_than_emrs_twenty_gigabytes_and_no_more_than_it_takes(stack: Stack) -> None:
+    (configuration,) = stack.one("AWS::EMRServerless::Application", "SparkApplication")["RuntimeConfiguration"]
+    said = {what: configuration["Properties"][f"spark.emr-serverless.{what}.disk"] for what in ("driver", "executor")}
+    assert said == {"driver": "50G", "executor": "100G"}
+
+
 def test_the_landing_bucket_takes_no_upload_that_the_functions_could_not_read(stack: Stack) -> None:
     name = stack.name("AWS::S3::Bucket", "StorageLanding")
     refused = [
