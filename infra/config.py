@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Self
 
+from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 
 SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
@@ -15,6 +16,7 @@ MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # what EMR Serverless takes: runs at
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
 _ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
 _OF_CLIENTS = re.compile(r"https?://[^/]+(/.*)?/(api(/v[0-9]+)?|iceberg(/[^/]*)?)/*")  # paths that are put after it
+_PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+=,.@_/-]+)")
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
 
 
@@ -37,6 +39,8 @@ class Config:
     grace_seconds: int = 120
     fold_after_days: int = 14
     attempts: int = 3
+    uploaders: tuple[str, ...] = ()
+    landing_days: int = 0  # for ever
     ephemeral: bool = False
     subnets: tuple[str, ...] = ()
     security_groups: tuple[str, ...] = ()
@@ -60,6 +64,13 @@ class Config:
     def executors(self) -> int:
         """How many a job may have at most, beside its driver, so that all jobs together stay below `vcpus`."""
         return self.vcpus // self.jobs_at_once // WORKER_CORES - 1
+
+    @property
+    def needed_days(self) -> int:
+        """How long a file is needed in the landing bucket at least: while a contract of no choice keeps the branch of a
+        rejected batch, which may be retried, and longer than the sweep looks closer at what landed.
+        """
+        return max(BRANCH_DAYS, self.fold_after_days + 1)
 
     def faults(self) -> list[str]:
         """What is wrong with these choices together."""
@@ -104,6 +115,14 @@ class Config:
                 (
                     self.fold_after_days <= INCOMPLETE_UPLOAD_DAYS,
                     f"-c fold_after_days is over {INCOMPLETE_UPLOAD_DAYS}: an upload in parts begins to land early",
+                ),
+                (
+                    not all(_PRINCIPAL.fullmatch(uploader) for uploader in self.uploaders),
+                    "-c uploaders are ARNs of accounts, roles or users: arn:aws:iam::<account>:root,…",
+                ),
+                (
+                    bool(self.landing_days) and self.landing_days < self.needed_days,
+                    f"-c landing_days is {self.needed_days} or more: a retry needs the file",
                 ),
                 (
                     not (self.subnets or self.security_groups or self.ephemeral),

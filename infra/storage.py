@@ -1,6 +1,7 @@
 """The three buckets, landing, lake and service, and what a role can be granted in each, by prefix.
 
-Writing to the landing bucket and deleting from the landing or the lake bucket cannot be granted here at all.
+A role can be granted neither writing to the landing bucket (that is for `uploaders`), nor deleting from the landing or
+the lake bucket.
 """
 
 from collections.abc import Iterable
@@ -30,9 +31,12 @@ class Storage(Construct):
         self.service = self._bucket("service", lifecycle_rules=[*_expiries(), _replaced(), _incomplete_uploads()])
         waive(self.service, rule="S1", reason="It receives the other buckets' access logs; its own would never end.")
         self.lake = self._bucket("lake", lifecycle_rules=[_replaced(), _incomplete_uploads()], **self._logged("lake"))
-        self.landing = self._bucket("landing", lifecycle_rules=[_incomplete_uploads()], **self._logged("landing"))
+        self.landing = self._bucket(
+            "landing", lifecycle_rules=[*_landed(config), _incomplete_uploads()], **self._logged("landing")
+        )
         _send_events(self.landing)
         self._refuse_other_keys()
+        self._let_upload()
 
     def _bucket(self, what: str, **properties: object) -> aws_s3.Bucket:
         keep = RemovalPolicy.DESTROY if self._config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
@@ -65,6 +69,16 @@ class Storage(Construct):
                 conditions=condition,
             )
             self.landing.add_to_resource_policy(denied)
+
+    def _let_upload(self) -> None:
+        """Another account's role needs the bucket's word beside its own account's."""
+        if self._config.uploaders:
+            allowed = aws_iam.PolicyStatement(
+                principals=[aws_iam.ArnPrincipal(uploader) for uploader in self._config.uploaders],
+                actions=list(WRITE),
+                resources=[self.landing.arn_for_objects("*")],
+            )
+            self.landing.add_to_resource_policy(allowed)
 
     def _logged(self, what: str) -> dict[str, object]:
         return {"server_access_logs_bucket": self.service, "server_access_logs_prefix": f"logs/access/{what}/"}
@@ -128,6 +142,14 @@ def _replaced() -> aws_s3.LifecycleRule:
         noncurrent_version_expiration=Duration.days(REPLACED_DAYS),
         expired_object_delete_marker=True,
     )
+
+
+def _landed(config: Config) -> list[aws_s3.LifecycleRule]:
+    """What is only noncurrent is listed by every sweep, too; delete markers go as the objects that they are."""
+    if not config.landing_days:
+        return []
+    days = Duration.days(config.landing_days)
+    return [aws_s3.LifecycleRule(id="expire-landed", expiration=days, noncurrent_version_expiration=days)]
 
 
 def _incomplete_uploads() -> aws_s3.LifecycleRule:

@@ -51,6 +51,12 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"name": "Lakegate"}, "name is up to 27"),
         ({"name": "my_lake"}, "name is up to 27"),
         ({"name": "n" * 28}, "name is up to 27"),
+        ({"uploaders": "arn:aws:iam::123456789012:root,*"}, "uploaders are ARNs"),
+        ({"uploaders": "123456789012"}, "uploaders are ARNs"),
+        ({"uploaders": "arn:aws:s3:::somebodys-bucket"}, "uploaders are ARNs"),
+        ({"landing_days": "29"}, "landing_days is 30 or more"),
+        ({"landing_days": "60", "fold_after_days": "60"}, "landing_days is 61 or more"),
+        ({"landing_days": "-1"}, "landing_days is 30 or more"),
         ({}, "without, jobs reach AWS alone"),
         ({"subnets": "subnet-1"}, "subnets and -c security_groups are given together"),
         ({"security_groups": "sg-1"}, "subnets and -c security_groups are given together"),
@@ -61,6 +67,17 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
 def test_a_wrong_choice_is_named(given: dict[str, str], message: str) -> None:
     with pytest.raises(Misconfigured, match=message):
         Config.read(given.get)
+
+
+@pytest.mark.parametrize("who", ["root", "role/uploads", "role/teams/etl/Uploads_1", "user/vendor@example.com"])
+def test_an_uploader_is_an_account_a_role_or_a_user(who: str) -> None:
+    uploader = f"arn:aws:iam::123456789012:{who}"
+    assert Config(uploaders=(uploader,), **NETWORK).faults() == []
+
+
+@pytest.mark.parametrize(("days", "fold"), [(0, 14), (30, 14), (61, 60), (365, 14)])
+def test_what_landed_is_kept_for_ever_or_long_enough_for_retries(days: int, fold: int) -> None:
+    assert Config(landing_days=days, fold_after_days=fold, **NETWORK).faults() == []
 
 
 @pytest.mark.parametrize(

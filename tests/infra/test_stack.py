@@ -91,6 +91,27 @@ def test_nothing_expires_but_staged_copies_and_logs_and_what_was_replaced(stack:
     replaced = (None, 30, True)
     assert expiring(stack, "Service") == {"staging/": (14, 1, False), "logs/": (90, 1, False), "": replaced}
     assert expiring(stack, "Lake") == {"": replaced}
+    assert expiring(stack, "Landing") == {"": (90, 90, False)}
+
+
+def test_uploaders_may_put_files_in_the_landing_bucket_and_nothing_else(stack: Stack) -> None:
+    name = stack.name("AWS::S3::Bucket", "StorageLanding")
+    (allowed,) = [
+        each for each in policy_of(stack, "AWS::S3::BucketPolicy", "Bucket", name) if each["Effect"] == "Allow"
+    ]
+    assert set(allowed["Principal"]["AWS"]) == set(CONTEXT["uploaders"].split(","))
+    assert set(allowed["Action"]) == {"s3:PutObject", "s3:AbortMultipartUpload"}
+    assert flat(allowed["Resource"]) == f"<{name}.Arn>/*"
+
+
+def test_without_uploaders_and_landing_days_nobody_else_may_upload_and_nothing_that_landed_expires(
+    tmp_path: Path,
+) -> None:
+    from infra.app import build
+
+    stack = Stack(build({"ephemeral": "true"}, outdir=tmp_path).synth().get_stack_by_name("lakegate").template)
+    policy = policy_of(stack, "AWS::S3::BucketPolicy", "Bucket", stack.name("AWS::S3::Bucket", "StorageLanding"))
+    assert {each["Effect"] for each in policy} == {"Deny"}
     assert expiring(stack, "Landing") == {}
 
 
