@@ -15,6 +15,7 @@ WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # what EMR Serverless takes: runs at once, minutes
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
 _ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
+_WITH_USER = re.compile(r"https?://[^/]*@.*")
 _OF_CLIENTS = re.compile(r"https?://[^/]+(/.*)?/(api(/v[0-9]+)?|iceberg(/[^/]*)?)/*")  # paths that are put after it
 _PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+=,.@_/-]+)")
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
@@ -84,6 +85,10 @@ class Config:
                 (
                     bool(self.nessie_uri) and not _ADDRESS.fullmatch(self.nessie_uri),
                     "-c nessie_uri is an address, https://…",
+                ),
+                (
+                    bool(_WITH_USER.fullmatch(self.nessie_uri)),
+                    "-c nessie_uri is given without user and password: whoever sees the stack or a job would read them",
                 ),
                 (
                     bool(_OF_CLIENTS.fullmatch(self.nessie_uri)),

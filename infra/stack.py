@@ -92,7 +92,7 @@ class LakegateStack(Stack):
             self,
             "NessieAddress",
             description="Where Nessie is, without /api (or synthesise with -c nessie_uri=https://…)",
-            allowed_pattern="https?://.+",
+            allowed_pattern="https?://[^/@]+(/.*)?",
         )
         return str(parameter.value_as_string)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,10 @@ def test_cdk_synth_needs_no_account_and_no_choice_but_a_network(tmp_path: Path) 
     done = cdk("synth", "--quiet", "--output", tmp_path, "-c", "subnets=subnet-0a", "-c", "security_groups=sg-0a")
     assert done.returncode == 0, done.stderr
     stack = Stack(json.loads((tmp_path / "lakegate.template.json").read_text()))
-    assert "Default" not in stack.template["Parameters"]["NessieAddress"]
+    address = stack.template["Parameters"]["NessieAddress"]
+    assert "Default" not in address
+    assert re.fullmatch(address["AllowedPattern"], "https://nessie.example.com:19120/lake")
+    assert not re.fullmatch(address["AllowedPattern"], "https://me:secret@nessie.example.com")
     assert not [action for action, _ in stack.rights("IngestRole") if action.startswith("secretsmanager:")]
 
 

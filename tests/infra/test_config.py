@@ -47,6 +47,8 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"nessie_uri": "https://nessie.example.com/api"}, "without /api"),
         ({"nessie_uri": "https://nessie.example.com/api/v2"}, "without /api"),
         ({"nessie_uri": "https://nessie.example.com/iceberg/main/"}, "without /iceberg"),
+        ({"nessie_uri": "https://me:secret@nessie.example.com"}, "without user and password"),
+        ({"nessie_uri": "https://token@nessie.example.com/"}, "without user and password"),
         ({"nessie_uri": "nessie.internal:19120"}, "nessie_uri is an address"),
         ({"name": "Lakegate"}, "name is up to 27"),
         ({"name": "my_lake"}, "name is up to 27"),
@@ -88,6 +90,7 @@ def test_what_landed_is_kept_for_ever_or_long_enough_for_retries(days: int, fold
         "https://gateway.example.com/api/nessie",
         "http://api",
         "http://iceberg/nessie",
+        "https://nessie.example.com/of/somebody@example.com",
         "",
     ],
 )
