@@ -47,8 +47,8 @@ class Config:
     security_groups: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, look_up: Callable[[str], object]) -> Self:
-        """From context; everything that is wrong is named at once (Misconfigured)."""
+    def read(cls, look_up: Callable[[str], object], region: str = "") -> Self:
+        """From context; everything that is wrong is named at once (Misconfigured). `region`: of the stack, if known."""
         values, wrong = {}, []
         for field in fields(cls):
             given = look_up(field.name)
@@ -57,7 +57,7 @@ class Config:
             except ValueError as error:
                 wrong.append(f"-c {field.name}={given}: {error}")
         config = cls(**values)  # type: ignore[arg-type]
-        if wrong := [*wrong, *config.faults()]:
+        if wrong := [*wrong, *config.faults(region)]:
             raise Misconfigured("; ".join(wrong))
         return config
 
@@ -73,7 +73,7 @@ class Config:
         """
         return max(BRANCH_DAYS, self.fold_after_days + 1)
 
-    def faults(self) -> list[str]:
+    def faults(self, region: str = "") -> list[str]:
         """What is wrong with these choices together."""
         return [
             text
@@ -101,6 +101,10 @@ class Config:
                 (
                     bool(self.alarm_topic) and not _TOPIC.fullmatch(self.alarm_topic),
                     "-c alarm_topic is an SNS topic's ARN, arn:aws:sns:…",
+                ),
+                (
+                    bool(region and self.alarm_topic) and f":sns:{region}:" not in self.alarm_topic,
+                    f"-c alarm_topic is a topic in {region}, the region of the stack: alarms reach no other",
                 ),
                 (not 1 <= self.reconcile_minutes <= DAY, f"-c reconcile_minutes is 1 to {DAY:,}, which is a day"),
                 (

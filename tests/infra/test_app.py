@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from lakegate.errors import Misconfigured
+from tests.infra.conftest import CONTEXT
 from tests.infra.template import Stack
 
 pytestmark = pytest.mark.synth
@@ -42,6 +44,19 @@ def test_wrong_choices_are_all_named_before_anything_is_made(tmp_path: Path) -> 
     assert "batch_window" in done.stderr
     assert "reconcile_minutes=often" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_region_that_the_cdk_command_deploys_to_is_the_topics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from infra.app import build
+
+    monkeypatch.setenv("CDK_DEFAULT_REGION", "us-east-1")
+    monkeypatch.delenv("CDK_DEFAULT_ACCOUNT", raising=False)
+    build(CONTEXT, outdir=tmp_path)  # without an account the command guesses the region
+    monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", "123456789012")
+    with pytest.raises(Misconfigured, match="alarm_topic is a topic in us-east-1"):
+        build(CONTEXT, outdir=tmp_path)
 
 
 def test_a_finding_without_a_waiver_stops_synth(tmp_path: Path) -> None:

@@ -112,6 +112,15 @@ def test_all_jobs_at_once_have_no_more_workers_than_there_are_vcpus(vcpus: int, 
     assert jobs * (1 + executors) * WORKER_CORES <= vcpus < jobs * (2 + executors) * WORKER_CORES
 
 
+def test_a_topic_of_another_region_than_the_stacks_is_refused() -> None:
+    topic = "arn:aws:sns:eu-central-1:123456789012:lake-alarms"
+    config = Config(alarm_topic=topic, **NETWORK)
+    assert config.faults() == config.faults("eu-central-1") == []
+    (fault,) = config.faults("eu-central-2")
+    assert "alarm_topic is a topic in eu-central-2" in fault
+    assert Config(**NETWORK).faults("eu-central-2") == []
+
+
 def test_all_wrong_choices_are_named_at_once() -> None:
     with pytest.raises(Misconfigured) as caught:
         Config.read({"batch_window": "0", "reconcile_minutes": "x", "ephemeral": "y"}.get)
