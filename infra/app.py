@@ -43,7 +43,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         outdir=str(outdir) if outdir else None,
         analytics_reporting=False,
     )
-    config = Config.read(app.node.try_get_context)
+    config = Config.read(app.node.try_get_context, _region())
     artifacts = Artifacts(
         entry_point=ROOT / "spark_jobs/append_and_audit.py",
         py_files=bundles.py_files,
@@ -52,6 +52,11 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
     LakegateStack(app, config.name, config=config, functions=bundles.functions, artifacts=artifacts)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app
+
+
+def _region() -> str:
+    """Where the cdk command deploys; without credentials it only guesses one."""
+    return os.environ.get("CDK_DEFAULT_REGION", "") if os.environ.get("CDK_DEFAULT_ACCOUNT") else ""
 
 
 def main() -> None:

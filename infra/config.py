@@ -5,15 +5,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Self
 
+from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 
 SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
 INCOMPLETE_UPLOAD_DAYS = 7
+DAY = 24 * 60  # minutes
 WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # what EMR Serverless takes: runs at once, minutes
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
 _ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
+_WITH_USER = re.compile(r"https?://[^/]*@.*")
 _OF_CLIENTS = re.compile(r"https?://[^/]+(/.*)?/(api(/v[0-9]+)?|iceberg(/[^/]*)?)/*")  # paths that are put after it
+_PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+=,.@_/-]+)")
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
 
 
@@ -36,13 +40,15 @@ class Config:
     grace_seconds: int = 120
     fold_after_days: int = 14
     attempts: int = 3
+    uploaders: tuple[str, ...] = ()
+    landing_days: int = 0  # for ever
     ephemeral: bool = False
     subnets: tuple[str, ...] = ()
     security_groups: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, look_up: Callable[[str], object]) -> Self:
-        """From context; everything that is wrong is named at once (Misconfigured)."""
+    def read(cls, look_up: Callable[[str], object], region: str = "") -> Self:
+        """From context; everything that is wrong is named at once (Misconfigured). `region`: of the stack, if known."""
         values, wrong = {}, []
         for field in fields(cls):
             given = look_up(field.name)
@@ -51,7 +57,7 @@ class Config:
             except ValueError as error:
                 wrong.append(f"-c {field.name}={given}: {error}")
         config = cls(**values)  # type: ignore[arg-type]
-        if wrong := [*wrong, *config.faults()]:
+        if wrong := [*wrong, *config.faults(region)]:
             raise Misconfigured("; ".join(wrong))
         return config
 
@@ -60,7 +66,14 @@ class Config:
         """How many a job may have at most, beside its driver, so that all jobs together stay below `vcpus`."""
         return self.vcpus // self.jobs_at_once // WORKER_CORES - 1
 
-    def faults(self) -> list[str]:
+    @property
+    def needed_days(self) -> int:
+        """How long a file is needed in the landing bucket at least: while a contract of no choice keeps the branch of a
+        rejected batch, which may be retried, and longer than the sweep looks closer at what landed.
+        """
+        return max(BRANCH_DAYS, self.fold_after_days + 1)
+
+    def faults(self, region: str = "") -> list[str]:
         """What is wrong with these choices together."""
         return [
             text
@@ -74,6 +87,10 @@ class Config:
                     "-c nessie_uri is an address, https://…",
                 ),
                 (
+                    bool(_WITH_USER.fullmatch(self.nessie_uri)),
+                    "-c nessie_uri is given without user and password: whoever sees the stack or a job would read them",
+                ),
+                (
                     bool(_OF_CLIENTS.fullmatch(self.nessie_uri)),
                     "-c nessie_uri is given without /api, and without /iceberg",
                 ),
@@ -85,7 +102,11 @@ class Config:
                     bool(self.alarm_topic) and not _TOPIC.fullmatch(self.alarm_topic),
                     "-c alarm_topic is an SNS topic's ARN, arn:aws:sns:…",
                 ),
-                (self.reconcile_minutes < 1, "-c reconcile_minutes is 1 or more"),
+                (
+                    bool(region and self.alarm_topic) and f":sns:{region}:" not in self.alarm_topic,
+                    f"-c alarm_topic is a topic in {region}, the region of the stack: alarms reach no other",
+                ),
+                (not 1 <= self.reconcile_minutes <= DAY, f"-c reconcile_minutes is 1 to {DAY:,}, which is a day"),
                 (
                     self.grace_seconds <= self.batch_window,
                     "-c grace_seconds is over batch_window: the sweep would take up what still gathers",
@@ -103,6 +124,18 @@ class Config:
                 (
                     self.fold_after_days <= INCOMPLETE_UPLOAD_DAYS,
                     f"-c fold_after_days is over {INCOMPLETE_UPLOAD_DAYS}: an upload in parts begins to land early",
+                ),
+                (
+                    not all(_PRINCIPAL.fullmatch(uploader) for uploader in self.uploaders),
+                    "-c uploaders are ARNs of accounts, roles or users: arn:aws:iam::<account>:root,…",
+                ),
+                (
+                    bool(self.landing_days) and self.landing_days < self.needed_days,
+                    f"-c landing_days is {self.needed_days} or more: a retry needs the file",
+                ),
+                (
+                    not (self.subnets or self.security_groups or self.ephemeral),
+                    "give -c subnets=… and -c security_groups=… with a way to Nessie: without, jobs reach AWS alone",
                 ),
                 (
                     bool(self.subnets) != bool(self.security_groups),

@@ -1,16 +1,21 @@
 """A Lambda function with a role and a log group of its own. It may do nothing until the stack grants it something."""
 
+from typing import Any
+
 from aws_cdk import Duration, RemovalPolicy, aws_events, aws_iam, aws_lambda, aws_logs
 from aws_cdk.aws_events_targets import LambdaFunction
 from aws_cdk.aws_lambda_destinations import SqsDestination
 from constructs import Construct
 
+from infra.alarms import alarm
 from infra.config import Config
 from infra.dead_letters import DeadLetters
 from infra.waivers import waive
 from lakegate.settings import Settings
 
 MEMORY = 1769  # MB: from here on Lambda gives a whole core, and imports are what a cold start waits for
+INTERVALS, FAILURES = 3, 2  # of a schedule: so many without a call, or with so many that failed, are told
+LATEST = Duration.minutes(10)  # a scheduled call that could not begin by then is the next one's
 NETWORK_ACTIONS = (
     "ec2:CreateNetworkInterface",
     "ec2:DescribeNetworkInterfaces",
@@ -35,7 +40,7 @@ class Function(Construct):
         timeout: Duration,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._config = config
+        self._config, self._timeout = config, timeout
         self.name = f"{config.name}-{construct_id.lower()}"
         self.role = aws_iam.Role(self, "Role", assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com"))
         self.function = aws_lambda.Function(
@@ -61,10 +66,44 @@ class Function(Construct):
 
     def call_on(self, rule: aws_events.Rule) -> DeadLetters:
         """Call it on a rule's events; those that can't be delivered or handled end in dead letters of its own."""
-        dead_letters = DeadLetters(self, "DeadLetters", name=f"{self.name}-dead-letters", config=self._config)
-        rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue))
-        self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue))
+        dead_letters = self._call_on(rule)
+        dead_letters.alarm()
         return dead_letters
+
+    def call_every(self, interval: Duration, rule: aws_events.Rule) -> DeadLetters:
+        """Call it on a rule's schedule. A call that failed is not tried again, for the next one comes anyway: its dead
+        letters say what went wrong, and what goes off are alarms that end by themselves once all is well.
+        """
+        dead_letters = self._call_on(rule, retry_attempts=0, max_event_age=LATEST)
+        self._watch(Duration.minutes(INTERVALS * interval.to_minutes() + self._timeout.to_minutes()))
+        return dead_letters
+
+    def _call_on(self, rule: aws_events.Rule, **limits: Any) -> DeadLetters:
+        dead_letters = DeadLetters(self, "DeadLetters", name=f"{self.name}-dead-letters", config=self._config)
+        rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue, **limits))
+        self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue), **limits)
+        return dead_letters
+
+    def _watch(self, period: Duration) -> None:
+        """Alarms on its calls. Lambda counts a call for when it began, but not before it has ended."""
+        alarm(
+            self,
+            "Missed",
+            self.function.metric_invocations(period=period),
+            config=self._config,
+            name=f"{self.name}-missed",
+            description=f"{self.name} was not run for {period.to_minutes():.0f} minutes; is its rule enabled?",
+            below=True,
+        )
+        alarm(
+            self,
+            "Errors",
+            self.function.metric_errors(period=period),
+            config=self._config,
+            name=f"{self.name}-errors",
+            description=f"{self.name} fails again and again; see its log",
+            threshold=FAILURES,
+        )
 
     def _log_group(self) -> aws_logs.LogGroup:
         group = aws_logs.LogGroup(

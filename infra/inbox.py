@@ -8,6 +8,7 @@ from aws_cdk.aws_events_targets import SqsQueue
 from aws_cdk.aws_lambda_event_sources import SqsEventSource
 from constructs import Construct
 
+from infra.alarms import alarm
 from infra.config import Config
 from infra.dead_letters import KEPT, DeadLetters
 from infra.function import Function
@@ -26,6 +27,7 @@ class Inbox(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.dead_letters = DeadLetters(self, "DeadLetters", name=f"{config.name}-ingest-dead-letters", config=config)
+        self.dead_letters.alarm()
         self._window = Duration.seconds(config.batch_window)
         # Lambda's rule: six times what the function may take, and the time in which a batch is gathered.
         visibility = Duration.seconds(6 * timeout.to_seconds() + config.batch_window)
@@ -39,11 +41,25 @@ class Inbox(Construct):
             retention_period=KEPT,
             dead_letter_queue=aws_sqs.DeadLetterQueue(queue=self.dead_letters.queue, max_receive_count=MAX_RECEIVES),
         )
+        self._watch(config, twice=2 * visibility.to_seconds())
         pattern = aws_events.EventPattern(
             source=["aws.s3"], detail_type=["Object Created"], detail={"bucket": {"name": [bucket.bucket_name]}}
         )
         landed = aws_events.Rule(self, "Landed", description="An object has landed", event_pattern=pattern)
         landed.add_target(SqsQueue(self.queue, dead_letter_queue=self.dead_letters.queue))
+
+    def _watch(self, config: Config, *, twice: float) -> None:
+        """What is older was taken twice and not handled, or is not taken at all."""
+        name = f"{config.name}-ingest-waiting"
+        alarm(
+            self,
+            "Waiting",
+            self.queue.metric_approximate_age_of_oldest_message(period=Duration.minutes(1)),
+            config=config,
+            name=name,
+            description=f"{name}: files have landed over an hour ago and ingest has not taken them; see its log",
+            threshold=twice,
+        )
 
     def feed(self, function: Function) -> None:
         """Call the function with what has gathered; messages that it names as failed are delivered again."""

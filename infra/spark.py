@@ -17,6 +17,8 @@ RELEASE = "emr-7.13.0"
 IDLE_MINUTES = 15
 PYTHON = "python3.11"  # the release brings an older one, too; what ours is called is looked up on its PATH
 WORKER_MEMORY = "7g"  # of Java's; with Spark's tenth on top a worker of 8 GB
+# Twenty by itself, which a large shuffle fills; up to two hundred, and what is over twenty costs cents an hour.
+DRIVER_DISK, EXECUTOR_DISK = "50G", "100G"
 SERVICE = "emr-serverless.amazonaws.com"
 
 
@@ -41,7 +43,7 @@ class Spark(Construct):
         self.entry_point = Asset(self, "EntryPoint", path=str(artifacts.entry_point))
         self.py_files = Asset(self, "PyFiles", path=str(artifacts.py_files))
         self.jars = [Asset(self, f"Jar{number}", path=str(jar)) for number, jar in enumerate(artifacts.jars)]
-        self._read_artifacts()
+        self._read_artifacts(config.name)
 
     @property
     def jar_uris(self) -> str:
@@ -73,16 +75,15 @@ class Spark(Construct):
             network_configuration=network if config.subnets else None,
         )
 
-    def _read_artifacts(self) -> None:
-        """Any object of the artifacts bucket: a deployment must not take the files from jobs that are running."""
-        bucket = self.entry_point.bucket
-        everything = aws_iam.PolicyStatement(actions=["s3:GetObject"], resources=[bucket.arn_for_objects("*")])
-        self.role.add_to_policy(everything)
+    def _read_artifacts(self, name: str) -> None:
+        """All that was ever uploaded for this stack: a deployment must not take the files from jobs that run."""
+        bucket, ours = self.entry_point.bucket, f"{name}/*"
+        self.role.add_to_policy(_allow("s3:GetObject", on=bucket.arn_for_objects(ours)))
         # The bucket has its name from the bootstrap, with the account and region filled in at deployment.
-        name = re.sub(r"\$\{(.+?)\}", r"<\1>", Stack.of(self).resolve(bucket.bucket_name)["Fn::Sub"])
+        whose = re.sub(r"\$\{(.+?)\}", r"<\1>", Stack.of(self).resolve(bucket.bucket_name)["Fn::Sub"])
         waive(
             self.role,
-            rule=f"IAM5[Resource::arn:<AWS::Partition>:s3:::{name}/*]",
+            rule=f"IAM5[Resource::arn:<AWS::Partition>:s3:::{whose}/{ours}]",
             reason="An artifact's name is its hash: jobs of the version before a deployment still read theirs.",
         )
 
@@ -121,8 +122,10 @@ def spark_defaults(config: Config) -> dict[str, str]:
         **dict.fromkeys(python, PYTHON),
         "spark.driver.cores": str(WORKER_CORES),
         "spark.driver.memory": WORKER_MEMORY,
+        "spark.emr-serverless.driver.disk": DRIVER_DISK,
         "spark.executor.cores": str(WORKER_CORES),
         "spark.executor.memory": WORKER_MEMORY,
+        "spark.emr-serverless.executor.disk": EXECUTOR_DISK,
         # A small batch needs one; for others the rest come while it runs. EMR's own default of instances is three.
         "spark.dynamicAllocation.initialExecutors": "1",
         "spark.executor.instances": "1",

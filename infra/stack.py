@@ -4,7 +4,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from aws_cdk import CfnOutput, CfnParameter, Duration, Stack, aws_events
+from aws_cdk import CfnOutput, CfnParameter, DefaultStackSynthesizer, Duration, Stack, aws_events
 from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import Secret
 from constructs import Construct
@@ -12,6 +12,7 @@ from constructs import Construct
 from infra.config import Config
 from infra.function import Function
 from infra.inbox import Inbox
+from infra.readers import Readers
 from infra.spark import Artifacts, Spark
 from infra.storage import Storage
 from lakegate.settings import Settings, output_name
@@ -25,8 +26,15 @@ class LakegateStack(Stack):
     def __init__(
         self, scope: Construct, construct_id: str, *, config: Config, functions: Path, artifacts: Artifacts
     ) -> None:
-        super().__init__(scope, construct_id, description="lakegate: write, audit, publish for Apache Iceberg")
+        super().__init__(
+            scope,
+            construct_id,
+            description="lakegate: write, audit, publish for Apache Iceberg",
+            # The account's stacks share one bucket of assets: jobs may read what is below this.
+            synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
+        )
         self.storage = Storage(self, "Storage", config=config)
+        self.readers = Readers(self, "Readers", lake=self.storage.lake)
         self.spark = Spark(self, "Spark", config=config, artifacts=artifacts)
         self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
         self.settings = self._settings(config)
@@ -35,10 +43,11 @@ class LakegateStack(Stack):
         self.settle = function("Settle", timeout=SHORT)
         self.reconcile = function("Reconcile", timeout=LONG)
 
-        sweep = aws_events.Schedule.rate(Duration.minutes(config.reconcile_minutes))
+        interval = Duration.minutes(config.reconcile_minutes)
+        sweep = aws_events.Rule(self, "Sweep", schedule=aws_events.Schedule.rate(interval))
         self.inbox.feed(self.ingest)
         self.settle_dead_letters = self.settle.call_on(self.spark.job_ended())
-        self.reconcile_dead_letters = self.reconcile.call_on(aws_events.Rule(self, "Sweep", schedule=sweep))
+        self.reconcile_dead_letters = self.reconcile.call_every(interval, sweep)
 
         self._grant(config)
         self._outputs()
@@ -83,7 +92,7 @@ class LakegateStack(Stack):
             self,
             "NessieAddress",
             description="Where Nessie is, without /api (or synthesise with -c nessie_uri=https://…)",
-            allowed_pattern="https?://.+",
+            allowed_pattern="https?://[^/@]+(/.*)?",
         )
         return str(parameter.value_as_string)
 
@@ -91,6 +100,8 @@ class LakegateStack(Stack):
         """The settings under their CamelCase names and what people and tests want besides; empty ones are left out."""
         others = {
             "LakeBucket": self.storage.lake.bucket_name,
+            "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,
+            "ReadQuarantinePolicy": self.readers.read_quarantine.managed_policy_arn,
             "IngestFunction": self.ingest.function.function_name,
             "SettleFunction": self.settle.function.function_name,
             "ReconcileFunction": self.reconcile.function.function_name,

@@ -1,6 +1,7 @@
 """The three buckets, landing, lake and service, and what a role can be granted in each, by prefix.
 
-Writing to the landing bucket and deleting from the landing or the lake bucket cannot be granted here at all.
+A role can be granted neither writing to the landing bucket (that is for `uploaders`), nor deleting from the landing or
+the lake bucket.
 """
 
 from collections.abc import Iterable
@@ -12,6 +13,9 @@ from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
 from infra.waivers import waive, waive_below
 
 STAGING_DAYS, LOG_DAYS = 14, 90
+REPLACED_DAYS = 30  # what was overwritten or deleted in the lake and service buckets can be had back for so long
+EXPIRED_DAYS = 1  # what a rule has expired; a day is the least that S3 takes
+JOB_LOGS = "logs/applications"  # what EMR Serverless makes of the log URI that a job is started with, `logs/`
 # Without it S3 answers "forbidden" where an object is missing; a prefix condition would not hold for that question.
 FIND = ("s3:ListBucket",)
 READ = ("s3:GetObject",)
@@ -24,14 +28,15 @@ class Storage(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, config: Config) -> None:
         super().__init__(scope, construct_id)
         self._config = config
-        self.service = self._bucket("service", lifecycle_rules=[*_expiries(), _incomplete_uploads()])
+        self.service = self._bucket("service", lifecycle_rules=[*_expiries(), _replaced(), _incomplete_uploads()])
         waive(self.service, rule="S1", reason="It receives the other buckets' access logs; its own would never end.")
-        self.lake = self._bucket("lake", lifecycle_rules=[_incomplete_uploads()], **self._logged("lake"))
+        self.lake = self._bucket("lake", lifecycle_rules=[_replaced(), _incomplete_uploads()], **self._logged("lake"))
         self.landing = self._bucket(
-            "landing", versioned=True, lifecycle_rules=[_incomplete_uploads()], **self._logged("landing")
+            "landing", lifecycle_rules=[*_landed(config), _incomplete_uploads()], **self._logged("landing")
         )
         _send_events(self.landing)
         self._refuse_other_keys()
+        self._let_upload()
 
     def _bucket(self, what: str, **properties: object) -> aws_s3.Bucket:
         keep = RemovalPolicy.DESTROY if self._config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
@@ -45,6 +50,7 @@ class Storage(Construct):
             minimum_tls_version=1.2,
             object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             removal_policy=keep,
+            versioned=True,
             **properties,
         )
 
@@ -64,6 +70,16 @@ class Storage(Construct):
             )
             self.landing.add_to_resource_policy(denied)
 
+    def _let_upload(self) -> None:
+        """Another account's role needs the bucket's word beside its own account's."""
+        if self._config.uploaders:
+            allowed = aws_iam.PolicyStatement(
+                principals=[aws_iam.ArnPrincipal(uploader) for uploader in self._config.uploaders],
+                actions=list(WRITE),
+                resources=[self.landing.arn_for_objects("*")],
+            )
+            self.landing.add_to_resource_policy(allowed)
+
     def _logged(self, what: str) -> dict[str, object]:
         return {"server_access_logs_bucket": self.service, "server_access_logs_prefix": f"logs/access/{what}/"}
 
@@ -82,10 +98,10 @@ class Storage(Construct):
         self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
 
     def run_job(self, role: aws_iam.Role) -> None:
-        """Read what was frozen and staged for an attempt, write its report and logs."""
+        """Read what was frozen and staged for an attempt, write its report and logs (not those of access)."""
         _allow(role, FIND, self.service.bucket_arn)
-        self._below(role, self.service, READ, ("attempts", "staging", "reports", "logs"))
-        self._below(role, self.service, WRITE, ("reports", "logs"))
+        self._below(role, self.service, READ, ("attempts", "staging", "reports", JOB_LOGS))
+        self._below(role, self.service, WRITE, ("reports", JOB_LOGS))
 
     def write_warehouse(self, role: aws_iam.Role) -> None:
         """Read and add data and metadata files; deleting them is nobody's right."""
@@ -109,9 +125,31 @@ def _allow(role: aws_iam.Role, actions: Iterable[str], *resources: str) -> None:
 def _expiries() -> list[aws_s3.LifecycleRule]:
     days = {"staging": STAGING_DAYS, "logs": LOG_DAYS}
     return [
-        aws_s3.LifecycleRule(id=f"expire-{prefix}", prefix=f"{prefix}/", expiration=Duration.days(count))
+        aws_s3.LifecycleRule(
+            id=f"expire-{prefix}",
+            prefix=f"{prefix}/",
+            expiration=Duration.days(count),
+            noncurrent_version_expiration=Duration.days(EXPIRED_DAYS),
+        )
         for prefix, count in days.items()
     ]
+
+
+def _replaced() -> aws_s3.LifecycleRule:
+    """Where another rule is shorter, S3 goes by the shorter one."""
+    return aws_s3.LifecycleRule(
+        id="expire-replaced",
+        noncurrent_version_expiration=Duration.days(REPLACED_DAYS),
+        expired_object_delete_marker=True,
+    )
+
+
+def _landed(config: Config) -> list[aws_s3.LifecycleRule]:
+    """What is only noncurrent is listed by every sweep, too; delete markers go as the objects that they are."""
+    if not config.landing_days:
+        return []
+    days = Duration.days(config.landing_days)
+    return [aws_s3.LifecycleRule(id="expire-landed", expiration=days, noncurrent_version_expiration=days)]
 
 
 def _incomplete_uploads() -> aws_s3.LifecycleRule:

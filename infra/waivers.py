@@ -11,10 +11,10 @@ def waive(resource: IConstruct, *, rule: str, reason: str) -> None:
     Validations.of(resource).acknowledge(Acknowledgment(id=f"{PACK}-{rule}", reason=reason))
 
 
-def waive_below(role: IConstruct, *, resource: IConstruct, suffix: str, reason: str) -> None:
-    """Accept that a role may use everything below a resource, `<its ARN>/prefix/*`."""
+def waive_below(identity: IConstruct, *, resource: IConstruct, suffix: str, reason: str) -> None:
+    """Accept that a role or policy may use everything below a resource, `<its ARN>/prefix/*`."""
     child = resource if isinstance(resource, CfnResource) else resource.node.default_child
     if not isinstance(child, CfnResource):
         raise TypeError(f"{resource.node.path} has no CloudFormation resource")
     name = Stack.of(resource).resolve(child.logical_id)
-    waive(role, rule=f"IAM5[Resource::<{name}.Arn>{suffix}]", reason=reason)
+    waive(identity, rule=f"IAM5[Resource::<{name}.Arn>{suffix}]", reason=reason)

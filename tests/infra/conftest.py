@@ -16,6 +16,10 @@ CONTEXT = {
     "slack_channel": "#lake",
     "slack_api": "https://slack.example.com/api/",
     "alarm_topic": "arn:aws:sns:eu-central-1:123456789012:lake-alarms",
+    "uploaders": "arn:aws:iam::210987654321:root,arn:aws:iam::123456789012:role/etl",
+    "landing_days": "90",
+    "subnets": "subnet-0a,subnet-0b",
+    "security_groups": "sg-0123abcd",
 }
 
 

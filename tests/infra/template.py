@@ -71,7 +71,6 @@ class Stack:
         }
 
     def rights_in(self, role: str, kind: str, part: str) -> set[tuple[str, str]]:
-        """A role's rights in one resource, `(action, what follows its ARN)`, and its rights in everything."""
+        """A role's rights in one resource, `(action, what follows its ARN)`."""
         arn = f"<{self.name(kind, part)}.Arn>"
-        mine = {(action, resource.removeprefix(arn)) for action, resource in self.rights(role) if arn in resource}
-        return mine | {(action, resource) for action, resource in self.rights(role) if resource == "*"}
+        return {(action, resource.removeprefix(arn)) for action, resource in self.rights(role) if arn in resource}

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from infra.config import WORKER_CORES, Config
 from lakegate.errors import Misconfigured
 
+NETWORK: dict[str, Any] = {"subnets": ("subnet-1",), "security_groups": ("sg-1",)}
 
-def test_nothing_chosen_is_the_default() -> None:
-    assert Config.read(lambda _: None) == Config()
+
+def test_nothing_chosen_but_a_network_is_the_default() -> None:
+    assert Config.read({"subnets": "subnet-1", "security_groups": "sg-1"}.get) == Config(**NETWORK)
+
+
+def test_without_a_network_jobs_would_not_reach_nessie() -> None:
+    (fault,) = Config().faults()
+    assert "-c subnets=… and -c security_groups=…" in fault
+    assert Config(ephemeral=True).faults() == []
 
 
 def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
@@ -24,7 +34,8 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
     [
         ({"batch_window": "0"}, "batch_window is 1 to 300"),
         ({"batch_window": "soon"}, "batch_window=soon"),
-        ({"reconcile_minutes": "0"}, "reconcile_minutes is 1 or more"),
+        ({"reconcile_minutes": "0"}, "reconcile_minutes is 1 to 1,440"),
+        ({"reconcile_minutes": "1441"}, "reconcile_minutes is 1 to 1,440"),
         ({"attempts": "0"}, "attempts is 1 or more"),
         ({"jobs_at_once": "0"}, "jobs_at_once is 1 to 1,000"),
         ({"jobs_at_once": "1001", "vcpus": "9999"}, "jobs_at_once is 1 to 1,000"),
@@ -36,11 +47,21 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"nessie_uri": "https://nessie.example.com/api"}, "without /api"),
         ({"nessie_uri": "https://nessie.example.com/api/v2"}, "without /api"),
         ({"nessie_uri": "https://nessie.example.com/iceberg/main/"}, "without /iceberg"),
+        ({"nessie_uri": "https://me:secret@nessie.example.com"}, "without user and password"),
+        ({"nessie_uri": "https://token@nessie.example.com/"}, "without user and password"),
         ({"nessie_uri": "nessie.internal:19120"}, "nessie_uri is an address"),
         ({"name": "Lakegate"}, "name is up to 27"),
         ({"name": "my_lake"}, "name is up to 27"),
         ({"name": "n" * 28}, "name is up to 27"),
-        ({"subnets": "subnet-1"}, "security_groups"),
+        ({"uploaders": "arn:aws:iam::123456789012:root,*"}, "uploaders are ARNs"),
+        ({"uploaders": "123456789012"}, "uploaders are ARNs"),
+        ({"uploaders": "arn:aws:s3:::somebodys-bucket"}, "uploaders are ARNs"),
+        ({"landing_days": "29"}, "landing_days is 30 or more"),
+        ({"landing_days": "60", "fold_after_days": "60"}, "landing_days is 61 or more"),
+        ({"landing_days": "-1"}, "landing_days is 30 or more"),
+        ({}, "without, jobs reach AWS alone"),
+        ({"subnets": "subnet-1"}, "subnets and -c security_groups are given together"),
+        ({"security_groups": "sg-1"}, "subnets and -c security_groups are given together"),
         ({"slack_secret": "token"}, "slack_channel"),
         ({"slack_secret": "arn:aws:secretsmanager:x:1:secret:s", "slack_channel": "C0"}, "not its ARN"),
     ],
@@ -48,6 +69,17 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
 def test_a_wrong_choice_is_named(given: dict[str, str], message: str) -> None:
     with pytest.raises(Misconfigured, match=message):
         Config.read(given.get)
+
+
+@pytest.mark.parametrize("who", ["root", "role/uploads", "role/teams/etl/Uploads_1", "user/vendor@example.com"])
+def test_an_uploader_is_an_account_a_role_or_a_user(who: str) -> None:
+    uploader = f"arn:aws:iam::123456789012:{who}"
+    assert Config(uploaders=(uploader,), **NETWORK).faults() == []
+
+
+@pytest.mark.parametrize(("days", "fold"), [(0, 14), (30, 14), (61, 60), (365, 14)])
+def test_what_landed_is_kept_for_ever_or_long_enough_for_retries(days: int, fold: int) -> None:
+    assert Config(landing_days=days, fold_after_days=fold, **NETWORK).faults() == []
 
 
 @pytest.mark.parametrize(
@@ -58,25 +90,35 @@ def test_a_wrong_choice_is_named(given: dict[str, str], message: str) -> None:
         "https://gateway.example.com/api/nessie",
         "http://api",
         "http://iceberg/nessie",
+        "https://nessie.example.com/of/somebody@example.com",
         "",
     ],
 )
 def test_what_nessie_may_be_called_is_no_fault(address: str) -> None:
-    assert Config(nessie_uri=address, name="lake-2").faults() == []
+    assert Config(nessie_uri=address, name="lake-2", **NETWORK).faults() == []
 
 
 def test_the_longest_name_leaves_room_for_buckets_in_every_region() -> None:
-    longest = Config(name="n" * 27)
+    longest = Config(name="n" * 27, **NETWORK)
     assert longest.faults() == []
     assert len(f"{longest.name}-landing-123456789012-ap-southeast-1") == 63
 
 
 @pytest.mark.parametrize(("vcpus", "jobs", "executors"), [(16, 2, 3), (16, 4, 1), (400, 10, 19), (17, 3, 1)])
 def test_all_jobs_at_once_have_no_more_workers_than_there_are_vcpus(vcpus: int, jobs: int, executors: int) -> None:
-    config = Config(vcpus=vcpus, jobs_at_once=jobs)
+    config = Config(vcpus=vcpus, jobs_at_once=jobs, **NETWORK)
     assert config.faults() == []
     assert config.executors == executors
     assert jobs * (1 + executors) * WORKER_CORES <= vcpus < jobs * (2 + executors) * WORKER_CORES
+
+
+def test_a_topic_of_another_region_than_the_stacks_is_refused() -> None:
+    topic = "arn:aws:sns:eu-central-1:123456789012:lake-alarms"
+    config = Config(alarm_topic=topic, **NETWORK)
+    assert config.faults() == config.faults("eu-central-1") == []
+    (fault,) = config.faults("eu-central-2")
+    assert "alarm_topic is a topic in eu-central-2" in fault
+    assert Config(**NETWORK).faults("eu-central-2") == []
 
 
 def test_all_wrong_choices_are_named_at_once() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import pytest
 
 from tests.infra.template import Stack, flat, listed
@@ -17,6 +19,14 @@ def below(*prefixes: str, actions: tuple[str, ...]) -> set[tuple[str, str]]:
     return {(action, f"/{prefix}/*") for prefix in prefixes for action in actions}
 
 
+NETWORK = {  # what Lambda asks for to put a function into subnets; the actions take no resource
+    "ec2:CreateNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:DeleteNetworkInterface",
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:UnassignPrivateIpAddresses",
+}
 READ, WRITE = ("s3:GetObject",), ("s3:PutObject", "s3:AbortMultipartUpload")
 READ_LANDING = {
     ("s3:ListBucket", ""),
@@ -30,7 +40,11 @@ USE_SERVICE = (
     | below("attempts", "staging", "notes", "receipts", "closed", actions=WRITE)
     | below("notes", actions=("s3:DeleteObject",))
 )
-RUN_JOB = FIND | below("attempts", "staging", "reports", "logs", actions=READ) | below("reports", "logs", actions=WRITE)
+RUN_JOB = (
+    FIND
+    | below("attempts", "staging", "reports", "logs/applications", actions=READ)
+    | below("reports", "logs/applications", actions=WRITE)
+)
 WAREHOUSE = FIND | below("warehouse", actions=(*READ, *WRITE))
 
 
@@ -60,10 +74,41 @@ def test_who_opens_attempts_settles_or_appends_adds_to_the_warehouse_and_deletes
     assert stack.rights_in(role, BUCKET, "StorageLake") == WAREHOUSE
 
 
+def may_read(stack: Stack, policy: str, key: str) -> bool:
+    """Whether one of the readers' policies allows to read an object of the lake bucket."""
+    statements = stack.one("AWS::IAM::ManagedPolicy", f"Readers{policy}")["PolicyDocument"]["Statement"]
+    allowed = [statement for statement in statements if statement["Action"] == "s3:GetObject"]
+    assert allowed == statements  # nothing is denied, so that the two add up, and nothing else is allowed
+    assert {statement["Effect"] for statement in statements} == {"Allow"}
+    patterns = [flat(resource) for statement in allowed for resource in listed(statement["Resource"])]
+    lake = stack.name(BUCKET, "StorageLake")
+    return any(fnmatchcase(f"<{lake}.Arn>/{key}", pattern) for pattern in patterns)
+
+
+@pytest.mark.parametrize(
+    ("key", "policies"),
+    [
+        ("warehouse/nyc/flights_0f3a/data/00000.parquet", {"ReadLake"}),
+        ("warehouse/z9/a_0f3a/metadata/00000.metadata.json", {"ReadLake"}),
+        ("warehouse/_quarantine/nyc_flights_0f3a/data/00000.parquet", {"ReadQuarantine"}),
+        ("warehouse/_lakegate/receipts", set()),
+        ("elsewhere/nyc/flights", set()),
+    ],
+)
+def test_who_reads_the_lake_reads_quarantine_by_a_policy_of_its_own(stack: Stack, key: str, policies: set[str]) -> None:
+    assert {policy for policy in ("ReadLake", "ReadQuarantine") if may_read(stack, policy, key)} == policies
+
+
+def test_the_readers_policies_are_nobodys_yet(stack: Stack) -> None:
+    policies = stack.resources("AWS::IAM::ManagedPolicy")
+    assert len(policies) == 2
+    assert not [policy for policy in policies.values() if {"Roles", "Users", "Groups"} & policy.keys()]
+
+
 @pytest.mark.parametrize("role", ROLES)
-def test_no_role_may_do_everything_or_act_on_everything(stack: Stack, role: str) -> None:
+def test_no_role_may_do_everything_or_act_on_everything_but_a_functions_network(stack: Stack, role: str) -> None:
     wide = {(action, resource) for action, resource in stack.rights(role) if "*" in action or resource == "*"}
-    assert wide == set()
+    assert wide == ({(action, "*") for action in NETWORK} if role in FUNCTIONS else set())
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -93,6 +138,15 @@ def test_a_function_hands_the_job_role_to_emr_alone(stack: Stack, role: str) -> 
 
 def test_the_spark_job_starts_no_jobs_and_reads_no_secret(stack: Stack) -> None:
     assert {action.split(":")[0] for action, _ in stack.rights("SparkRole")} == {"s3"}
+
+
+def test_the_spark_job_reads_what_was_uploaded_for_this_stack_and_no_other_stacks_assets(stack: Stack) -> None:
+    assets = {(action, resource) for action, resource in stack.rights("SparkRole") if "-assets-" in resource}
+    bucket = "cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"
+    assert assets == {("s3:GetObject", f"arn:<AWS::Partition>:s3:::{bucket}/lakegate/*")}
+    outputs = {name: flat(body["Value"]) for name, body in stack.template["Outputs"].items()}
+    uris = [outputs["JobEntryPoint"], outputs["JobPyFiles"], *outputs["JobJars"].split(",")]
+    assert {uri.rpartition("/")[0] for uri in uris} == {f"s3://{bucket}/lakegate"}
 
 
 @pytest.mark.parametrize("role", FUNCTIONS)

@@ -73,19 +73,55 @@ def test_uploads_that_never_finish_are_cleaned_up(stack: Stack, what: str) -> No
     assert any("AbortIncompleteMultipartUpload" in rule and "Prefix" not in rule for rule in rules)
 
 
-def test_nothing_expires_but_staged_copies_and_logs(stack: Stack) -> None:
-    expiring = {
-        (what, rule["Prefix"]): rule["ExpirationInDays"]
-        for what in BUCKETS
-        for rule in stack.one("AWS::S3::Bucket", f"Storage{what}")["LifecycleConfiguration"]["Rules"]
+def expiring(stack: Stack, what: str) -> dict[str, tuple[int | None, int | None, bool]]:
+    """By prefix: after how many days objects go, and versions that are replaced, and whether delete markers do."""
+    rules = stack.one("AWS::S3::Bucket", f"Storage{what}")["LifecycleConfiguration"]["Rules"]
+    return {
+        rule.get("Prefix", ""): (
+            rule.get("ExpirationInDays"),
+            rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"),
+            rule.get("ExpiredObjectDeleteMarker", False),
+        )
+        for rule in rules
         if any("Expir" in setting for setting in rule)
     }
-    assert expiring == {("Service", "staging/"): 14, ("Service", "logs/"): 90}
 
 
-def test_the_landing_bucket_keeps_versions_and_sends_events(stack: Stack) -> None:
+def test_nothing_expires_but_staged_copies_and_logs_and_what_was_replaced(stack: Stack) -> None:
+    replaced = (None, 30, True)
+    assert expiring(stack, "Service") == {"staging/": (14, 1, False), "logs/": (90, 1, False), "": replaced}
+    assert expiring(stack, "Lake") == {"": replaced}
+    assert expiring(stack, "Landing") == {"": (90, 90, False)}
+
+
+def test_uploaders_may_put_files_in_the_landing_bucket_and_nothing_else(stack: Stack) -> None:
+    name = stack.name("AWS::S3::Bucket", "StorageLanding")
+    (allowed,) = [
+        each for each in policy_of(stack, "AWS::S3::BucketPolicy", "Bucket", name) if each["Effect"] == "Allow"
+    ]
+    assert set(allowed["Principal"]["AWS"]) == set(CONTEXT["uploaders"].split(","))
+    assert set(allowed["Action"]) == {"s3:PutObject", "s3:AbortMultipartUpload"}
+    assert flat(allowed["Resource"]) == f"<{name}.Arn>/*"
+
+
+def test_without_uploaders_and_landing_days_nobody_else_may_upload_and_nothing_that_landed_expires(
+    tmp_path: Path,
+) -> None:
+    from infra.app import build
+
+    stack = Stack(build({"ephemeral": "true"}, outdir=tmp_path).synth().get_stack_by_name("lakegate").template)
+    policy = policy_of(stack, "AWS::S3::BucketPolicy", "Bucket", stack.name("AWS::S3::Bucket", "StorageLanding"))
+    assert {each["Effect"] for each in policy} == {"Deny"}
+    assert expiring(stack, "Landing") == {}
+
+
+@pytest.mark.parametrize("what", BUCKETS)
+def test_what_is_overwritten_or_deleted_can_be_had_back(stack: Stack, what: str) -> None:
+    assert stack.one("AWS::S3::Bucket", f"Storage{what}")["VersioningConfiguration"] == {"Status": "Enabled"}
+
+
+def test_the_landing_bucket_sends_events(stack: Stack) -> None:
     bucket = stack.one("AWS::S3::Bucket", "StorageLanding")
-    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     assert bucket["NotificationConfiguration"] == {"EventBridgeConfiguration": {"EventBridgeEnabled": True}}
 
 
@@ -165,7 +201,7 @@ def test_an_event_that_a_function_fails_on_goes_to_the_dead_letters(stack: Stack
     assert ("sqs:SendMessage", queue) in stack.rights(f"{what}Role")
 
 
-@pytest.mark.parametrize("queue", ["InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters"])
+@pytest.mark.parametrize("queue", ["InboxDeadLetters", "SettleDeadLetters"])
 def test_the_first_dead_letter_raises_an_alarm_that_a_topic_hears(stack: Stack, queue: str) -> None:
     alarm = stack.one("AWS::CloudWatch::Alarm", queue)
     assert alarm["Dimensions"] == [
@@ -173,7 +209,51 @@ def test_the_first_dead_letter_raises_an_alarm_that_a_topic_hears(stack: Stack, 
     ]
     assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
     assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-    assert alarm["AlarmActions"] == alarm["OKActions"] == [CONTEXT["alarm_topic"]]
+
+
+def test_a_topic_hears_of_every_alarm_and_when_all_is_well_again(stack: Stack) -> None:
+    alarms = stack.resources("AWS::CloudWatch::Alarm").values()
+    assert len({alarm["AlarmName"] for alarm in alarms}) == len(alarms) == 5
+    assert [alarm["AlarmActions"] for alarm in alarms] == [[CONTEXT["alarm_topic"]]] * 5
+    assert [alarm["OKActions"] for alarm in alarms] == [[CONTEXT["alarm_topic"]]] * 5
+
+
+def test_a_sweep_that_failed_is_not_tried_again_and_a_late_one_is_given_up(stack: Stack) -> None:
+    called = stack.one("AWS::Lambda::EventInvokeConfig", "Reconcile")
+    assert (called["MaximumRetryAttempts"], called["MaximumEventAgeInSeconds"]) == (0, 600)
+    (target,) = stack.one(RULE, "Sweep")["Targets"]
+    assert target["RetryPolicy"] == {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 600}
+
+
+def test_an_event_that_settle_failed_on_is_tried_again(stack: Stack) -> None:
+    assert "MaximumRetryAttempts" not in stack.one("AWS::Lambda::EventInvokeConfig", "Settle")
+
+
+# Three intervals of five minutes, and the ten that a sweep may take: Lambda counts it when it has ended.
+@pytest.mark.parametrize(
+    ("part", "metric", "goes_off"),
+    [
+        ("ReconcileMissed", "Invocations", ("LessThanThreshold", 1, "breaching")),
+        ("ReconcileErrors", "Errors", ("GreaterThanOrEqualToThreshold", 2, "notBreaching")),
+    ],
+)
+def test_sweeps_that_are_not_run_and_sweeps_that_fail_are_told(
+    stack: Stack, part: str, metric: str, goes_off: tuple[str, int, str]
+) -> None:
+    alarm = stack.one("AWS::CloudWatch::Alarm", part)
+    assert (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"]) == ("AWS/Lambda", metric, "Sum")
+    assert [flat(each["Value"]) for each in alarm["Dimensions"]] == [f"<{stack.name(FUNCTION, 'ReconcileFunction')}>"]
+    assert (alarm["Period"], alarm["EvaluationPeriods"]) == (25 * 60, 1)
+    assert (alarm["ComparisonOperator"], alarm["Threshold"], alarm["TreatMissingData"]) == goes_off
+
+
+def test_files_that_nobody_takes_from_the_inbox_are_told(stack: Stack) -> None:
+    alarm = stack.one("AWS::CloudWatch::Alarm", "InboxWaiting")
+    queue = stack.name(QUEUE, "InboxQueue")
+    assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": {"Fn::GetAtt": [queue, "QueueName"]}}]
+    assert (alarm["MetricName"], alarm["Statistic"]) == ("ApproximateAgeOfOldestMessage", "Maximum")
+    assert alarm["Threshold"] == 2 * stack.one(QUEUE, "InboxQueue")["VisibilityTimeout"]
+    assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
 
 
 def test_settle_hears_of_every_job_of_this_application_that_ended(stack: Stack) -> None:
@@ -243,6 +323,8 @@ def test_runs_that_there_is_no_room_for_wait_instead_of_failing(stack: Stack) ->
 def test_the_outputs_are_what_the_command_line_reads_and_what_tests_look_at(stack: Stack) -> None:
     assert set(stack.template["Outputs"]) == {output_name(field.name) for field in fields(Settings)} | {
         "LakeBucket",
+        "ReadLakePolicy",
+        "ReadQuarantinePolicy",
         "IngestFunction",
         "SettleFunction",
         "ReconcileFunction",
@@ -278,6 +360,12 @@ def test_every_job_run_has_our_python_and_as_many_workers_as_its_share_of_the_qu
     assert begins_with == {"1"}  # the greater one counts, and may not be more than the most
     assert said["spark.dynamicAllocation.maxExecutors"] == "3"
     assert application["SchedulerConfiguration"]["MaxConcurrentRuns"] * cores == Config().vcpus
+
+
+def test_a_worker_has_more_disk_than_emrs_twenty_gigabytes_and_no_more_than_it_takes(stack: Stack) -> None:
+    (configuration,) = stack.one("AWS::EMRServerless::Application", "SparkApplication")["RuntimeConfiguration"]
+    said = {what: configuration["Properties"][f"spark.emr-serverless.{what}.disk"] for what in ("driver", "executor")}
+    assert said == {"driver": "50G", "executor": "100G"}
 
 
 def test_the_landing_bucket_takes_no_upload_that_the_functions_could_not_read(stack: Stack) -> None:

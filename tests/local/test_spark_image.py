@@ -101,6 +101,7 @@ def test_an_applications_properties_are_every_runs_but_for_the_size_of_workers()
                     "spark.driver.memory": "7g",
                     "spark.executor.cores": "2",
                     "spark.executor.instances": "1",
+                    "spark.emr-serverless.executor.disk": "100G",
                     "spark.dynamicAllocation.maxExecutors": "3",
                 },
             }

@@ -19,7 +19,9 @@ EXCEPTION = re.compile(
     r"^(?:Caused by: )?(?:[A-Za-z_$][\w$]*\.)*[A-Za-z_$][\w$]*(?:Error|Exception|Interrupt|Exit|Failure)\b.*"
 )
 LOGGED_ERROR = re.compile(r"^\S+ \S+ (?:ERROR|FATAL) \S+: (?P<text>.*)")
-SIZES = re.compile(r"spark\.(driver|executor)\.(cores|memory|instances)$|spark\.dynamicAllocation\.")
+SIZES = re.compile(
+    r"spark\.(emr-serverless\.)?(driver|executor)\.(cores|memory|disk|instances)$|spark\.dynamicAllocation\."
+)
 SPARK_LAUNCHER = re.compile(r"SparkUserAppException|Exception in thread")
 DETAILS_LENGTH = 1000
 TEMPORARY = "tmp"

@@ -1,0 +1,33 @@
+"""Who reads the lake: one policy for the tables of contracts, one for quarantine. They add up, and are nobody's yet."""
+
+from collections.abc import Sequence
+from string import ascii_lowercase
+
+from aws_cdk import aws_iam, aws_s3
+from constructs import Construct
+
+from infra.waivers import waive_below
+
+# A table lies in `<namespace>/<table>_<uuid>`. Contracts' namespaces begin with a letter, lakegate's own with `_`: so
+# nothing has to be denied, which would win over the other policy.
+TABLES = tuple(f"warehouse/{letter}*" for letter in ascii_lowercase)
+QUARANTINE = ("warehouse/_quarantine/*",)
+
+
+class Readers(Construct):
+    """Policies to attach to a reader's role; the stack itself attaches them to none."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, lake: aws_s3.Bucket) -> None:
+        super().__init__(scope, construct_id)
+        self._lake = lake
+        self.read_lake = self._policy("ReadLake", "Read the tables of contracts, but not quarantine", TABLES)
+        self.read_quarantine = self._policy("ReadQuarantine", "Read rows that were put in quarantine", QUARANTINE)
+
+    def _policy(self, construct_id: str, description: str, patterns: Sequence[str]) -> aws_iam.ManagedPolicy:
+        files = [self._lake.arn_for_objects(pattern) for pattern in patterns]
+        statement = aws_iam.PolicyStatement(actions=["s3:GetObject"], resources=files)
+        policy = aws_iam.ManagedPolicy(self, construct_id, description=description, statements=[statement])
+        for pattern in patterns:
+            reason = "Names of tables and of their files are made at run time; nothing but reading is allowed."
+            waive_below(policy, resource=self._lake, suffix=f"/{pattern}", reason=reason)
+        return policy
