@@ -159,21 +159,29 @@ _PLACES = {MetricKind.DUPLICATES: _repeating, MetricKind.ORPHANS: _orphaned}
 
 
 def _make(spark: SparkSession, job: Job) -> None:
-    """The quarantine table on the branch, as it is at the base. JobError where an earlier run wrote there."""
+    """The quarantine table on the branch, as it is at the base but for what the batch replaces. JobError where an
+    earlier run wrote there.
+    """
     table = quarantine_of(job.plan.table)
     there, base = (iceberg.load(spark, catalog, table) for catalog in (LAKE, BASE))
     if there is None:
         for statement in making(table, _COLUMNS, FIXED):
             spark.sql(statement)
         return
-    if not iceberg.same_rows(base, there):
+    if not _as_it_was(job, iceberg.compare(spark, base, there)):
         raise JobError(
-            f"batch {job.batch}: branch {job.branch} already holds rows in {table}, of an earlier run of this job. "
-            f"Run: lakegate retry {job.batch}"
+            f"batch {job.batch}: on branch {job.branch}, table {table} is not what it was at the base: an earlier run "
+            f"of this job has written there. Run: lakegate retry {job.batch}"
         )
     known = iceberg.fields(spark, there)
     if new := [column for column in _COLUMNS if column.name not in known]:  # an earlier release made it
         spark.sql(adding(table, new))
+
+
+def _as_it_was(job: Job, difference: iceberg.Difference) -> bool:
+    """Whether nothing came, and just rows of what the batch replaces went: those are taken off before the job runs."""
+    gone = difference.lost.entries.keys() - {data.path for data in job.replaced_aside}
+    return not difference.added.entries and not gone
 
 
 def _rows_aside(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:

@@ -476,7 +476,15 @@ def test_a_branch_that_a_stranger_has_touched_is_refused(
         table.run(job)
 
 
-def test_a_stranger_in_the_quarantine_is_refused(main: Callable[[Plan], Main]) -> None:
+@pytest.mark.parametrize(
+    ("x", "told"),
+    [
+        ([1.0], "does not hold each file of the batch once"),
+        ([1.0, -1.0], "an earlier run of this job has written there"),
+    ],
+    ids=["no row is put aside", "a row is put aside"],
+)
+def test_a_stranger_in_the_quarantine_is_refused(main: Callable[[Plan], Main], x: list[float], told: str) -> None:
     low = failing("x", "COALESCE(x < 0, FALSE)")
     by = replace(a_plan(x="double"), budget=Budget(rows=4))
     by = replace(by, metrics=(*by.metrics, low), checks=(*by.checks, none_of(low, Severity.QUARANTINE)))
@@ -484,14 +492,14 @@ def test_a_stranger_in_the_quarantine_is_refused(main: Callable[[Plan], Main]) -
     first = table.run(table.job({OLD: rows(1, 2, x=[1.0, -1.0]), OTHER: rows(3, x=[1.0])}))
     table = replace(table, at=first.audited).then(*COMPACTED)
     replaces = replace(rewritten(OLD), quarantined=first.files[0].quarantined)
-    job = table.job({NEW: rows(1, x=[1.0])}, {NEW: replaces})
+    job = table.job({NEW: rows(*range(len(x)), x=x)}, {NEW: replaces})
     aside = table_name("{catalog}", quarantine_of(by.table))
     table.by_somebody(
         job.branch,
         f"DELETE FROM {aside} WHERE true",
         f"INSERT INTO {aside} VALUES ('{IDS[7]}'{', NULL' * 9})",
     )
-    with pytest.raises(JobError, match="does not hold each file of the batch once"):
+    with pytest.raises(JobError, match=told):
         table.run(job)
 
 
