@@ -100,9 +100,11 @@ def evolve(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
         name: text for name, text in properties(plan, columns, there).items() if there.properties.get(name) != text
     }
     differing = [pair for pair in pairs(there.own, target) if pair.other is not None and pair.one != pair.other]
-    added = ", ".join(_added(pair, docs) for pair in differing if pair.one is None)
+    added = [_added(pair, docs) for pair in differing if pair.one is None]
+    # A table that somebody else has made: its rows so far are of no file version.
+    added += [] if FILE_COLUMN in there.columns else [_column(_FILE)]
     return [
-        *([f"{altered} ADD COLUMNS ({added})"] if added else []),
+        *([f"{altered} ADD COLUMNS ({', '.join(added)})"] if added else []),
         *(f"{altered} ALTER COLUMN {_place(pair)} TYPE {pair.other}" for pair in differing if pair.one is not None),
         *([f"{altered} SET TBLPROPERTIES ({_pairs(changed)})"] if changed else []),
     ]
