@@ -132,10 +132,10 @@ def shape(spark: SparkSession, table: Any) -> Shape:
     utility = jvm(spark).org.apache.iceberg.spark.SparkSchemaUtil
     fields = json.loads(utility.convert(table.schema()).json())["fields"]
     spec = json.loads(jvm(spark).org.apache.iceberg.PartitionSpecParser.toJson(table.spec()))
-    names = {field.id: field.name for field in iceberg.fields(spark, table).values()}
+    name = table.schema().findColumnName  # of a nested field, too
     return Shape(
         columns={field["name"]: str(iceberg.sql_type(field["type"])) for field in fields},
-        partitions=tuple(_spoken(field["transform"], names[field["source-id"]]) for field in spec["fields"]),
+        partitions=tuple(_spoken(field["transform"], str(name(field["source-id"]))) for field in spec["fields"]),
         properties=dict(table.properties()),
     )
 

@@ -127,6 +127,14 @@ def test_a_table_of_somebody_elses_gets_the_column_of_file_versions(spark: Spark
 
 
 @pytest.mark.spark
+def test_a_table_that_is_partitioned_by_a_nested_field_is_told(spark: SparkSession) -> None:
+    spark.sql(f"CREATE NAMESPACE {LAKE}.nyc")
+    spark.sql(f"CREATE TABLE {LAKE}.nyc.t (s struct<`a b`: timestamp>) USING iceberg PARTITIONED BY (days(s.`a b`))")
+    with pytest.raises(Unfit, match=r"the table is partitioned by days\(s\.a b\), the contract says nothing"):
+        made(spark, plan("nyc.t", {"s": "struct<`a b`: timestamp>"}))
+
+
+@pytest.mark.spark
 def test_a_table_that_does_not_fit_is_not_touched(spark: SparkSession) -> None:
     before = made(spark, plan("nyc.t", COLUMNS))
     with pytest.raises(Unfit):
