@@ -26,7 +26,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.keys import Batch, Read, with_key
 from spark_jobs.overwrite import overwrite
 from spark_jobs.session import BASE, LAKE
-from spark_jobs.table import FIXED, adding, making, table_name
+from spark_jobs.table import FIXED, adding, making, saying, table_name
 from spark_jobs.text import TEXT
 from spark_jobs.unparsed import LINE, WHY
 
@@ -164,18 +164,20 @@ def _make(spark: SparkSession, job: Job) -> None:
     """
     table = quarantine_of(job.plan.table)
     there, base = (iceberg.load(spark, catalog, table) for catalog in (LAKE, BASE))
-    if there is None:
-        for statement in making(table, _COLUMNS, FIXED):
-            spark.sql(statement)
-        return
-    if not _as_it_was(job, iceberg.compare(spark, base, there)):
+    if there is not None and not _as_it_was(job, iceberg.compare(spark, base, there)):
         raise JobError(
             f"batch {job.batch}: on branch {job.branch}, table {table} is not what it was at the base: an earlier run "
             f"of this job has written there. Run: lakegate retry {job.batch}"
         )
+    for statement in making(table, _COLUMNS, FIXED) if there is None else _brought_up(spark, table, there):
+        spark.sql(statement)
+
+
+def _brought_up(spark: SparkSession, table: str, there: Any) -> list[str]:
+    """The statements for a table that an earlier release made, or of which somebody has said how it is written."""
     known = iceberg.fields(spark, there)
-    if new := [column for column in _COLUMNS if column.name not in known]:  # an earlier release made it
-        spark.sql(adding(table, new))
+    new = [column for column in _COLUMNS if column.name not in known]
+    return [*([adding(table, new)] if new else []), *saying(table, FIXED, dict(there.properties()))]
 
 
 def _as_it_was(job: Job, difference: iceberg.Difference) -> bool:

@@ -215,6 +215,18 @@ def test_data_files_of_other_file_versions_are_ruled_out_of_however_many_rows_ar
     assert iceberg.rows_in(tasks) == 1
 
 
+@pytest.mark.spark
+def test_data_files_are_parquet_whatever_somebody_has_said_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
+    """Of Avro, Iceberg knows no bounds, by which a data file shows whose rows it holds."""
+    by = plan("nyc.t", {"id": "bigint"})
+    prepare(spark, by, None)
+    spark.sql(f"ALTER TABLE {LAKE}.{by.table} SET TBLPROPERTIES ('write.format.default' = 'avro')")
+    prepare(spark, by, loaded(spark, by))
+    append(spark, by, looks(spark, tmp_path, by, [pa.table({"id": [1, 2]})]))
+    [path] = iceberg.compare(spark, None, loaded(spark, by)).added.entries
+    assert path.endswith(".parquet")
+
+
 def loaded(spark: SparkSession, by: Plan) -> Any:
     return iceberg.load(spark, LAKE, by.table)
 
