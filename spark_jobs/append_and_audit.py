@@ -35,7 +35,7 @@ from spark_jobs.keys import Batch
 from spark_jobs.look import Look
 from spark_jobs.prove import PerFile, as_reported, by_file, left_of, prove, prove_carried
 from spark_jobs.rewritten import Taken
-from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, build, fit_to, open_catalog
+from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, build, check_iceberg, fit_to, open_catalog
 from spark_jobs.staged import fit_all, look_at_all
 
 
@@ -82,6 +82,7 @@ class Run:
 
 def append_and_audit(spark: SparkSession, job: Job) -> Report:
     """The whole job: from staged files to a report."""
+    check_iceberg(spark, job)
     run = Run(spark=spark, job=job)
     open_catalog(spark, LAKE, job, job.branch)
     open_catalog(spark, BASE, job, f"{job.branch}@{job.base}")

@@ -25,7 +25,7 @@ def on_main(installation: Installation) -> Catalog:
     return Catalog(lake.nessie_uri, lake.warehouse, "main", storage())
 
 
-def rows(installation: Installation) -> list[object]:
+def rows(installation: Installation) -> list[tuple[object, object]]:
     return sorted((row["id"], row["b"]) for row in installation.rows())
 
 
