@@ -365,11 +365,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def last_word(what: str, error: Exception, *, hidden: bool) -> str:
-    """One line that says what failed, of what, and why; `hidden` if the error's text may hold what is masked."""
+    """One line that says why, and then of what, for EMR Serverless cuts its end off. `hidden` if the error's text may
+    hold what is masked.
+    """
     if isinstance(error, JobError):
         return f"JobError: {error}"
     why = f"{', '.join(names(error)[-1:])} (its text is in the job's log alone: columns are masked)"
-    return f"JobError: {what}: {type(error).__name__}: {why if hidden else root(error)}"
+    return f"JobError: {type(error).__name__}: {why if hidden else root(error)}; {what}"
 
 
 if __name__ == "__main__":

@@ -266,9 +266,8 @@ def test_a_job_that_cannot_go_on_fails_with_a_last_word(lake: Lake, tmp_path: Pa
     done = submit(lake, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [staged.uri])
     assert done.returncode == 1
     last = done.stdout.splitlines()[-1]
-    assert last.startswith(
-        f"JobError: batch {staged.job.batch} of {staged.job.plan.table}, branch {staged.job.branch}: "
-    )
+    assert last.startswith("JobError: Py4JJavaError: ")
+    assert last.endswith(f"; batch {staged.job.batch} of {staged.job.plan.table}, branch {staged.job.branch}")
 
 
 TEXT_METRICS = (Metric(id="unparsed", kind=MetricKind.UNPARSED), nulls("id"), duplicates("id"))
