@@ -35,7 +35,7 @@ from spark_jobs.keys import Batch
 from spark_jobs.look import Look
 from spark_jobs.prove import PerFile, as_reported, by_file, left_of, prove, prove_carried
 from spark_jobs.rewritten import Taken
-from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, build, fit_to, open_catalog
+from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, build, check_iceberg, fit_to, open_catalog
 from spark_jobs.staged import fit_all, look_at_all
 
 
@@ -82,6 +82,7 @@ class Run:
 
 def append_and_audit(spark: SparkSession, job: Job) -> Report:
     """The whole job: from staged files to a report."""
+    check_iceberg(spark, job)
     run = Run(spark=spark, job=job)
     open_catalog(spark, LAKE, job, job.branch)
     open_catalog(spark, BASE, job, f"{job.branch}@{job.base}")
@@ -364,11 +365,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def last_word(what: str, error: Exception, *, hidden: bool) -> str:
-    """One line that says what failed, of what, and why; `hidden` if the error's text may hold what is masked."""
+    """One line that says why, and then of what, for EMR Serverless cuts its end off. `hidden` if the error's text may
+    hold what is masked.
+    """
     if isinstance(error, JobError):
         return f"JobError: {error}"
     why = f"{', '.join(names(error)[-1:])} (its text is in the job's log alone: columns are masked)"
-    return f"JobError: {what}: {type(error).__name__}: {why if hidden else root(error)}"
+    return f"JobError: {type(error).__name__}: {why if hidden else root(error)}; {what}"
 
 
 if __name__ == "__main__":

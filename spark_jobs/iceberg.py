@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from math import inf
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +40,7 @@ class Difference:
 
     added: DataFiles
     lost: DataFiles
-    deletes: bool  # whether rows are deleted by files of their own
+    deletes: bool  # whether files came that delete rows, or such went as may still have hidden some
 
 
 def load(spark: SparkSession, catalog: str, table: str) -> Any | None:
@@ -90,10 +91,14 @@ def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
     came, went = new.keys() - old.keys(), old.keys() - new.keys()
     fresh = _data_files(spark, after, [new[path] for path in came if _holds_data(new[path])])
     gone = _data_files(spark, before, [old[path] for path in went if _holds_data(old[path])])
+    brought = _delete_files(spark, after, [new[path] for path in came if _deletes_rows(new[path])])
+    dropped = _delete_files(spark, before, [old[path] for path in went if _deletes_rows(old[path])])
+    oldest = _oldest(new.values())
     return Difference(
         added=fresh.but(gone.entries.keys()),
         lost=gone.but(fresh.entries.keys()),
-        deletes=any(_deletes_rows(new[path]) for path in came) or any(_deletes_rows(old[path]) for path in went),
+        deletes=bool(brought.keys() - dropped.keys())
+        or any(dropped[file] >= oldest for file in dropped.keys() - brought.keys()),
     )
 
 
@@ -197,6 +202,14 @@ def _deletes_rows(manifest: Any) -> bool:
     return not _holds_data(manifest) and bool(manifest.hasAddedFiles() or manifest.hasExistingFiles())
 
 
+def _oldest(manifests: Iterable[Any]) -> float:
+    """The least sequence number of the data files in these manifests: delete files with a lesser one hide nothing, and
+    Iceberg drops them by itself with whatever commit takes data files off.
+    """
+    live = [it for it in manifests if _holds_data(it) and (it.hasAddedFiles() or it.hasExistingFiles())]
+    return min((int(manifest.minSequenceNumber()) for manifest in live), default=inf)
+
+
 def _once(found: Collection[str], path: str, table: Any, what: str) -> None:
     if path in found:
         raise JobError(f"table {table.name()} {what} {path} twice: whoever reads it finds its rows twice")
@@ -216,9 +229,22 @@ def _data_files(spark: SparkSession, table: Any | None, manifests: list[Any]) ->
     return DataFiles(statistics=statistics, entries=entries)
 
 
+def _delete_files(spark: SparkSession, table: Any | None, manifests: list[Any]) -> dict[str, int]:
+    """The sequence numbers of the live delete files in these manifests, by all that Iceberg says of them: several may
+    be in one file of the storage.
+    """
+    said, found = jvm(spark).org.apache.iceberg.ContentFileParser.toJson, dict[str, int]()
+    for manifest in manifests:
+        for entry in _live(spark, table, manifest):
+            found[said(entry, table.specs()[entry.specId()])] = int(entry.dataSequenceNumber())  # type: ignore[union-attr]
+    return found
+
+
 def _live(spark: SparkSession, table: Any, manifest: Any) -> Iterator[Any]:
-    """A manifest's data files that are not deleted; the reader uses one object for all, hence the copies."""
-    reader = jvm(spark).org.apache.iceberg.ManifestFiles.read(manifest, table.io(), table.specs())
+    """A manifest's files that are not deleted; the reader uses one object for all, hence the copies."""
+    files = jvm(spark).org.apache.iceberg.ManifestFiles
+    read = files.read if _holds_data(manifest) else files.readDeleteManifest
+    reader = read(manifest, table.io(), table.specs())
     try:
         rows = reader.iterator()
         while rows.hasNext():

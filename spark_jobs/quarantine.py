@@ -26,7 +26,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.keys import Batch, Read, with_key
 from spark_jobs.overwrite import overwrite
 from spark_jobs.session import BASE, LAKE
-from spark_jobs.table import FIXED, adding, making, table_name
+from spark_jobs.table import FIXED, adding, making, saying, table_name
 from spark_jobs.text import TEXT
 from spark_jobs.unparsed import LINE, WHY
 
@@ -159,21 +159,31 @@ _PLACES = {MetricKind.DUPLICATES: _repeating, MetricKind.ORPHANS: _orphaned}
 
 
 def _make(spark: SparkSession, job: Job) -> None:
-    """The quarantine table on the branch, as it is at the base. JobError where an earlier run wrote there."""
+    """The quarantine table on the branch, as it is at the base but for what the batch replaces. JobError where an
+    earlier run wrote there.
+    """
     table = quarantine_of(job.plan.table)
     there, base = (iceberg.load(spark, catalog, table) for catalog in (LAKE, BASE))
-    if there is None:
-        for statement in making(table, _COLUMNS, FIXED):
-            spark.sql(statement)
-        return
-    if not iceberg.same_rows(base, there):
+    if there is not None and not _as_it_was(job, iceberg.compare(spark, base, there)):
         raise JobError(
-            f"batch {job.batch}: branch {job.branch} already holds rows in {table}, of an earlier run of this job. "
-            f"Run: lakegate retry {job.batch}"
+            f"batch {job.batch}: on branch {job.branch}, table {table} is not what it was at the base: an earlier run "
+            f"of this job has written there. Run: lakegate retry {job.batch}"
         )
+    for statement in making(table, _COLUMNS, FIXED) if there is None else _brought_up(spark, table, there):
+        spark.sql(statement)
+
+
+def _brought_up(spark: SparkSession, table: str, there: Any) -> list[str]:
+    """The statements for a table that an earlier release made, or of which somebody has said how it is written."""
     known = iceberg.fields(spark, there)
-    if new := [column for column in _COLUMNS if column.name not in known]:  # an earlier release made it
-        spark.sql(adding(table, new))
+    new = [column for column in _COLUMNS if column.name not in known]
+    return [*([adding(table, new)] if new else []), *saying(table, FIXED, dict(there.properties()))]
+
+
+def _as_it_was(job: Job, difference: iceberg.Difference) -> bool:
+    """Whether nothing came, and just rows of what the batch replaces went: those are taken off before the job runs."""
+    gone = difference.lost.entries.keys() - {data.path for data in job.replaced_aside}
+    return not difference.added.entries and not gone
 
 
 def _rows_aside(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:

@@ -23,11 +23,12 @@ from spark_jobs.prove import Held, as_reported, prove_taken_out
 from spark_jobs.session import BASE, LAKE
 from spark_jobs.table import table_name
 
+# By the first run all data files are younger than all delete files, and any commit of the second drops those.
 DELETE_FILES = (
     "batch {batch}: rows of {table} that it replaces were rewritten by somebody, and the table on branch {branch} has "
     "delete files, so that they cannot be taken out safely. Compact the table on main so that it has no delete files: "
-    "CALL system.rewrite_data_files with option delete-file-threshold 1, then CALL "
-    "system.rewrite_position_delete_files with option rewrite-all true, then run lakegate retry {batch}"
+    "run twice, in Spark, CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true', "
+    "'use-starting-sequence-number', 'false')), then run lakegate retry {batch}"
 )
 _DATA_FILE = "_file"
 

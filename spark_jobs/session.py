@@ -3,13 +3,15 @@
 from pyspark.sql import SparkSession
 
 from lakegate.audit.job import Job
-from spark_jobs.java import remember_classes
+from spark_jobs.errors import JobError
+from spark_jobs.java import jvm, remember_classes
 
+ICEBERG = "1.11.0"  # of the jar that the job brings; with 1.10 a commit that is sent twice loses its manifest list
 LAKE, BASE, AUDIT, LEFT = "lake", "base", "audit", "left"
 _SPLIT = 128 * 1024 * 1024
 _SMALL, _PIECE = 64 * 1024 * 1024, 2 * 1024 * 1024
 _OPTIONS = {
-    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    # Not Iceberg's extension of SQL: it is bound to the inside of one Spark, and no statement of the job needs it.
     "spark.sql.session.timeZone": "UTC",
     # A date that a pattern does not fit is no date.
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
@@ -53,6 +55,17 @@ def build(name: str) -> SparkSession:
     spark = builder.getOrCreate()
     remember_classes(spark)
     return spark
+
+
+def check_iceberg(spark: SparkSession, job: Job) -> None:
+    """JobError where the JVM has another Iceberg than the job's: an image may have one of its own that comes first."""
+    found = jvm(spark).org.apache.iceberg.IcebergBuild.version()
+    if found != ICEBERG:
+        raise JobError(
+            f"batch {job.batch} of {job.plan.table}, branch {job.branch}: Spark has loaded Iceberg {found}, and the "
+            f"job is made for {ICEBERG}. Make the jar that the job brings the first on Spark's class path, or take the "
+            f"image's own off it. Then run: lakegate retry {job.batch}"
+        )
 
 
 def fit_to(spark: SparkSession, job: Job) -> None:

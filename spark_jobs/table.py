@@ -22,6 +22,8 @@ from spark_jobs.session import LAKE
 CONTRACT_COLUMNS = "lakegate.contract-columns"
 _STATISTICS = "write.metadata.metrics.column."
 FIXED = {
+    # Of Avro, Iceberg keeps no bounds, by which a data file shows that it has rows of one file version alone.
+    "write.format.default": "parquet",
     "write.distribution-mode": "none",
     "write.spark.fanout.enabled": "true",
     # A batch's data files stay in manifests of their own, so that two commits compare without reading the whole table.
@@ -85,6 +87,12 @@ def adding(table: str, columns: Iterable[Column]) -> str:
     return f"ALTER TABLE {table_name(LAKE, table)} ADD COLUMNS ({', '.join(map(_column, columns))})"
 
 
+def saying(table: str, said: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
+    """The statement that makes a table say this of itself; none where it does."""
+    changed = {name: text for name, text in said.items() if there.get(name) != text}
+    return [f"ALTER TABLE {table_name(LAKE, table)} SET TBLPROPERTIES ({_pairs(changed)})"] if changed else []
+
+
 def evolve(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
     """The statements that add what is new and widen what is wider. Raises Unfit where anything else differs."""
     if differences := unfit(plan, there):
@@ -96,15 +104,14 @@ def evolve(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
     altered = f"ALTER TABLE {table_name(LAKE, plan.table)}"
     docs = {column.name: column.doc for column in columns}
     target = Struct({column.name: kept(parse(column.type)) for column in columns})
-    changed = {
-        name: text for name, text in properties(plan, columns, there).items() if there.properties.get(name) != text
-    }
     differing = [pair for pair in pairs(there.own, target) if pair.other is not None and pair.one != pair.other]
-    added = ", ".join(_added(pair, docs) for pair in differing if pair.one is None)
+    added = [_added(pair, docs) for pair in differing if pair.one is None]
+    # A table that somebody else has made: its rows so far are of no file version.
+    added += [] if FILE_COLUMN in there.columns else [_column(_FILE)]
     return [
-        *([f"{altered} ADD COLUMNS ({added})"] if added else []),
+        *([f"{altered} ADD COLUMNS ({', '.join(added)})"] if added else []),
         *(f"{altered} ALTER COLUMN {_place(pair)} TYPE {pair.other}" for pair in differing if pair.one is not None),
-        *([f"{altered} SET TBLPROPERTIES ({_pairs(changed)})"] if changed else []),
+        *saying(plan.table, properties(plan, columns, there), there.properties),
     ]
 
 
@@ -130,10 +137,10 @@ def shape(spark: SparkSession, table: Any) -> Shape:
     utility = jvm(spark).org.apache.iceberg.spark.SparkSchemaUtil
     fields = json.loads(utility.convert(table.schema()).json())["fields"]
     spec = json.loads(jvm(spark).org.apache.iceberg.PartitionSpecParser.toJson(table.spec()))
-    names = {field.id: field.name for field in iceberg.fields(spark, table).values()}
+    name = table.schema().findColumnName  # of a nested field, too
     return Shape(
         columns={field["name"]: str(iceberg.sql_type(field["type"])) for field in fields},
-        partitions=tuple(_spoken(field["transform"], names[field["source-id"]]) for field in spec["fields"]),
+        partitions=tuple(_spoken(field["transform"], str(name(field["source-id"]))) for field in spec["fields"]),
         properties=dict(table.properties()),
     )
 

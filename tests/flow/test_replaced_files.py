@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from lakegate.adapters.iceberg import Catalog
@@ -47,6 +49,21 @@ def test_a_replacement_is_rebased_by_metadata_and_takes_its_rows_in_quarantine_a
     installation.settle(other, new)
     assert (ids(installation), rows_of(installation.lake, "main", aside)) == ([1, 2, 3], [])
     assert installation.runner.submit_all() == []
+    assert installation.branches() == []
+
+
+def test_a_replacement_that_puts_rows_aside_has_them_in_the_place_of_the_old_versions(
+    installation: Installation,
+) -> None:
+    installation.push(ID, f"{B}, {ASIDE}", settings=BUDGET)
+    old, other = installation.drop({"id": [1, 2], "b": [1, -1]}), installation.drop({"id": [3, 4], "b": [3, -1]})
+    installation.publish(old, other)
+    installation.publish(installation.drop({"id": [1, 2, 5], "b": [-2, 2, -2]}, key=old.key))
+    aside = rows_of(installation.lake, "main", quarantine_of(installation.table))
+    assert ids(installation) == [2, 3]
+    assert sorted((row["key"], json.loads(row["row_json"])["id"]) for row in aside) == sorted(
+        [(old.key, 1), (old.key, 5), (other.key, 4)]
+    )
     assert installation.branches() == []
 
 

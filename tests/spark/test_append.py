@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,6 +23,7 @@ from spark_jobs.append import rows_of
 from spark_jobs.errors import JobError
 from spark_jobs.iceberg import DataFiles, Difference
 from spark_jobs.look import Look
+from spark_jobs.overwrite import overwrite
 from spark_jobs.prove import by_file, prove
 from spark_jobs.session import LAKE
 from spark_jobs.staged import fit_all, look_at_all
@@ -211,6 +213,63 @@ def test_data_files_of_other_file_versions_are_ruled_out_of_however_many_rows_ar
     wanted = {seen[1].file.id, *(f"{seen[1].file.id}-{number}" for number in range(others))}
     tasks = iceberg.plan(spark, iceberg.load(spark, LAKE, by.table), iceberg.any_of(FILE_COLUMN, wanted))
     assert iceberg.rows_in(tasks) == 1
+
+
+@pytest.mark.spark
+def test_data_files_are_parquet_whatever_somebody_has_said_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
+    """Of Avro, Iceberg knows no bounds, by which a data file shows whose rows it holds."""
+    by = plan("nyc.t", {"id": "bigint"})
+    prepare(spark, by, None)
+    spark.sql(f"ALTER TABLE {LAKE}.{by.table} SET TBLPROPERTIES ('write.format.default' = 'avro')")
+    prepare(spark, by, loaded(spark, by))
+    append(spark, by, looks(spark, tmp_path, by, [pa.table({"id": [1, 2]})]))
+    [path] = iceberg.compare(spark, None, loaded(spark, by)).added.entries
+    assert path.endswith(".parquet")
+
+
+def loaded(spark: SparkSession, by: Plan) -> Any:
+    return iceberg.load(spark, LAKE, by.table)
+
+
+def with_delete_file(spark: SparkSession, folder: Path, by: Plan) -> list[Look]:
+    """The table has two rows of one data file, and a file that deletes one of them. Returns what was not appended."""
+    prepare(spark, by, None)
+    spark.sql(f"ALTER TABLE {LAKE}.{by.table} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
+    first, *others = looks(spark, folder, by, [pa.table({"id": [1, 2]}), pa.table({"id": [3, 4]})])
+    append(spark, by, [first])
+    spark.sql(f"DELETE FROM {LAKE}.{by.table} WHERE id = 1")
+    return others
+
+
+@pytest.mark.spark
+def test_delete_files_that_came_and_such_as_went_while_they_hide_rows_are_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    by = plan("nyc.t", {"id": "bigint"})
+    with_delete_file(spark, tmp_path, by)
+    before, table = (loaded(spark, by) for _ in range(2))
+    assert iceberg.compare(spark, None, before).deletes
+    [task] = iceberg.plan(spark, table, iceberg.any_of(FILE_COLUMN, IDS))
+    table.newRowDelta().removeDeletes(task.deletes()[0]).commit()
+    assert spark.table(f"{LAKE}.{by.table}").count() == 2
+    assert iceberg.compare(spark, before, loaded(spark, by)).deletes
+
+
+@pytest.mark.spark
+def test_a_delete_file_that_is_older_than_all_data_files_may_go(spark: SparkSession, tmp_path: Path) -> None:
+    """Iceberg drops it by itself, in the commit that puts rows aside."""
+    by = plan("nyc.t", {"id": "bigint"})
+    others, name = with_delete_file(spark, tmp_path, by), f"{LAKE}.{by.table}"
+    [old] = iceberg.compare(spark, None, loaded(spark, by)).added.entries.values()
+    loaded(spark, by).newDelete().deleteFile(old).commit()
+    before = loaded(spark, by)
+    append(spark, by, others)
+    entries = iceberg.compare(spark, before, loaded(spark, by)).added.entries
+    overwrite(spark, name, loaded(spark, by), entries.values(), spark.table(name).where("id = 3"))
+    after = loaded(spark, by)
+    assert (iceberg.has_deletes(before), iceberg.has_deletes(after)) == (True, False)
+    difference = iceberg.compare(spark, before, after)
+    assert ([data.rows for data in difference.added.statistics.values()], difference.deletes) == ([1], False)
 
 
 def holding(**rows: int) -> Difference:

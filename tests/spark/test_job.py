@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
+from json import loads
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,18 +18,19 @@ from pyspark.sql import SparkSession
 from examples.bad_files import corrupt
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import Job
-from lakegate.audit.plan import Metric, MetricKind, Plan, Proof
+from lakegate.audit.plan import Budget, Metric, MetricKind, Plan, Proof, Severity
 from lakegate.audit.report import Report, Source, Verdict
 from lakegate.audit.wire import to_plain
 from lakegate.cli.terminal import sound
 from spark_jobs import append as appending
+from spark_jobs import session
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES
 from spark_jobs.look import Look
 from spark_jobs.session import open_catalog
 from tests.support.jobs import parquet, report_of, stage, submit
 from tests.support.nessie import ROOT, Lake, unique
-from tests.support.plans import duplicates, failing, nulls, plan
+from tests.support.plans import duplicates, failing, none_of, nulls, plan
 from tests.support.proxy import Fault, Request, proxy
 from tests.support.schemas import of_report
 
@@ -219,7 +222,7 @@ def test_a_commit_whose_answer_is_lost_ends_the_job(run: Run, lake: Lake) -> Non
 
 
 def test_a_submitted_job_writes_its_report(lake: Lake, tmp_path: Path) -> None:
-    by = a_plan()
+    by = replace(a_plan(), partitions=("bucket(4, id)", "truncate(2, name)"))
     branch = unique("wap-flights")
     staged = stage(lake, by, branch, lake.branch(branch), {IDS[0]: rows(1, 2), IDS[1]: b"text"})
     done = submit(lake, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [staged.uri])
@@ -230,14 +233,41 @@ def test_a_submitted_job_writes_its_report(lake: Lake, tmp_path: Path) -> None:
     assert {"look", "prepare", "append", "prove", "measure"} <= report.timings.keys()
 
 
+def test_a_submitted_job_alters_its_table_and_puts_rows_aside(run: Run, lake: Lake, tmp_path: Path) -> None:
+    """By Spark's own SQL: what a job does to tables beyond what it does to new ones."""
+    assert "spark.sql.extensions" not in session._OPTIONS
+    by = a_plan(old="decimal(4,1)")
+    first = run(job_for(lake, by, rows(1, old=Decimal("1.5"))))
+    assert said(first) == {IDS[0]: (Verdict.PASS, 1)}
+    aside = tuple(none_of(metric, Severity.QUARANTINE) for metric in by.metrics)
+    grown = replace(a_plan(old="decimal(9,1)", extra="string"), table=by.table, contract_hash="h2", checks=aside)
+    grown = replace(grown, budget=Budget(rows=2))
+    branch = unique("wap-flights")
+    body = rows(2, None, 3, old=Decimal("123456.5"), extra="x")
+    staged = stage(lake, grown, branch, lake.branch(branch, first.audited), {IDS[1]: body})
+    done = submit(lake, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [staged.uri])
+    assert done.returncode == 0, done.stdout + done.stderr
+    [file] = report_of(lake, staged.job).files
+    assert (file.verdict, file.rows, file.quarantined_rows) == (Verdict.QUARANTINE, 2, 1)
+
+
+def test_another_iceberg_than_the_jobs_own_ends_it(run: Run, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned = [jar["version"] for jar in loads((ROOT / "tools/jars.json").read_text()) if "iceberg" in jar["group"]]
+    assert set(pinned) == {session.ICEBERG}
+    monkeypatch.setattr(session, "ICEBERG", "9.9.9")
+    job = job_for(lake, a_plan(), rows(1))
+    with pytest.raises(JobError, match=rf"{job.branch}: .*Iceberg {pinned[0]}.* 9\.9\.9.*lakegate retry {job.batch}"):
+        run(job)
+    assert lake.head(job.branch) == job.base
+
+
 def test_a_job_that_cannot_go_on_fails_with_a_last_word(lake: Lake, tmp_path: Path) -> None:
     staged = stage(lake, a_plan(), unique("wap-nowhere"), lake.head(), {IDS[0]: rows(1)})
     done = submit(lake, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [staged.uri])
     assert done.returncode == 1
     last = done.stdout.splitlines()[-1]
-    assert last.startswith(
-        f"JobError: batch {staged.job.batch} of {staged.job.plan.table}, branch {staged.job.branch}: "
-    )
+    assert last.startswith("JobError: Py4JJavaError: ")
+    assert last.endswith(f"; batch {staged.job.batch} of {staged.job.plan.table}, branch {staged.job.branch}")
 
 
 TEXT_METRICS = (Metric(id="unparsed", kind=MetricKind.UNPARSED), nulls("id"), duplicates("id"))

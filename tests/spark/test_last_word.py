@@ -9,13 +9,21 @@ ERROR = ValueError("cannot cast 'jane@example.com'")
 
 
 def test_an_error_is_told_with_its_text() -> None:
-    assert last_word("batch b", ERROR, hidden=False) == f"JobError: batch b: ValueError: {ERROR}"
+    assert last_word("batch b", ERROR, hidden=False) == f"JobError: ValueError: {ERROR}; batch b"
+
+
+def test_the_reason_comes_first_for_whoever_cuts_the_rest_off() -> None:
+    """What EMR Serverless says of a run that failed is 256 characters, of which its own words take over a hundred."""
+    batch, table = "20130131T0405-1a2b3c4d", f"{'n' * 40}.{'t' * 40}"
+    what = f"batch {batch} of {table}, branch wap-{table}-{batch}-a1"
+    assert str(ERROR) in last_word(what, ERROR, hidden=False)[:140]
 
 
 def test_where_columns_are_masked_the_text_of_an_error_stays_in_the_log() -> None:
     said = last_word("batch b", ERROR, hidden=True)
     assert "jane" not in said
-    assert said.startswith("JobError: batch b: ValueError")
+    assert said.startswith("JobError: ValueError: ")
+    assert said.endswith("; batch b")
 
 
 def test_our_own_errors_hold_no_values() -> None:

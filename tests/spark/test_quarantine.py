@@ -22,7 +22,7 @@ from lakegate.contracts.types import TYPES
 from spark_jobs import append_and_audit, quarantine
 from spark_jobs.errors import JobError
 from spark_jobs.session import LAKE, open_catalog
-from spark_jobs.table import FIXED, making
+from spark_jobs.table import making
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, orphans, plan
@@ -187,11 +187,13 @@ def lines(*said: str) -> bytes:
 
 
 def with_old_quarantine(spark: SparkSession, lake: Lake, by: Plan, at: str) -> str:
-    """A commit after this one, where the table's quarantine is one of an earlier release: it knows no lines."""
+    """A commit after this one, where the table's quarantine is one of an earlier release, which knows no lines, and
+    of which somebody has said that it be written as Avro.
+    """
     branch = unique("old")
     job = stage(lake, by, branch, lake.branch(branch, at), {}).job
     open_catalog(spark, LAKE, job, branch)
-    for statement in making(quarantine_of(by.table), quarantine._COLUMNS[:7], FIXED):
+    for statement in making(quarantine_of(by.table), quarantine._COLUMNS[:7], {"write.format.default": "avro"}):
         spark.sql(statement)
     return lake.head(branch)
 

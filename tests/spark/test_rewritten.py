@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -21,11 +24,12 @@ from lakegate.ports import FileChanges
 from spark_jobs import append as appending
 from spark_jobs import append_and_audit, iceberg
 from spark_jobs.errors import JobError
-from spark_jobs.java import FAILURES
+from spark_jobs.java import FAILURES, jvm
 from spark_jobs.look import Look
 from spark_jobs.overwrite import overwrite
 from spark_jobs.prove import Held, prove_taken_out
-from spark_jobs.session import open_catalog
+from spark_jobs.rewritten import DELETE_FILES
+from spark_jobs.session import LAKE, open_catalog
 from spark_jobs.table import table_name
 from tests.support.jobs import job as unrun
 from tests.support.jobs import parquet, stage
@@ -409,10 +413,10 @@ def test_rows_are_put_aside_of_a_table_that_somebody_has_compacted(main: Callabl
 MERGE_ON_READ = "ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')"
 
 
-MENDED = (
-    COMPACTED[0].replace("'rewrite-all', 'true'", "'delete-file-threshold', '1'"),
-    COMPACTED[0].replace("rewrite_data_files", "rewrite_position_delete_files"),
-)
+def advised(error: str) -> tuple[str, ...]:
+    """What somebody does who is told so, in a catalog of his own."""
+    [call] = re.findall(r"run twice, in Spark, (CALL system\.\S+\(.*\)\)), then run lakegate retry", error)
+    return (call.replace("CALL ", "CALL {catalog}."),) * 2
 
 
 def test_whatever_the_tables_mode_of_deletes_no_delete_file_is_written(compacted: Main) -> None:
@@ -432,18 +436,41 @@ def test_a_table_with_delete_files_is_told_and_left_alone_until_it_has_none(comp
         assert part in report.error
     assert table.held(job.branch, FILE_COLUMN, "id") == [(OLD, 1), (OLD, 2), (OTHER, 3)]
 
-    assert "rewrite_data_files" in report.error
-    assert "rewrite_position_delete_files" in report.error
-    mended = table.then(*MENDED)
+    mended = table.then(*advised(report.error))
     job = mended.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
     assert said(mended.run(job)) == {NEW: (Verdict.PASS, 1)}
     assert mended.held(job.branch, FILE_COLUMN, "id") == [(NEW, 1), (OTHER, 3)]
 
 
+def delete_by_value(spark: SparkSession, table: Any, folder: Path, number: int) -> None:
+    """As Flink does it: a file that has the values whose rows are deleted (its id is the first column's)."""
+    gateway: Any = spark.sparkContext._gateway
+    java, ids = jvm(spark), gateway.new_array(jvm(spark).int, 1)
+    ids[0] = 1
+    path, column = folder / "deletes.parquet", pa.field("id", pa.int64(), metadata={"PARQUET:field_id": "1"})
+    pq.write_table(pa.table({"id": [number]}, schema=pa.schema([column])), path)
+    file = java.org.apache.iceberg.FileMetadata.deleteFileBuilder(table.spec()).ofEqualityDeletes(ids)
+    file = file.withPath(f"file:{path}").withFormat("PARQUET").withFileSizeInBytes(path.stat().st_size)
+    table.newRowDelta().addDeletes(file.withRecordCount(1).build()).commit()
+
+
+def test_what_is_advised_helps_whatever_kind_the_delete_files_are_of(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql(f"CREATE TABLE {LAKE}.nyc.flights (id bigint) USING iceberg TBLPROPERTIES ('format-version' = '2')")
+    spark.sql(f"INSERT INTO {LAKE}.nyc.flights VALUES (1), (2), (3)")
+    for statement in (MERGE_ON_READ, "DELETE FROM {name} WHERE id = 1"):
+        spark.sql(statement.format(name=f"{LAKE}.nyc.flights"))
+    delete_by_value(spark, iceberg.load(spark, LAKE, "nyc.flights"), tmp_path, 3)
+    for statement in advised(DELETE_FILES):
+        assert iceberg.has_deletes(iceberg.load(spark, LAKE, "nyc.flights"))
+        spark.sql(statement.format(catalog=LAKE, table="nyc.flights"))
+    assert not iceberg.has_deletes(iceberg.load(spark, LAKE, "nyc.flights"))
+    assert [tuple(row) for row in spark.table(f"{LAKE}.nyc.flights").collect()] == [(2,)]
+
+
 def test_rows_that_delete_files_hide_at_the_base_prove_nothing(compacted: Main) -> None:
     table = compacted.then(MERGE_ON_READ, "DELETE FROM {name} WHERE id = 4")
     job = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
-    table.by_somebody(job.branch, *MENDED)
+    table.by_somebody(job.branch, *advised(DELETE_FILES))
     with pytest.raises(JobError, match=f"has delete files.* lakegate retry {job.batch}"):
         table.run(job)
 
@@ -476,7 +503,15 @@ def test_a_branch_that_a_stranger_has_touched_is_refused(
         table.run(job)
 
 
-def test_a_stranger_in_the_quarantine_is_refused(main: Callable[[Plan], Main]) -> None:
+@pytest.mark.parametrize(
+    ("x", "told"),
+    [
+        ([1.0], "does not hold each file of the batch once"),
+        ([1.0, -1.0], "an earlier run of this job has written there"),
+    ],
+    ids=["no row is put aside", "a row is put aside"],
+)
+def test_a_stranger_in_the_quarantine_is_refused(main: Callable[[Plan], Main], x: list[float], told: str) -> None:
     low = failing("x", "COALESCE(x < 0, FALSE)")
     by = replace(a_plan(x="double"), budget=Budget(rows=4))
     by = replace(by, metrics=(*by.metrics, low), checks=(*by.checks, none_of(low, Severity.QUARANTINE)))
@@ -484,14 +519,14 @@ def test_a_stranger_in_the_quarantine_is_refused(main: Callable[[Plan], Main]) -
     first = table.run(table.job({OLD: rows(1, 2, x=[1.0, -1.0]), OTHER: rows(3, x=[1.0])}))
     table = replace(table, at=first.audited).then(*COMPACTED)
     replaces = replace(rewritten(OLD), quarantined=first.files[0].quarantined)
-    job = table.job({NEW: rows(1, x=[1.0])}, {NEW: replaces})
+    job = table.job({NEW: rows(*range(len(x)), x=x)}, {NEW: replaces})
     aside = table_name("{catalog}", quarantine_of(by.table))
     table.by_somebody(
         job.branch,
         f"DELETE FROM {aside} WHERE true",
         f"INSERT INTO {aside} VALUES ('{IDS[7]}'{', NULL' * 9})",
     )
-    with pytest.raises(JobError, match="does not hold each file of the batch once"):
+    with pytest.raises(JobError, match=told):
         table.run(job)
 
 

@@ -117,6 +117,24 @@ def test_a_grown_contract_grows_the_table(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+def test_a_table_of_somebody_elses_gets_the_column_of_file_versions(spark: SparkSession) -> None:
+    spark.sql(f"CREATE NAMESPACE {LAKE}.nyc")
+    spark.sql(f"CREATE TABLE {LAKE}.nyc.t (id bigint, at timestamp) USING iceberg")
+    by = plan("nyc.t", COLUMNS)
+    seen = made(spark, by)
+    assert list(seen.columns.items()) == [*COLUMNS.items(), (FILE_COLUMN, "string")]
+    assert statements(by, seen) == []
+
+
+@pytest.mark.spark
+def test_a_table_that_is_partitioned_by_a_nested_field_is_told(spark: SparkSession) -> None:
+    spark.sql(f"CREATE NAMESPACE {LAKE}.nyc")
+    spark.sql(f"CREATE TABLE {LAKE}.nyc.t (s struct<`a b`: timestamp>) USING iceberg PARTITIONED BY (days(s.`a b`))")
+    with pytest.raises(Unfit, match=r"the table is partitioned by days\(s\.a b\), the contract says nothing"):
+        made(spark, plan("nyc.t", {"s": "struct<`a b`: timestamp>"}))
+
+
+@pytest.mark.spark
 def test_a_table_that_does_not_fit_is_not_touched(spark: SparkSession) -> None:
     before = made(spark, plan("nyc.t", COLUMNS))
     with pytest.raises(Unfit):

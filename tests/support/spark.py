@@ -34,11 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The one Spark: as the product builds it, on a small image."""
+    """The one Spark: as the product builds it, on a small image. What tests do beside the job may take Iceberg's own
+    SQL, which the job has not (tests/spark/test_job.py submits it without).
+    """
     folder = tmp_path_factory.mktemp("spark")
     properties = spark_options(cores=1) | {
         "spark.driver.extraClassPath": os.pathsep.join(jars(*ICEBERG_JARS, *IMAGE_JARS)),
         "spark.sql.adaptive.enabled": "false",
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     }
     with pytest.MonkeyPatch.context() as patch:  # what the JVM sees when it starts, and nobody after that
         patch.setenv("SPARK_CONF_DIR", str(configure(folder, properties)))
