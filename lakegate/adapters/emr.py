@@ -104,18 +104,15 @@ class EmrJobRunner:
 
     def run(self, run_id: str) -> JobRun:
         self._listing = None  # who asks for one knows that something has become of it
-        return self._look(run_id)
-
-    def _look(self, run_id: str) -> JobRun:
         with aws_errors(f"looking at job run {run_id}"):
             try:
                 found = self._emr.get_job_run(applicationId=self._settings.application_id, jobRunId=run_id)["jobRun"]
             except self._emr.exceptions.ResourceNotFoundException as exc:
                 raise Misconfigured(f"there is no job run {run_id} in {self._settings.application_id}") from exc
         run = _run(run_id, found)
-        if "startedAt" not in found and (run.state is JobState.FAILED or _is_long(run, found)):
-            # Nothing is wrong with its files: there was no room, in the queue or in the account, or no way to start it.
-            return replace(run, state=JobState.FAILED, reason=f"it never began; {run.reason}", waited=True)
+        if _is_long(run, found) and "startedAt" not in found:  # nothing is wrong with its files: there was no room
+            reason = f"it waited for longer than {WAIT}; {run.reason}"
+            return replace(run, state=JobState.FAILED, reason=reason, waited=True)
         overdue = _overdue(found) if run.state is JobState.CANCELLED else ""
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
 
@@ -126,8 +123,8 @@ class EmrJobRunner:
             return None
         last = max(found, key=lambda run: run["createdAt"])
         run = _run(last["id"], last)
-        is_unclear = run.state in (JobState.FAILED, JobState.CANCELLED)  # whether it ever began is not listed
-        return self._look(run.id) if is_unclear else replace(run, branch=branch)
+        is_unclear = run.state is JobState.CANCELLED or _is_long(run, last)
+        return self.run(run.id) if is_unclear else replace(run, branch=branch)
 
     def _since(self, since: datetime, branch: str) -> Sequence["JobRunSummaryTypeDef"]:
         """The service answers one listing a second, whoever asks: a sweep, which looks for run after run, is answered
@@ -170,9 +167,10 @@ def _without_texts(details: str) -> str:
     return f"{said}{EXCEPTIONS} {kinds} (their texts are in the run's log)" if kinds else said.rstrip()
 
 
-def _is_long(run: JobRun, found: "JobRunTypeDef") -> bool:
-    """Whether it was cancelled after so long that the service may have given it up in its queue."""
-    return run.state is JobState.CANCELLED and found["updatedAt"] - found["createdAt"] >= WAIT
+def _is_long(run: JobRun, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> bool:
+    """Whether it ended badly after so long that it may have done nothing but wait."""
+    is_bad = run.state in (JobState.FAILED, JobState.CANCELLED)
+    return is_bad and found["updatedAt"] - found["createdAt"] >= WAIT
 
 
 def _overdue(found: "JobRunTypeDef") -> str:

@@ -207,9 +207,8 @@ def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner
     runner, stub = emr
     since = {"applicationId": "00app", "maxResults": 50, "createdAtAfter": datetime(2013, 1, 30, 4, 5, tzinfo=UTC)}
     stub.add_response("list_job_runs", {"jobRuns": [listed(1), listed(9, name="wap-other")], "nextToken": "n"}, since)
-    ended = listed(3, state="FAILED", stateDetails="out of memory")
-    stub.add_response("list_job_runs", {"jobRuns": [ended, listed(2)]}, since | {"nextToken": "n"})
-    stub.add_response("get_job_run", {"jobRun": described(ended)})
+    last = {"jobRuns": [listed(3, state="FAILED", stateDetails="out of memory"), listed(2)]}
+    stub.add_response("list_job_runs", last, since | {"nextToken": "n"})
     failed = JobRun(
         id="00run3",
         branch=ATTEMPT.branch,
@@ -242,27 +241,10 @@ def test_of_the_drivers_log_a_reason_has_the_jobs_last_word_or_no_text_at_all(
     emr: tuple[EmrJobRunner, Stubber], details: str, reason: str | None
 ) -> None:
     runner, stub = emr
-    failed = listed(1, state="FAILED", stateDetails=details)
-    stub.add_response("list_job_runs", {"jobRuns": [failed]}, LISTING)
-    stub.add_response("get_job_run", {"jobRun": described(failed)})
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1, state="FAILED", stateDetails=details)]}, LISTING)
     found = runner.find(ATTEMPT.branch)
     assert found
     assert found.reason == (details if reason is None else reason)
-
-
-def test_a_run_that_failed_before_it_began_has_not_crashed(emr: tuple[EmrJobRunner, Stubber]) -> None:
-    runner, stub = emr
-    failed = listed(1, state="FAILED", stateDetails="the account has no vCPUs left")
-    never = described(failed)
-    del never["startedAt"]
-    stub.add_response("list_job_runs", {"jobRuns": [failed]}, LISTING)
-    stub.add_response("get_job_run", {"jobRun": never})
-    stub.add_response("get_job_run", {"jobRun": never})
-    found = runner.find(ATTEMPT.branch)
-    assert found
-    assert runner.find(ATTEMPT.branch) == found  # by the same listing
-    assert (found.state, found.waited) == (JobState.FAILED, True)
-    assert found.reason == "it never began; the account has no vCPUs left"
 
 
 def test_runs_that_are_looked_for_one_after_the_other_are_listed_once(emr: tuple[EmrJobRunner, Stubber]) -> None:
@@ -326,7 +308,6 @@ def test_a_listing_serves_nobody_once_something_is_known_to_have_changed(emr: tu
     stub.add_response("list_job_runs", {"jobRuns": [listed(1)]})
     stub.add_response("get_job_run", {"jobRun": described(listed(1, state="FAILED"))})
     stub.add_response("list_job_runs", {"jobRuns": [listed(1, state="FAILED")]})
-    stub.add_response("get_job_run", {"jobRun": described(listed(1, state="FAILED"))})
     running = runner.find(ATTEMPT.branch)
     runner.run("00run1")
     failed = runner.find(ATTEMPT.branch)
@@ -394,8 +375,6 @@ def test_a_run_that_failed_because_its_turn_never_came_is_told_from_one_that_ran
 def test_every_state_of_a_run_is_one_of_ours(emr: tuple[EmrJobRunner, Stubber], state: str, ours: JobState) -> None:
     runner, stub = emr
     stub.add_response("list_job_runs", {"jobRuns": [listed(1, state=state)]})
-    if ours is JobState.FAILED:
-        stub.add_response("get_job_run", {"jobRun": described(listed(1, state=state))})
     found = runner.find(ATTEMPT.branch)
     assert found is not None
     assert found.state is ours
