@@ -369,7 +369,8 @@ def last_word(what: str, error: Exception, *, hidden: bool) -> str:
     hold what is masked.
     """
     if isinstance(error, JobError):
-        return f"JobError: {error}"
+        of, _, reason = str(error).partition(": ")
+        return f"JobError: {reason}; {of}" if reason and of.startswith("batch ") else f"JobError: {error}"
     why = f"{', '.join(names(error)[-1:])} (its text is in the job's log alone: columns are masked)"
     return f"JobError: {type(error).__name__}: {why if hidden else root(error)}; {what}"
 

@@ -438,7 +438,8 @@ def _live(table: Table, manifests: Mapping[str, ManifestFile], content: Manifest
     wanted = [manifest for manifest in manifests.values() if manifest.content is content]
     for start in range(0, len(wanted), AT_ONCE):
         some = wanted[start : start + AT_ONCE]
-        if isinstance(table.io, MetadataIO):
+        fit = sum(manifest.manifest_length for manifest in some) <= REMEMBERED // 2
+        if fit and isinstance(table.io, MetadataIO):
             table.io.look_ahead(manifest.manifest_path for manifest in some)
         for manifest in some:
             yield from _entries(table, manifest)

@@ -28,3 +28,10 @@ def test_where_columns_are_masked_the_text_of_an_error_stays_in_the_log() -> Non
 
 def test_our_own_errors_hold_no_values() -> None:
     assert last_word("batch b", JobError("run: lakegate retry b"), hidden=True) == "JobError: run: lakegate retry b"
+
+
+def test_what_our_own_errors_are_about_comes_last_too() -> None:
+    said = last_word(
+        "batch b", JobError("batch b of t, branch wap-t-b-a1: 2 rows are gone. Run: lakegate retry b"), hidden=True
+    )
+    assert said == "JobError: 2 rows are gone. Run: lakegate retry b; batch b of t, branch wap-t-b-a1"
