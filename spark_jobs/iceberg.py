@@ -93,12 +93,10 @@ def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
     gone = _data_files(spark, before, [old[path] for path in went if _holds_data(old[path])])
     brought = _delete_files(spark, after, [new[path] for path in came if _deletes_rows(new[path])])
     dropped = _delete_files(spark, before, [old[path] for path in went if _deletes_rows(old[path])])
-    oldest = _oldest(new.values())
     return Difference(
         added=fresh.but(gone.entries.keys()),
         lost=gone.but(fresh.entries.keys()),
-        deletes=bool(brought.keys() - dropped.keys())
-        or any(dropped[file] >= oldest for file in dropped.keys() - brought.keys()),
+        deletes=_deletes(dropped, brought, new.values()),
     )
 
 
@@ -199,14 +197,27 @@ def _holds_data(manifest: Any) -> bool:
 
 def _deletes_rows(manifest: Any) -> bool:
     """Whether it names delete files; not if it only tells that there were some, until the next commit drops it."""
-    return not _holds_data(manifest) and bool(manifest.hasAddedFiles() or manifest.hasExistingFiles())
+    return not _holds_data(manifest) and _has_files(manifest)
+
+
+def _has_files(manifest: Any) -> bool:
+    return bool(manifest.hasAddedFiles() or manifest.hasExistingFiles())
+
+
+def _deletes(went: Mapping[str, int], came: Mapping[str, int], after: Iterable[Any]) -> bool:
+    """Whether delete files came, or such went as may have hidden rows of what these manifests have: all the table's,
+    which are asked only where some went.
+    """
+    gone = went.keys() - came.keys()
+    oldest = _oldest(after) if gone else inf
+    return bool(came.keys() - went.keys()) or any(went[file] >= oldest for file in gone)
 
 
 def _oldest(manifests: Iterable[Any]) -> float:
     """The least sequence number of the data files in these manifests: delete files with a lesser one hide nothing, and
     Iceberg drops them by itself with whatever commit takes data files off.
     """
-    live = [it for it in manifests if _holds_data(it) and (it.hasAddedFiles() or it.hasExistingFiles())]
+    live = [manifest for manifest in manifests if _holds_data(manifest) and _has_files(manifest)]
     return min((int(manifest.minSequenceNumber()) for manifest in live), default=inf)
 
 
