@@ -64,7 +64,7 @@ class Spark(Construct):
             architecture="X86_64",
             auto_start_configuration=kind.AutoStartConfigurationProperty(enabled=True),
             auto_stop_configuration=stop,
-            # Without a queue, runs that the account has no room for fail, and good files with the third of them. The
+            # Without a queue, runs that the account has no room for fail, and are tried again when it may be free. The
             # queue counts runs and not their workers, so how many of these a run may have is said below.
             scheduler_configuration=kind.SchedulerConfigurationProperty(
                 max_concurrent_runs=config.jobs_at_once, queue_timeout_minutes=LONGEST_QUEUE

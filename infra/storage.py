@@ -93,15 +93,17 @@ class Storage(Construct):
         """Read contracts and reports, freeze jobs, stage files, archive receipts, and note who was told what."""
         _allow(role, FIND, self.service.bucket_arn)
         kept = ("attempts", "staging", "notes", "receipts", "closed")
-        self._below(role, self.service, READ, ("contracts", "reports", *kept))
+        self._below(role, self.service, READ, ("contracts", "begun", "reports", *kept))
         self._below(role, self.service, WRITE, kept)
         self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
 
     def run_job(self, role: aws_iam.Role) -> None:
-        """Read what was frozen and staged for an attempt, write its report and logs (not those of access)."""
+        """Read what was frozen and staged for an attempt, note that it begins, write its report and logs (not those of
+        access).
+        """
         _allow(role, FIND, self.service.bucket_arn)
         self._below(role, self.service, READ, ("attempts", "staging", "reports", JOB_LOGS))
-        self._below(role, self.service, WRITE, ("reports", JOB_LOGS))
+        self._below(role, self.service, WRITE, ("begun", "reports", JOB_LOGS))
 
     def write_warehouse(self, role: aws_iam.Role) -> None:
         """Read and add data and metadata files; deleting them is nobody's right."""

@@ -229,22 +229,19 @@ class JobState(StrEnum):
 
     RUNNING = "running"  # submitted, pending or running
     SUCCEEDED = "succeeded"
-    FAILED = "failed"  # it crashed or ran for longer than it may
+    FAILED = "failed"  # it crashed, ran for longer than it may, or its turn never came
     CANCELLED = "cancelled"  # by a person
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobRun:
-    """A run of an attempt's job; `reason` is the runner's word on a failure, `ended_at` is None while it runs. One that
-    `waited` failed because its turn never came.
-    """
+    """A run of an attempt's job; `reason` is the runner's word on a failure, `ended_at` is None while it runs."""
 
     id: str
     branch: str
     state: JobState
     reason: str = ""
     ended_at: datetime | None = None
-    waited: bool = False
 
 
 class JobRunner(Protocol):
@@ -322,6 +319,7 @@ class Kind(StrEnum):
     APPROVED = "approved"  # rejected files were published by a person's word
     HELD = "held"  # files wait for a contract
     EXPIRING = "expiring"  # the branch of a rejected batch is deleted soon
+    WAITING = "waiting"  # no job begins on files, for whatever reason but theirs
 
 
 @dataclass(frozen=True, kw_only=True)

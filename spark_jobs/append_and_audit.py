@@ -82,7 +82,7 @@ class Run:
 
 def append_and_audit(spark: SparkSession, job: Job) -> Report:
     """The whole job: from staged files to a report."""
-    check_iceberg(spark, job)
+    _begin(spark, job)
     run = Run(spark=spark, job=job)
     open_catalog(spark, LAKE, job, job.branch)
     open_catalog(spark, BASE, job, f"{job.branch}@{job.base}")
@@ -100,6 +100,20 @@ def append_and_audit(spark: SparkSession, job: Job) -> Report:
     if run.good and not run.error:
         _audit(run)
     return _report(run, [_file_report(run, look) for look in run.looks])
+
+
+def _begin(spark: SparkSession, job: Job) -> None:
+    """Note that the job comes to its files, once all else is known to be there that it works with: what ends it before
+    is no fault of theirs, and their batch is not rejected for it.
+    """
+    check_iceberg(spark, job)
+    try:
+        nessie.head(job.nessie_uri, job.branch)
+    except OSError as error:
+        what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
+        raise JobError(f"{what}: Nessie at {job.nessie_uri} does not tell where the branch is: {error}") from error
+    if job.begun_uri:
+        hadoop.write(spark, job.begun_uri, b"")
 
 
 def _audit_carried(run: Run) -> Report:

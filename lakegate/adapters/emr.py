@@ -110,9 +110,6 @@ class EmrJobRunner:
             except self._emr.exceptions.ResourceNotFoundException as exc:
                 raise Misconfigured(f"there is no job run {run_id} in {self._settings.application_id}") from exc
         run = _run(run_id, found)
-        if _is_long(run, found) and "startedAt" not in found:  # nothing is wrong with its files: there was no room
-            reason = f"it waited for longer than {WAIT}; {run.reason}"
-            return replace(run, state=JobState.FAILED, reason=reason, waited=True)
         overdue = _overdue(found) if run.state is JobState.CANCELLED else ""
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
 
@@ -123,8 +120,7 @@ class EmrJobRunner:
             return None
         last = max(found, key=lambda run: run["createdAt"])
         run = _run(last["id"], last)
-        is_unclear = run.state is JobState.CANCELLED or _is_long(run, last)
-        return self.run(run.id) if is_unclear else replace(run, branch=branch)
+        return self.run(run.id) if run.state is JobState.CANCELLED else replace(run, branch=branch)
 
     def _since(self, since: datetime, branch: str) -> Sequence["JobRunSummaryTypeDef"]:
         """The service answers one listing a second, whoever asks: a sweep, which looks for run after run, is answered
@@ -167,17 +163,14 @@ def _without_texts(details: str) -> str:
     return f"{said}{EXCEPTIONS} {kinds} (their texts are in the run's log)" if kinds else said.rstrip()
 
 
-def _is_long(run: JobRun, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> bool:
-    """Whether it ended badly after so long that it may have done nothing but wait."""
-    is_bad = run.state in (JobState.FAILED, JobState.CANCELLED)
-    return is_bad and found["updatedAt"] - found["createdAt"] >= WAIT
-
-
 def _overdue(found: "JobRunTypeDef") -> str:
     """What took too long, if anything did: the service ends such a run as one that a person cancels, and only the times
     tell. What a run waits for its workers counts as running: the service may count so.
     """
-    ran = found["updatedAt"] - found["createdAt"] - timedelta(milliseconds=found.get("queuedDurationMilliseconds", 0))
+    took = found["updatedAt"] - found["createdAt"]
+    if "startedAt" not in found and took >= WAIT:
+        return f"it waited for longer than {WAIT}"
+    ran = took - timedelta(milliseconds=found.get("queuedDurationMilliseconds", 0))
     limit = timedelta(minutes=found.get("executionTimeoutMinutes", 0))
     return f"it ran for longer than {limit}" if limit and ran >= limit else ""
 

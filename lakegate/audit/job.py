@@ -32,7 +32,8 @@ class Job:
 
     `history` holds what the table's last published file versions measured, oldest first, by metric id: as it was when
     the attempt began. `crashed` are the attempts at these files, by number, whose jobs crashed one after the other just
-    before this one, and `waited` those among them whose jobs never began. `left_out` says of claimed file versions (by
+    before this one, and `waited` those among them whose jobs never began on the files, which they note at `begun_uri`
+    (a job that an earlier release froze has none). `left_out` says of claimed file versions (by
     id) why they are not among the files.
 
     With `carries` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
@@ -53,6 +54,7 @@ class Job:
     waited: tuple[int, ...] = ()
     carries: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
+    begun_uri: str = ""
     format: int = 4
 
     @property

@@ -370,6 +370,7 @@ class MemoryJobRunner:
         """Do the run's work as its job says, store the report, and end well."""
         if self.work is None:
             raise Misconfigured("this runner was given no work")
+        self._begin(run_id)
         report = self.work(self.job(run_id))
         self.store.create(self.store.name(self.job(run_id).report_uri), to_json(report).encode())
         self._end(run_id, JobState.SUCCEEDED, "")
@@ -381,15 +382,20 @@ class MemoryJobRunner:
             self.finish(run.id)
 
     def fail(self, run_id: str, reason: str, *, waited: bool = False) -> None:
-        """End a run badly, without a report."""
-        self._end(run_id, JobState.FAILED, reason, waited=waited)
+        """End a run badly, without a report; if it `waited`, before it began on its files."""
+        if not waited:
+            self._begin(run_id)
+        self._end(run_id, JobState.FAILED, reason)
 
     def job(self, run_id: str) -> Job:
         return parse_job(self.store.objects[self.store.name(self.jobs[run_id])])
 
-    def _end(self, run_id: str, state: JobState, reason: str, *, waited: bool = False) -> None:
-        ended = replace(self.runs[run_id], state=state, reason=reason, ended_at=self.clock.now(), waited=waited)
-        self.runs[run_id] = ended
+    def _begin(self, run_id: str) -> None:
+        if uri := self.job(run_id).begun_uri:
+            self.store.write(self.store.name(uri), b"")
+
+    def _end(self, run_id: str, state: JobState, reason: str) -> None:
+        self.runs[run_id] = replace(self.runs[run_id], state=state, reason=reason, ended_at=self.clock.now())
 
 
 class MemoryNotifier:

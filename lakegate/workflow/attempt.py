@@ -29,7 +29,7 @@ from lakegate.workflow.claims import (
 from lakegate.workflow.earlier import earlier
 from lakegate.workflow.history import history
 from lakegate.workflow.replace import Published, take_off_replaced
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.reports import begun_name, report_name
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
 
@@ -189,6 +189,7 @@ def _job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> 
         nessie_uri=service.nessie_uri,
         warehouse=service.warehouse,
         report_uri=service.store.uri(report_name(attempt)),
+        begun_uri=service.store.uri(begun_name(attempt)),
         plan=plan,
         files=tuple(files),
         history=history(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),

@@ -19,7 +19,7 @@ from lakegate.workflow.service import Service
 @dataclass(frozen=True, kw_only=True)
 class Earlier:
     """The attempts that crashed one after the other just before this one, by number; before those, the last report.
-    `waited` are those of them whose jobs' turn never came.
+    `waited` are those of them whose jobs never began on the files.
     """
 
     crashed: tuple[int, ...] = ()

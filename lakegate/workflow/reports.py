@@ -6,6 +6,7 @@ so that a job which was given up and finishes all the same changes nothing.
 
 from enum import StrEnum
 
+from lakegate.audit.job import Job
 from lakegate.audit.report import Report, parse_report
 from lakegate.audit.wire import NewerFormat, to_json
 from lakegate.errors import Misconfigured, Refused
@@ -15,6 +16,17 @@ from lakegate.ports import Store
 
 def report_name(attempt: Attempt) -> str:
     return f"reports/{attempt.branch}.json"
+
+
+def begun_name(attempt: Attempt) -> str:
+    return f"begun/{attempt.branch}"
+
+
+def has_begun(store: Store, attempt: Attempt, job: Job) -> bool:
+    """Whether the attempt's job came to its files: what ended it before that says nothing of them. Of one that an
+    earlier release froze it is taken for granted.
+    """
+    return not job.begun_uri or store.read(begun_name(attempt)) is not None
 
 
 class End(StrEnum):
@@ -37,7 +49,7 @@ def end(store: Store, attempt: Attempt, how: End) -> bool:
 
 
 def has_waited(store: Store, attempt: Attempt) -> bool:
-    """Whether the attempt was given up because its job's turn never came."""
+    """Whether the attempt was given up because its job never began on the files."""
     return store.read(_end_name(attempt)) == _noted(End.WAITED)
 
 

@@ -3,7 +3,7 @@
 It may be run at any time, by anyone, again: it looks at what is already done and goes on from there.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -31,7 +31,16 @@ from lakegate.workflow.rebase import take_off
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
-from lakegate.workflow.tell import approved_message, rejected_message, rejection, tell, told_at, warned_message
+from lakegate.workflow.tell import (
+    LATE,
+    approved_message,
+    rejected_message,
+    rejection,
+    tell,
+    told_at,
+    waiting_message,
+    warned_message,
+)
 from lakegate.workflow.turns import ahead, takes_turns, waiting
 
 log = structlog.get_logger()
@@ -101,7 +110,9 @@ def _again(service: Service, attempt: Attempt, job: Job, outcome: Outcome) -> Ag
     """Those of the files that did not pass which the next attempt takes instead of their being rejected."""
     files = [finding.file for finding in outcome.bad]
     if outcome.crash:
-        return tried_again(service, attempt, outcome.crash, files)
+        again = tried_again(service, attempt, outcome.crash, files)
+        tell_waiting(service, attempt, outcome.crash, again.files)
+        return again
     return early(service, attempt, job, outcome.report, files)
 
 
@@ -129,7 +140,7 @@ def judge(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVer
     report = accepted_report(service.store, attempt)  # it may have been written between the two looks
     if report is not None:
         return _by_report(report, claims, job.left_out)
-    crashed = crash(service, job, run)
+    crashed = crash(service, attempt, job, run)
     return replace(_without_report(claims, str(crashed or why_no_report(run))), crash=crashed)
 
 
@@ -329,6 +340,15 @@ def _tell(
             warned_message(attempt, files, rows, quarantined=aside, replaced=replaced),
         )
     return kept
+
+
+def tell_waiting(service: Service, attempt: Attempt, crashed: Crash, files: Sequence[FileVersion]) -> None:
+    """Tell of files that wait because no job begins on them: once a day for a table, for it may be so for all of its
+    batches.
+    """
+    now = service.clock.now()
+    if files and not crashed.began and now - min(file.landed_at for file in files) >= LATE:
+        tell(service, f"{attempt.table}-waiting-{now:%Y%m%d}", waiting_message(attempt, files, str(crashed)))
 
 
 def tell_approved(service: Service, attempt: Attempt) -> None:

@@ -115,34 +115,37 @@ def _claims(service: Service, attempt: Attempt, head: str, main: str) -> tuple[l
 
 
 def _flight(service: Service, attempt: Attempt, files: Sequence[FileVersion]) -> Line:
+    state, reasons = _stage(service, attempt)
     return Line(
         batch=attempt.batch,
         table=attempt.table,
         branch=attempt.branch,
         files=tuple(file.key for file in files),
         versions=tuple(file.version_id for file in files),
-        state=_stage(service, attempt),
+        state=state,
         rows=0,
-        reasons=(),
+        reasons=reasons,
         since=min(file.landed_at for file in files),
         attempt=attempt.number,
     )
 
 
-def _stage(service: Service, attempt: Attempt) -> str:
-    """How far an attempt is, in words."""
+def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
+    """How far an attempt is, in words; and why, where its job has ended badly."""
     if service.store.read(report_name(attempt)) is not None:
-        return "audited"
+        return "audited", ()
     run = service.runner.find(attempt.branch)
     if run is None:
-        return "claimed"
+        return "claimed", ()
     if run.state is JobState.RUNNING:
-        return "appending and auditing"
+        return "appending and auditing", ()
     job = job_of(service.store, attempt)
-    crashed = crash(service, job, run) if job else None
-    if crashed is None or len(crashed.attempts) >= service.attempts:
-        return f"job {run.state}"
-    return f"job {run.state}, attempt {attempt.number + 1} begins after {crashed.due:%Y-%m-%d %H:%M:%S} UTC"
+    crashed = crash(service, attempt, job, run) if job else None
+    reasons = (run.reason,) if run.reason else ()
+    if crashed is None or crashed.is_last:
+        return f"job {run.state}", reasons
+    what = f"job {run.state}" if crashed.began else "job never began"
+    return f"{what}, attempt {attempt.number + 1} begins after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
 
 
 def _landed(shelf: Shelf, files: Iterable[FileVersion]) -> list[Line]:

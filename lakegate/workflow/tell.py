@@ -14,6 +14,7 @@ from lakegate.audit.wire import from_json, to_json
 from lakegate.contracts.duckdb_words import addressed
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
 from lakegate.ports import Kind, Message, Note, ToldFile
 from lakegate.workflow.history import DECISIONS
@@ -255,6 +256,20 @@ def approved_message(note: Note) -> Message:
         replaced_rows=sum(file.replaced for file in note.files),
         why=f"{note.by}: {note.why}",
         commands=(f"lakegate show {note.batch}",),
+    )
+
+
+def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) -> Message:
+    """No job begins on files of a table, and why the last one did not."""
+    return Message(
+        kind=Kind.WAITING,
+        batch=attempt.batch,
+        table=attempt.table,
+        branch="",
+        files=tuple(ToldFile(key=file.key, reasons=()) for file in files),
+        why=f"{why}. Nothing is lost: each is tried again within the hour, until a job comes to it. Other batches of "
+        "the table may wait as well; this is told once a day.",
+        commands=("lakegate status", f"lakegate show {attempt.batch}"),
     )
 
 

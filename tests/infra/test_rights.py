@@ -36,14 +36,14 @@ READ_LANDING = {
 }
 USE_SERVICE = (
     FIND
-    | below("contracts", "attempts", "reports", "staging", "notes", "receipts", "closed", actions=READ)
+    | below("contracts", "attempts", "begun", "reports", "staging", "notes", "receipts", "closed", actions=READ)
     | below("attempts", "staging", "notes", "receipts", "closed", actions=WRITE)
     | below("notes", actions=("s3:DeleteObject",))
 )
 RUN_JOB = (
     FIND
     | below("attempts", "staging", "reports", "logs/applications", actions=READ)
-    | below("reports", "logs/applications", actions=WRITE)
+    | below("begun", "reports", "logs/applications", actions=WRITE)
 )
 WAREHOUSE = FIND | below("warehouse", actions=(*READ, *WRITE))
 

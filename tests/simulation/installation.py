@@ -287,7 +287,7 @@ class Installation:
             self.job_events.append(job.branch)
 
     def kill_job(self, job: SparkRun) -> None:
-        self.say("job: killed", job.branch)
+        self.say("job: killed" if job.began else "job: never begins", job.branch)
         job.die()
         self.job_events.append(job.branch)
 

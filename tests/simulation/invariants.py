@@ -292,10 +292,11 @@ def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
 
 
 def _failures(world: Installation, entry: Entry) -> int:
-    """How many jobs of the batch failed one after the other, up to this attempt's."""
+    """How many jobs of the batch began on files and failed one after the other, up to this attempt's."""
     attempts = [Attempt(table=entry.table, batch=entry.batch, number=it) for it in range(entry.attempt, 0, -1)]
     runs = [run for attempt in attempts if (run := world.runner.find(attempt.branch))]
-    return len(list(takewhile(lambda run: run.state is JobState.FAILED, runs)))
+    failed_runs = takewhile(lambda run: run.state is JobState.FAILED, runs)
+    return sum(world.jobs[run.id].began for run in failed_runs if run.id in world.jobs)
 
 
 def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:

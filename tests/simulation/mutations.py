@@ -28,6 +28,7 @@ from lakegate.workflow import (
     publish,
     rebase,
     reconcile,
+    reports,
     settle,
     shorten,
     tell,
@@ -137,7 +138,7 @@ MUTATIONS = (
                 new='audited.attempt.branch, service.catalog.head(audited.attempt.branch) or "", note',
             ),
         ),
-        seeds_from=350,
+        seeds_from=40,
     ),
     Mutation(
         says="a rebase asks not whether the tables are the same",
@@ -173,7 +174,7 @@ MUTATIONS = (
     Mutation(
         says="workers that rebase an attempt share a branch",
         edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
-        seeds_from=1320,
+        seeds_from=3400,
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
@@ -295,7 +296,7 @@ MUTATIONS = (
                 new="outgoing.message",
             ),
         ),
-        seeds_from=2260,
+        seeds_from=1000,
     ),
     Mutation(
         says="a branch goes in the sweep that warns of it",
@@ -313,6 +314,10 @@ MUTATIONS = (
         says="files whose keys are free are audited apart from those that passed",
         edits=(Edit(function=settle._publish_good, old="(*left, *free)", new="left"),),
         seeds_from=1700,
+    ),
+    Mutation(
+        says="a job that never began on its files has crashed",
+        edits=(Edit(function=reports.has_begun, old="store.read(begun_name(attempt)) is not None", new="True"),),
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

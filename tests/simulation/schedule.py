@@ -14,7 +14,7 @@ from lakegate.landing.ingestion import Reuploads
 from lakegate.ports import MAIN
 from tests.simulation.installation import FLIGHTS, PLANES, Terms, Violation
 from tests.simulation.simulation import Simulation
-from tests.simulation.spark import KEY, Story
+from tests.simulation.spark import KEY, SparkRun, Story
 from tests.simulation.worker import PORTS, Fate, Worker
 
 FAULTS = (Fate.THROTTLED, Fate.LOST, Fate.UNANSWERED, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
@@ -24,6 +24,7 @@ SPANS = (
     timedelta(days=40),
 )
 FEW = 2  # files
+MOSTLY, RARELY = 0.8, 0.2
 OFTEN = 3  # enough of what happens by itself, whatever else does
 ROWS = (0, *range(2, 10))
 BYTES = (b"one", b"two", b"three")
@@ -47,6 +48,7 @@ class Mixture:
     astray: float  # how often a file's key is routed by no contract
     weights: dict[str, float]
     columns: float = 0.0  # how often a file brings a column
+    lost_jobs: int = 0  # how many jobs come to nothing, most of them before they begin
     first: float = 0.7  # how often something is on main before
     rush: bool = False  # whether it begins with several workers that publish the same file at once
 
@@ -69,6 +71,7 @@ class Mixture:
             weights=weights | {name: WEIGHTS[name] for name in ("upload", "deliver", "work", "settle")},
             rush=chance.random() < 0.2,
             columns=chance.choice((0.0, 0.0, 0.5)),
+            lost_jobs=chance.choice((0, 0, 0, 9)),
         )
 
 
@@ -132,6 +135,7 @@ class Schedule(Simulation):
             "meddle": 1,
             "delete_planes": 1,
             "compact": 2,
+            "lost_jobs": 0,
         }
         if self.chance.random() < 0.9:
             self.push_contract()
@@ -140,6 +144,7 @@ class Schedule(Simulation):
             self.publish_first()
         if rush:
             self._rush()
+        self.left["lost_jobs"] = self.mixture.lost_jobs
 
     def draw(self, chance: Random) -> Mixture:
         return Mixture.draw(chance)
@@ -199,7 +204,7 @@ class Schedule(Simulation):
         if world.job_events:
             found["lose_job_event"] = lambda: world.lose_job_event(chance.choice(world.job_events))
         if jobs := world.running_jobs():
-            found["work"] = lambda: world.work(chance.choice(jobs))
+            found["work"] = lambda: self.work(chance.choice(jobs))
             found["kill_job"] = lambda: world.kill_job(chance.choice(jobs))
             found["give_job_up"] = lambda: world.give_job_up(chance.choice(jobs))
         if flights := world.data_files(FLIGHTS):
@@ -309,6 +314,13 @@ class Schedule(Simulation):
             for branch in list(self.world.job_events):
                 self.world.deliver_job_event(branch, again=False)
             self.finish()
+
+    def work(self, job: SparkRun) -> None:
+        if self.left["lost_jobs"] and self.chance.random() < (RARELY if job.began else MOSTLY):
+            self.left["lost_jobs"] -= 1
+            self.world.kill_job(job)
+        else:
+            super().work(job)
 
     def _upload(self) -> None:
         chance = self.chance

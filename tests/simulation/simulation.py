@@ -9,6 +9,7 @@ from datetime import timedelta
 from lakegate.ports import MAIN
 from tests.simulation.installation import Installation, Terms, Violation
 from tests.simulation.invariants import LIFE, NOTICE
+from tests.simulation.spark import SparkRun
 from tests.simulation.watch import Watch
 from tests.simulation.worker import Fate, Worker, stops
 
@@ -100,7 +101,7 @@ class Simulation:
         self.finish()
         before = self.state() if self.hasty else None
         for _ in range(ENOUGH_SWEEPS):
-            world.advance(LONGEST_WAIT if self.hasty else timedelta(minutes=31))
+            world.advance(LONGEST_WAIT)
             sweep = world.sweep()
             self.finish()
             now = self.state()
@@ -115,8 +116,12 @@ class Simulation:
             if self.world.workers:
                 self.let_on(self.world.workers[0])
             else:
-                self.world.work(self.world.running_jobs()[0])
+                self.work(self.world.running_jobs()[0])
                 self.look()
+
+    def work(self, job: SparkRun) -> None:
+        """The job does its next step."""
+        self.world.work(job)
 
     def state(self) -> object:
         """What there is: if it is as before, nothing happened."""

@@ -105,7 +105,6 @@ class SparkRun:
 
     def step(self) -> str:
         """Do the next step and say which; at the end the run has ended, well or badly."""
-        self.began = True
         try:
             return next(self._steps)
         except StopIteration:
@@ -115,11 +114,10 @@ class SparkRun:
 
     def die(self) -> None:
         """The driver is gone, or the run's turn never came."""
-        self._end(JobState.FAILED, "the driver was killed" if self.began else "it waited for too long")
+        self._end(JobState.FAILED, "the driver was killed" if self.began else "there was no room for it")
 
     def is_given_up(self) -> None:
-        """The runner says that it has failed; what it does goes on."""
-        self.began = True
+        """The runner says that it has failed; what it does goes on, or only begins then."""
         self._say(JobState.FAILED, "it took longer than it may")
 
     def _end(self, state: JobState, reason: str = "") -> str:
@@ -130,12 +128,15 @@ class SparkRun:
     def _say(self, state: JobState, reason: str) -> None:
         run = self.cluster.runner.runs[self.id]
         if run.state is JobState.RUNNING:
-            self.cluster.runner.runs[self.id] = replace(
-                run, state=state, reason=reason, ended_at=self.cluster.clock.now(), waited=not self.began
-            )
+            ended = replace(run, state=state, reason=reason, ended_at=self.cluster.clock.now())
+            self.cluster.runner.runs[self.id] = ended
 
     def _work(self) -> Iterator[str]:
         job = self.cluster.runner.job(self.id)
+        self._head(job)
+        self.began = True
+        self.cluster.store.write(self.cluster.store.name(job.begun_uri), b"")
+        yield "begins on its files"
         readable = [file for file in job.files if not self._story(file).unreadable]
         if readable and not job.carries:
             if self._take_out(job):

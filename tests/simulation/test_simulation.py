@@ -39,6 +39,7 @@ COVERED = (
     "event: sent again",
     "job: given up, goes on as a zombie",
     "job: killed",
+    "job: never begins",
     "main: commit of what is discarded",
     "main: commit of what is rejected",
     "main: merge of what is published",

@@ -23,12 +23,12 @@ from lakegate.audit.report import Report, Source, Verdict
 from lakegate.audit.wire import to_plain
 from lakegate.cli.terminal import sound
 from spark_jobs import append as appending
-from spark_jobs import session
+from spark_jobs import append_and_audit, session
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES
 from spark_jobs.look import Look
 from spark_jobs.session import open_catalog
-from tests.support.jobs import parquet, report_of, stage, submit
+from tests.support.jobs import has_begun, parquet, report_of, stage, submit
 from tests.support.nessie import ROOT, Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, plan
 from tests.support.proxy import Fault, Request, proxy
@@ -251,14 +251,27 @@ def test_a_submitted_job_alters_its_table_and_puts_rows_aside(run: Run, lake: La
     assert (file.verdict, file.rows, file.quarantined_rows) == (Verdict.QUARANTINE, 2, 1)
 
 
+def test_a_job_has_begun_on_its_files_before_it_meets_them(
+    run: Run, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(append_and_audit, "look_at_all", dies)
+    job = job_for(lake, a_plan(), rows(1))
+    with pytest.raises(MemoryError):
+        run(job)
+    assert has_begun(lake, job)
+
+
 def test_another_iceberg_than_the_jobs_own_ends_it(run: Run, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     pinned = [jar["version"] for jar in loads((ROOT / "tools/jars.json").read_text()) if "iceberg" in jar["group"]]
     assert set(pinned) == {session.ICEBERG}
     monkeypatch.setattr(session, "ICEBERG", "9.9.9")
     job = job_for(lake, a_plan(), rows(1))
-    with pytest.raises(JobError, match=rf"{job.branch}: .*Iceberg {pinned[0]}.* 9\.9\.9.*lakegate retry {job.batch}"):
+    with pytest.raises(JobError, match=rf"{job.branch}: .*Iceberg {pinned[0]}.* 9\.9\.9.*tried again"):
         run(job)
-    assert lake.head(job.branch) == job.base
+    assert (lake.head(job.branch), has_begun(lake, job)) == (job.base, False)
 
 
 def test_a_job_that_cannot_go_on_fails_with_a_last_word(lake: Lake, tmp_path: Path) -> None:
@@ -266,7 +279,8 @@ def test_a_job_that_cannot_go_on_fails_with_a_last_word(lake: Lake, tmp_path: Pa
     done = submit(lake, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [staged.uri])
     assert done.returncode == 1
     last = done.stdout.splitlines()[-1]
-    assert last.startswith("JobError: Py4JJavaError: ")
+    assert last.startswith(f"JobError: Nessie at {lake.nessie_uri} does not tell where the branch is: HTTP Error 404")
+    assert not has_begun(lake, staged.job)
     assert last.endswith(f"; batch {staged.job.batch} of {staged.job.plan.table}, branch {staged.job.branch}")
 
 

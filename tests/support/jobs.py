@@ -99,6 +99,7 @@ def stage(lake: Lake, plan: Plan, branch: str, base: str, files: Mapping[str, by
         nessie_uri=lake.nessie_uri,
         warehouse=lake.warehouse,
         report_uri=f"s3://{lake.bucket}/reports/{branch}.json",
+        begun_uri=f"s3://{lake.bucket}/begun/{branch}",
         plan=plan,
         files=tuple(staged),
     )
@@ -125,6 +126,12 @@ def report_of(lake: Lake, job: Job) -> Report:
     """The report that the job has written."""
     key = job.report_uri.removeprefix(f"s3://{lake.bucket}/")
     return from_json(Report, lake.s3().get_object(Bucket=lake.bucket, Key=key)["Body"].read())
+
+
+def has_begun(lake: Lake, job: Job) -> bool:
+    """Whether the job has noted that it began on its files."""
+    key = job.begun_uri.removeprefix(f"s3://{lake.bucket}/")
+    return "Contents" in lake.s3().list_objects_v2(Bucket=lake.bucket, Prefix=key)
 
 
 def configure(folder: Path, properties: Mapping[str, str]) -> Path:

@@ -1,5 +1,6 @@
 """Jobs that crash: another attempt after a while, an end to that, and nothing by a job that was given up."""
 
+import json
 from collections.abc import Iterable
 
 import pytest
@@ -10,6 +11,7 @@ from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState, Kind
+from lakegate.workflow.claims import job_name
 from lakegate.workflow.crash import LONGEST, Crash
 from lakegate.workflow.decide import Finding
 from lakegate.workflow.reconcile import reconcile
@@ -80,7 +82,10 @@ def test_every_wait_is_twice_the_one_before_up_to_the_longest(world: World) -> N
     crash(world)
     [run] = world.runner.runs.values()
     shortest, now = world.service.grace, world.clock.now()
-    crashes = [Crash(run=run, attempts=tuple(range(1, number + 1)), shortest=shortest) for number in range(1, 9)]
+    crashes = [
+        Crash(run=run, began=True, attempts=tuple(range(1, number + 1)), tries=number, shortest=shortest, most=9)
+        for number in range(1, 9)
+    ]
     waits = [each.due - now for each in crashes]
     assert waits[:5] == [shortest * 2**number for number in range(5)]
     assert waits[5:] == [LONGEST] * 3
@@ -116,7 +121,7 @@ def test_jobs_whose_turn_never_came_have_not_crashed(world: World) -> None:
     wait(world, LONGEST.total_seconds())
     world.run()
     assert world.rows_on_main() == {"1": 3}
-    assert (world.messages(), world.branches()) == ([], [])
+    assert ({message.kind for message in world.messages()}, world.branches()) == ({Kind.WAITING}, [])
 
 
 def test_crashes_before_and_after_a_wait_in_vain_are_in_a_row(world: World) -> None:
@@ -125,6 +130,70 @@ def test_crashes_before_and_after_a_wait_in_vain_are_in_a_row(world: World) -> N
         crash(world, waited=waited)
         wait(world, LONGEST.total_seconds())
     assert world.rejected()["1"][0].endswith("attempts a1, a3 and a4 crashed in a row")
+
+
+def test_one_that_never_began_rejects_nothing_though_as_many_crashed_as_may(world: World) -> None:
+    dropped(world)
+    for _ in range(world.service.attempts - 1):
+        crash(world)
+        wait(world, LONGEST.total_seconds())
+    world.allow_attempts(world.service.attempts - 1)
+    crash(world, "no room", waited=True)
+    assert world.rejected() == {}
+    wait(world, LONGEST.total_seconds())
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
+
+
+def test_attempts_that_never_begin_are_further_and_further_apart_and_status_says_why(world: World) -> None:
+    dropped(world)
+    crash(world, "no room", waited=True)
+    [line] = status(world.service).in_flight
+    assert line.state == "job never began, attempt 2 begins after 2013-01-01 00:02:01 UTC"
+    assert line.reasons == ("no room",)
+    wait(world, world.service.grace.total_seconds())
+    crash(world, "no room", waited=True)
+    wait(world, 2 * world.service.grace.total_seconds() - 1)
+    assert world.job_runs() == 2
+    wait(world, 1)
+    assert world.job_runs() == 3
+
+
+def test_however_many_never_began_the_next_is_due_within_the_longest_wait(world: World) -> None:
+    dropped(world)
+    crash(world, waited=True)
+    [run] = world.runner.runs.values()
+    many = Crash(run=run, began=False, attempts=(), tries=100_000, shortest=world.service.grace, most=3)
+    assert many.due == world.clock.now() + LONGEST
+
+
+def test_files_on_which_no_job_begins_for_an_hour_are_told_of_once_a_day_for_their_table(world: World) -> None:
+    dropped(world)
+    dropped(world, "2")
+    crash(world, "no room", waited=True)
+    assert world.messages() == []
+    for _ in range(24):
+        wait(world, LONGEST.total_seconds())
+        crash(world, "no room", waited=True)
+    first, second = world.messages()
+    assert (first.kind, first.table, len(first.files)) == (Kind.WAITING, "nyc.flights", 1)
+    assert first.why.startswith("the Spark job never began on its files (run run-0001): no room. Nothing is lost")
+    assert first.commands == ("lakegate status", f"lakegate show {first.batch}")
+    assert second.kind is Kind.WAITING
+    wait(world, LONGEST.total_seconds())
+    world.run()
+    assert world.rows_on_main() == {"1": 3, "2": 3}
+
+
+def test_a_job_that_an_earlier_release_froze_is_taken_to_have_begun(world: World) -> None:
+    first = dropped(world)
+    name = job_name(first)
+    frozen = json.loads(world.store.objects[name])
+    del frozen["begun_uri"]
+    world.store.objects[name] = json.dumps(frozen).encode()
+    crash(world)
+    [line] = status(world.service).in_flight
+    assert line.state.startswith("job failed, attempt 2")
 
 
 def test_one_that_waited_and_was_given_up_by_an_earlier_release_is_followed_by_another(world: World) -> None:
