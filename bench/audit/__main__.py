@@ -29,6 +29,7 @@ from tests.support.jobs import configure, jars
 ENGINES = ("lakegate", "deequ", "soda", "great_expectations", "cuallee")
 CONTRACTS = {"numeric": "numeric", "strings": "strings", "keys": "keys", "dirty": "numeric"}
 WHOLE = "append + audit ÷ bare append"
+OWN = "all its steps ÷ its own append"
 AHEAD = "its audit ÷ lakegate's"
 BY_PROCESSOR = ", processor time"
 VERDICTS = {True: "met", False: "missed", None: "not measured"}
@@ -68,8 +69,8 @@ def main(arguments: Sequence[str]) -> int:
     rounds: dict[str, dict[str, list[Round]]] = {name: {} for name in options.sets}
     versions: dict[str, str] = {}
     for visit in range(options.visits):
-        for name in options.sets:
-            for engine in rotated(options.engines, visit):
+        for number, name in enumerate(options.sets):
+            for engine in rotated(options.engines, visit + number):
                 told = run(engine, name, options)
                 versions[engine] = told["version"]
                 rounds[name].setdefault(engine, []).extend(told["rounds"])
@@ -77,6 +78,7 @@ def main(arguments: Sequence[str]) -> int:
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "cores": os.cpu_count(),
         "rows": options.rows,
+        "commit": _commit(),
         "versions": versions,
         "summary": {name: summary(name, engines) for name, engines in rounds.items()},
         "rounds": rounds,
@@ -167,6 +169,7 @@ def _figures(engine: str, rounds: Sequence[Round]) -> dict[str, dict[str, float]
     for at, suffix in enumerate(("", BY_PROCESSOR)):
         if engine == "lakegate":
             figures[WHOLE + suffix] = spread([each["append and audit"][at] / each["append"][at] for each in rounds])
+            figures[OWN] = spread([_steps(each) / each["step append"][0] for each in rounds])
         else:
             sums = [(each["append"][at] + each[engine][at]) / each["append"][at] for each in rounds]
             figures[WHOLE + suffix] = spread(sums)
@@ -175,6 +178,18 @@ def _figures(engine: str, rounds: Sequence[Round]) -> dict[str, dict[str, float]
         figures["its audit, s"] = spread([each[engine][0] for each in rounds])
         figures["lakegate's audit, s"] = spread([each["lakegate"][0] for each in rounds])
     return figures
+
+
+def _steps(each: Round) -> float:
+    """All that lakegate's job took but for what is between its steps."""
+    return sum(took[0] for name, took in each.items() if name.startswith("step "))
+
+
+def _commit() -> str:
+    """What was measured; with a mark where it is not as it was committed."""
+    asked = ["git", "describe", "--always", "--dirty"]
+    told = subprocess.run(asked, cwd=ROOT, capture_output=True, check=False)
+    return told.stdout.decode().strip()
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
@@ -187,7 +202,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 def table(result: dict[str, Any]) -> Iterator[str]:
     """The result as Markdown."""
-    columns = (WHOLE, WHOLE + BY_PROCESSOR, AHEAD, AHEAD + BY_PROCESSOR)
+    columns = (WHOLE, WHOLE + BY_PROCESSOR, OWN, AHEAD, AHEAD + BY_PROCESSOR)
     for name, found in result["summary"].items():
         yield f"\n### {name}, {result['rows']:,} rows\n"
         yield f"| engine | {' | '.join(columns)} |"

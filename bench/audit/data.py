@@ -51,7 +51,7 @@ NUMERIC = {
     "congestion": f"if({_pick(16, 10)} < 7, 2.5D, 0D)",
 }
 # One row in five hundred fails each of these rules: one in a hundred fails one of the five.
-_FAULTS = {
+FAULTS = {
     "passenger_count": "cast(null as int)",
     "trip_distance": "-1.0D",
     "store_and_fwd": "'X'",
@@ -60,7 +60,7 @@ _FAULTS = {
 }
 DIRTY = NUMERIC | {
     name: f"if({_pick(17, 500)} = {number}, {fault}, {NUMERIC[name]})"
-    for number, (name, fault) in enumerate(_FAULTS.items())
+    for number, (name, fault) in enumerate(FAULTS.items())
 }
 _HEX = "md5(cast(id as string))"
 _ZONE = "concat_ws(' ', {}, 'zone', cast({} as string))"

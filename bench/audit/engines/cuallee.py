@@ -1,5 +1,5 @@
 """cuallee: one Check with a rule each, validated; it counts the rows in passing. It has no word for lengths, foreign
-keys and the columns' order.
+keys and the columns' order, and shows no rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from importlib.metadata import version as version_of
 from cuallee import Check, CheckLevel
 from pyspark.sql import SparkSession
 
-from bench.audit.engines import plain
+from bench.audit.engines import Told, plain
 from bench.audit.rules import Rule
 
 
@@ -17,8 +17,11 @@ def version() -> str:
     return f"cuallee {version_of('cuallee')}"
 
 
-def auditor(spark: SparkSession, rules: Sequence[Rule], table: str) -> Callable[[], list[str]]:
-    def audit() -> list[str]:
+def auditor(spark: SparkSession, rules: Sequence[Rule], table: str, *, samples: bool) -> Callable[[], Told]:
+    del samples
+    beside = [rule for rule in rules if rule.kind in ("order", "refers")]
+
+    def audit() -> Told:
         rows = spark.read.table(table)
         check = Check(CheckLevel.ERROR, "rules")
         for rule in rules:
@@ -26,7 +29,11 @@ def auditor(spark: SparkSession, rules: Sequence[Rule], table: str) -> Callable[
         told = check.validate(rows).collect()
         few = [rule.name for rule in rules if rule.kind == "rows" and told[0]["rows"] <= rule.arguments[0]]
         failed = [f"{row['column']} {row['rule']}" for row in told if row["status"] != "PASS"]
-        return few + failed + plain.failed(spark, rows, [rule for rule in rules if rule.kind in ("order", "refers")])
+        counted = sum(rule.kind == "rows" for rule in rules)
+        return Told(
+            evaluated=len(told) + counted + len(beside),
+            failed=(*few, *failed, *plain.failed(spark, rows, beside)),
+        )
 
     return audit
 

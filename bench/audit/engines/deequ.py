@@ -1,4 +1,6 @@
-"""PyDeequ: one check with a constraint a rule, run by a VerificationSuite. It has no word for a foreign key."""
+"""PyDeequ: one check with a constraint a rule, run by a VerificationSuite. It has no word for a foreign key
+and the columns' order, and shows no rows.
+"""
 
 from collections.abc import Callable, Sequence
 from importlib.metadata import version as version_of
@@ -8,7 +10,7 @@ from pydeequ.checks import Check, CheckLevel
 from pydeequ.verification import VerificationResult, VerificationSuite
 from pyspark.sql import SparkSession
 
-from bench.audit.engines import plain
+from bench.audit.engines import Told, plain
 from bench.audit.rules import Rule
 
 
@@ -16,8 +18,11 @@ def version() -> str:
     return f"PyDeequ {version_of('pydeequ')} with Deequ {pydeequ.deequ_maven_coord.rsplit(':', 1)[-1]}"
 
 
-def auditor(spark: SparkSession, rules: Sequence[Rule], table: str) -> Callable[[], list[str]]:
-    def audit() -> list[str]:
+def auditor(spark: SparkSession, rules: Sequence[Rule], table: str, *, samples: bool) -> Callable[[], Told]:
+    del samples
+    beside = [rule for rule in rules if rule.kind in ("order", "refers")]
+
+    def audit() -> Told:
         rows = spark.read.table(table)
         check = Check(spark, CheckLevel.Error, "rules")
         for rule in rules:
@@ -25,7 +30,7 @@ def auditor(spark: SparkSession, rules: Sequence[Rule], table: str) -> Callable[
         result = VerificationSuite(spark).onData(rows).addCheck(check).run()
         told = VerificationResult.checkResultsAsDataFrame(spark, result).collect()
         failed = [row["constraint"] for row in told if row["constraint_status"] != "Success"]
-        return failed + plain.failed(spark, rows, [rule for rule in rules if rule.kind in ("order", "refers")])
+        return Told(evaluated=len(told) + len(beside), failed=(*failed, *plain.failed(spark, rows, beside)))
 
     return audit
 

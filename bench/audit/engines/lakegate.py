@@ -37,10 +37,12 @@ def looked(spark: SparkSession, job: Job) -> list[Look]:
     return fit_all(job.plan, None, look_at_all(spark, job.plan, job.files))[1]
 
 
-def audit(spark: SparkSession, job: Job, looks: list[Look], appended: str) -> Run:
-    """The audit alone, of a table that somebody else has appended to. Looking at the files is the append's."""
+def audit(spark: SparkSession, job: Job, appended: str) -> Run:
+    """The audit alone, of a table that somebody else has appended to: the look at the files, too, which judges their
+    columns.
+    """
     name = appended.removeprefix(f"{LAKE}.")
-    run = Run(spark=spark, job=replace(job, plan=replace(job.plan, table=name)), looks=looks)
+    run = Run(spark=spark, job=replace(job, plan=replace(job.plan, table=name)), looks=looked(spark, job))
     _audit(run, iceberg.load(spark, LAKE, name))
     return run
 

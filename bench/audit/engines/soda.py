@@ -1,4 +1,6 @@
-"""Soda Core for Spark data frames: one scan of SodaCL checks over a temporary view."""
+"""Soda Core for Spark data frames: one scan of SodaCL checks over a temporary view. It looks for rows that fail by
+itself, a hundred of a check.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -8,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from soda.scan import Scan
 
+from bench.audit.engines import Told
 from bench.audit.rules import Rule
 
 
@@ -15,11 +18,12 @@ def version() -> str:
     return f"Soda Core for Spark {version_of('soda-core-spark-df')}"
 
 
-def auditor(spark: SparkSession, rules: Sequence[Rule], table: str) -> Callable[[], list[str]]:
+def auditor(spark: SparkSession, rules: Sequence[Rule], table: str, *, samples: bool) -> Callable[[], Told]:
+    del samples
     checks = json.dumps({"checks for trips": [_check(rule) for rule in rules]})  # JSON is YAML
     tables = {rule.arguments[0] for rule in rules if rule.kind == "refers"}
 
-    def audit() -> list[str]:
+    def audit() -> Told:
         spark.read.table(table).createOrReplaceTempView("trips")
         for name in tables:
             spark.read.table(f"lake.bench.{name}").createOrReplaceTempView(name)
@@ -31,7 +35,8 @@ def auditor(spark: SparkSession, rules: Sequence[Rule], table: str) -> Callable[
         scan.add_sodacl_yaml_str(checks)
         scan.execute()
         scan.assert_no_error_logs()
-        return [check.name for check in scan.get_checks_fail()]
+        failed = tuple(check.name for check in scan.get_checks_fail())
+        return Told(evaluated=len(scan.get_scan_results()["checks"]), failed=failed)
 
     return audit
 
