@@ -71,9 +71,10 @@ class Lakegate(RuleBasedStateMachine):
         unique=st.booleans(),
         reuploads=st.sampled_from(REUPLOADS),
         files=st.lists(FILES, max_size=3),
+        decided=st.booleans(),
     )
-    def begin(self, *, strict: bool, unique: bool, reuploads: Any, files: list[Any]) -> None:
-        """Perhaps with files whose jobs are about to run."""
+    def begin(self, *, strict: bool, unique: bool, reuploads: Any, files: list[Any], decided: bool) -> None:
+        """Perhaps with files whose jobs are about to run, or that are decided."""
         self.simulation = Simulation(Terms(strict=strict, unique=unique, reuploads=reuploads, afterwards=reuploads))
         self.simulation.push_contract()
         self.world = self.simulation.world
@@ -81,6 +82,11 @@ class Lakegate(RuleBasedStateMachine):
             self._upload(*file)
             self.world.deliver(list(self.world.queue), again=False)
             self._finish_workers()
+        if decided:
+            self.simulation.finish()
+            for branch in list(self.world.job_events):
+                self.world.deliver_job_event(branch, again=False)
+            self.simulation.finish()
 
     @rule(file=FILES)
     def upload(self, file: Any) -> None:
@@ -109,7 +115,7 @@ class Lakegate(RuleBasedStateMachine):
         self._finish_workers()
 
     @precondition(lambda self: self.world.running_jobs())
-    @rule(data=st.data(), steps=st.sampled_from([1, 2, 3, 9]), end=st.sampled_from(["", "", "", "killed", "given up"]))
+    @rule(data=st.data(), steps=st.sampled_from([1, 2, 9, 9]), end=st.sampled_from(["", "", "", "killed", "given up"]))
     def run_job(self, data: st.DataObject, steps: int, end: str) -> None:
         job = data.draw(st.sampled_from(self.world.running_jobs()))
         for _ in range(steps if not end else steps % 3):
