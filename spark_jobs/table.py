@@ -1,6 +1,6 @@
 """The table on the branch: made from the plan, or brought up to it where columns came new or wider. It never drops.
 
-Columns are all optional in Iceberg: the audit enforces what may be null, per file, with a report.
+Columns that it makes are all optional in Iceberg: the audit enforces what may be null, per file, with a report.
 """
 
 import json
