@@ -16,7 +16,7 @@ from lakegate.audit.job import Job
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
-from spark_jobs import avro_header, decimals, nessie, orc_footer, parquet_footer, paths
+from spark_jobs import avro_header, decimals, nessie, not_null, orc_footer, parquet_footer, paths
 from spark_jobs.apart import each
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, by_task, names, root
@@ -33,6 +33,7 @@ _CORRUPT = {
     FileKind.AVRO: "a block is corrupt",
 }
 _STRANGE = ("ClassNotFoundException", "UnsupportedOperationException")  # a codec, an encoding
+_UNWRITABLE = ((paths.had_no_room, paths.too_long), (not_null.met_null, not_null.nulls))
 _OPTIONS = {FileKind.AVRO: avro_header.OPTIONS, FileKind.PARQUET: parquet_footer.OPTIONS}
 
 
@@ -46,13 +47,13 @@ def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
     except FAILURES as error:
         if not _certainly_nothing_happened(error, before, nessie.head(job.nessie_uri, job.branch)):
             raise
-        looked = (find_faulty if paths.had_no_room(error) else find_corrupt)(spark, job.plan, looks)
+        looked = find_faulty(spark, job.plan, looks, error)
         if not any(look.faults for look in looked):
             raise
-        readable = [look for look in looked if not look.faults]
-        if readable:
-            _write(spark, job.plan, readable)
-        return looked
+        # What is wrong with another of them may not have shown yet.
+        fine = [look for look in looked if not look.faults]
+        known = {look.file.id: look for look in (append(spark, job, fine) if fine else ())}
+        return [known.get(look.file.id, look) for look in looked]
     return list(looks)
 
 
@@ -78,12 +79,17 @@ def expected(spark: SparkSession, plan: Plan, looks: Sequence[Look], there: Mapp
     return {file: number for file, number in rows.items() if number}
 
 
-def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-    """The same files, with a fault on each that cannot be read to its end, or whose values no path has room for."""
+def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look], error: Exception | None = None) -> list[Look]:
+    """The same files, with a fault on each that cannot be read to its end, or has values that cannot be written; of
+    these, after an error, those alone that lead to it.
+    """
     looked = find_corrupt(spark, plan, looks)
-    readable = [look for look in looked if not look.faults]
-    wrong = paths.too_long(plan, rows_of(spark, plan, readable)) if readable else {}
-    return [replace(look, faults=(wrong[look.file.id],)) if look.file.id in wrong else look for look in looked]
+    for leads_to, tell in _UNWRITABLE:
+        readable = [look for look in looked if not look.faults]
+        if readable and (error is None or leads_to(error)):
+            wrong = tell(plan, rows_of(spark, plan, readable))
+            looked = [replace(look, faults=wrong.get(look.file.id, look.faults)) for look in looked]
+    return looked
 
 
 def find_corrupt(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:

@@ -26,11 +26,11 @@ def had_no_room(error: Exception) -> bool:
     return any(_NO_ROOM.search(str(cause.getMessage())) for cause in causes(error))
 
 
-def too_long(plan: Plan, rows: DataFrame) -> dict[str, str]:
+def too_long(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
     """By file version, what is wrong with those that have values that no path has room for."""
     names = ", ".join(map(shown, _texts(plan)))
     return {
-        file: f"its values of the partition columns {names} take {size:,} bytes in a path, and the most is {LONGEST}"
+        file: (f"its values of the partition columns {names} take {size:,} bytes in a path, and the most is {LONGEST}",)
         for file, size in sizes(plan, rows).items()
         if size > LONGEST
     }

@@ -80,15 +80,20 @@ def with_samples(plan: Plan, results: Results, batch: Batch, base: Base) -> dict
     pairs = sum(len(each.failing) for each in wanted)
     if not pairs:
         return dict(results)
-    limit = max(FEWEST, min(ROWS, ALL_ROWS // pairs))
+    limit = rows_each(pairs)
     rows = batch.read(dict.fromkeys(file for each in wanted for file in each.failing)).select("*", _dice())
     search = Search(results=results, plan=plan, batch=batch, base=base, limit=limit, rows=rows)
     samples = _find(search, wanted)
-    chosen = {key: _fitting(rows, BYTES // pairs) for key, rows in samples.items()}
+    chosen = {key: fitting(rows, BYTES // pairs) for key, rows in samples.items()}
     return {
         file: tuple(replace(check, sample=chosen.get((file, _asked(check)), ())) for check in checks)
         for file, checks in results.items()
     }
+
+
+def rows_each(pairs: int) -> int:
+    """How many rows the report takes of each, where so many pairs of file and metric have some."""
+    return max(FEWEST, min(ROWS, ALL_ROWS // pairs))
 
 
 def _asked(check: CheckResult) -> str:
@@ -220,7 +225,7 @@ def _spread(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
     return [rows[at * len(rows) // limit] for at in range(limit)] if len(rows) > limit else rows
 
 
-def _fitting(rows: Sequence[Row], size: int) -> tuple[Row, ...]:
+def fitting(rows: Sequence[Row], size: int) -> tuple[Row, ...]:
     """The first of them that take so many bytes, and at least one."""
     taken = 0
     for number, row in enumerate(rows):

@@ -1,6 +1,6 @@
 """The table on the branch: made from the plan, or brought up to it where columns came new or wider. It never drops.
 
-Columns are all optional in Iceberg: the audit enforces what may be null, per file, with a report.
+Columns that it makes are all optional in Iceberg: the audit enforces what may be null, per file, with a report.
 """
 
 import json
@@ -98,8 +98,8 @@ def evolve(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
     if differences := unfit(plan, there):
         raise Unfit(
             f"table {plan.table} does not fit its contract: {'; '.join(differences)}. Nothing was appended. A table "
-            f"gets new columns and wider types by itself, nothing else: give the new shape a table of its own, or "
-            f"correct the contract, run lakegate contract push, then lakegate retry"
+            f"gets new columns and wider types by itself, nothing else: correct the contract, run lakegate contract "
+            f"push, then lakegate retry; or give the new shape a table of its own, and upload the files again"
         )
     altered = f"ALTER TABLE {table_name(LAKE, plan.table)}"
     docs = {column.name: column.doc for column in columns}

@@ -19,11 +19,10 @@ from lakegate.audit.plan import MetricKind, Plan
 from lakegate.audit.report import CheckResult
 from lakegate.audit.unparsed import Unparsed
 from lakegate.audit.verdicts import Dependent
+from spark_jobs import samples
 from spark_jobs.look import THREADS, Look
 from spark_jobs.text import AT, BLOCK, TEXT, Parsed, lines, parse
 
-_SAMPLE_ROWS = 100
-_SAMPLE_TEXT = 200
 LINE, WHY = "line", "why"
 KEPT = 10_000  # characters of a row that is put aside
 
@@ -62,10 +61,12 @@ def with_samples(
     """The same results, with rows at the check that every row parses."""
     ours = {metric.id for metric in plan.metrics if metric.kind is MetricKind.UNPARSED}
     wanted = [look for look in looks if any(it.metric in ours and it.failing_rows for it in checks[look.file.id])]
+    if not wanted:
+        return dict(checks)
+    most, size = samples.rows_each(len(wanted)), samples.BYTES // len(wanted)
     with ThreadPoolExecutor(THREADS) as pool:
-        found = dict(
-            zip([it.file.id for it in wanted], pool.map(lambda it: _sample(spark, plan, it), wanted), strict=True)
-        )
+        rows = pool.map(lambda it: samples.fitting(_sample(spark, plan, it, most), size), wanted)
+        found = dict(zip([it.file.id for it in wanted], rows, strict=True))
     return {
         file: tuple(replace(it, sample=found[file]) if it.metric in ours and file in found else it for it in results)
         for file, results in checks.items()
@@ -96,11 +97,11 @@ def _text(plan: Plan, most: int) -> Column:
     return text.alias(TEXT)
 
 
-def _sample(spark: SparkSession, plan: Plan, look: Look, most: int = _SAMPLE_ROWS) -> tuple[dict[str, Any], ...]:
+def _sample(spark: SparkSession, plan: Plan, look: Look, most: int = samples.ROWS) -> tuple[dict[str, Any], ...]:
     """The first rows that do not parse: where, why, and the text."""
     [part] = parsed(spark, plan, [look])
     chosen = part.unparsed().orderBy(BLOCK, AT).limit(most)
-    rows = chosen.select(BLOCK, AT, WHY, _text(plan, _SAMPLE_TEXT)).collect()
+    rows = chosen.select(BLOCK, AT, WHY, _text(plan, samples.TEXT)).collect()
     if plan.files.multiline:
         return tuple({"row": row[AT] + 1, "why": row[WHY], "text": row[TEXT]} for row in rows)
     before = _lines_before(spark, plan, look, {row[BLOCK] for row in rows})

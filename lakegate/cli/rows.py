@@ -125,10 +125,20 @@ def _asked(view: BatchView, asked: str) -> tuple[Try, Failing]:
             return tried, meant[0]
         if meant:
             raise Misconfigured(f"{asked} may be any of: {', '.join(each.check.check for each in meant)}")
+    if _are_left_out(view, asked):
+        first = f"the report has the first of them: lakegate show {view.batch}"
+        raise Misconfigured(f"rows that do not parse are in no table, so that they can't be listed; {first}")
     there = {each.check.check: each.check.name for tried in view.attempts if tried.report
              for each in _failing(tried.report).values()}  # fmt: skip
     known = "; ".join(f"{check} ({name})" for check, name in there.items()) or "none"
     raise Misconfigured(f"no check {asked!r} has failing rows in batch {view.batch}; those that have: {known}")
+
+
+def _are_left_out(view: BatchView, asked: str) -> bool:
+    """Whether rows that do not parse are asked for: they failed their file, and no table has them."""
+    files = (file for tried in view.attempts if tried.report for file in tried.report.files)
+    left_out = (check for file in files for check in file.checks if is_of(check, MetricKind.UNPARSED))
+    return any(check.failing_rows and (asked == check.name or check.check.startswith(asked)) for check in left_out)
 
 
 def _failing(report: Report) -> dict[str, Failing]:

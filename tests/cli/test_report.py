@@ -382,7 +382,11 @@ def test_rows_that_never_got_to_the_table_are_shown_from_the_report_alone(desk: 
     assert "1;x;<i>" in told
     assert "1;x;&lt;i&gt;" in text
     assert "--rows" not in told + text
-    assert desk.run("show", BATCH, "--rows", "unparsed-0123").exit_code == 2
+    for asked in ("unparsed-0123", "unparsed", "rows that do not parse"):
+        refused = desk.run("show", BATCH, "--rows", asked)
+        assert refused.exit_code == 2
+        assert "rows that do not parse are in no table" in " ".join(refused.output.split())
+        assert f"lakegate show {BATCH}" in refused.output
 
 
 # Masks.

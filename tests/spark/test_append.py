@@ -129,6 +129,21 @@ def test_a_file_with_decimals_beyond_its_own_type_is_refused_alone(
     assert found == {0: (Decimal("999.99"), Decimal("999.99")), 3: (None, Decimal("999.99"))}
 
 
+@pytest.mark.spark
+def test_a_second_file_with_another_fault_is_refused_alone_too(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nessie, "head", lambda *_: "0" * 64)  # nobody else writes to the branch
+    by = plan("nyc.t", {"d": "decimal(5,2)", "name": "string"}, partitions=["name"])
+    most, over = beyond_its_type("999.99"), beyond_its_type("1000.00")
+    tables = [pa.table({"d": d, "name": [name]}) for d, name in ((over, "a" * 700), (most, "ä" * 120), (most, "b"))]
+    prepare(spark, by, None)
+    spark.conf.set("spark.sql.files.minPartitionNum", 1)  # one task has them all, the largest first
+    done = appending.append(spark, replace(job(), plan=by), looks(spark, tmp_path, by, tables))
+    assert [bool(look.faults) for look in done] == [True, True, False]
+    assert [row["name"] for row in spark.table("lake.nyc.t").collect()] == ["b"]
+
+
 def nested_in(decimals: pa.Array) -> pa.Array:
     """One value as [{"m": {"k": value}}]."""
     inner = pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["k"]), decimals)

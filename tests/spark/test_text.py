@@ -19,9 +19,10 @@ from pyspark.sql import Row, SparkSession
 
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import JobFile
-from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.audit.plan import Metric, MetricKind, Plan, Severity
+from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.contracts.formats import pattern
-from spark_jobs import unparsed
+from spark_jobs import samples, unparsed
 from spark_jobs.append import find_corrupt, rows_of
 from spark_jobs.look import Look
 from spark_jobs.parsing import literal, value
@@ -508,6 +509,23 @@ def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession
     assert rows_of(spark, by, [look]).rdd.getNumPartitions() > 5
     assert unparsed.count(spark, by, [look], {}) == {"f1": 10}
     assert [row["line"] for row in unparsed._sample(spark, by, look)] == [n * 100 + 9 for n in range(10)]
+
+
+@pytest.mark.parametrize(("limits", "kept"), [({"ALL_ROWS": 12}, 6), ({"ALL_ROWS": 2}, 5), ({"BYTES": 400}, 3)])
+def test_many_files_with_rows_that_do_not_parse_share_what_a_report_takes(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int], kept: int
+) -> None:
+    for name, limit in limits.items():
+        monkeypatch.setattr(samples, name, limit)
+    by = written(CSV, {"id": "int", "say": "string"})
+    looks = list(looked(spark, tmp_path, by, **dict.fromkeys(("f1", "f2"), b"id,say\n" + b"x,-\n" * 10)).values())
+    failed = CheckResult(
+        check="c", name="", columns=(), severity=Severity.ERROR, verdict=Verdict.FAIL, value=10, expected="none",
+        failing_rows=10, rows=10, source=Source.QUERY, metric=UNPARSED.id,
+    )  # fmt: skip
+    found = unparsed.with_samples(spark, by, looks, {"f1": (failed,), "f2": (failed,)})
+    lines = {file: [row["line"] for row in check.sample] for file, [check] in found.items()}
+    assert lines == {file: list(range(2, 2 + kept)) for file in ("f1", "f2")}
 
 
 def test_each_row_is_parsed_once(spark: SparkSession, tmp_path: Path) -> None:

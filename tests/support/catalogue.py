@@ -141,6 +141,11 @@ KINDS = (
         example="quality: [{metric: invalidValues, arguments: {validValues: [open, paid]}, mustBe: 0}]",
         gx="expect_column_values_to_be_in_set", dqdl="ColumnValues",
     ),
+    Kind(
+        word="invalidValues", place=COLUMN, type="string", deequ="hasPattern", soda="invalid_count: valid regex",
+        example='quality: [{metric: invalidValues, arguments: {pattern: "^[A-Z]{3}$"}, mustBe: 0}]',
+        gx="expect_column_values_to_match_regex", dqdl="ColumnValues",
+    ),
     _bound("minimum", "hasMin", "invalid_count: valid min"),
     _bound("exclusiveMinimum", "hasMin", "failed rows"),
     _bound("maximum", "hasMax", "invalid_count: valid max"),
