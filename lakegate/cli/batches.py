@@ -44,7 +44,7 @@ def _in_flight(now: Status, at: datetime) -> list[RenderableType]:
     for line in now.in_flight[:SHOWN]:
         files = _named(line)
         made.add_row(clean(line.table), terminal.state(line.state), ago(line.since, at), files)
-    why = [part for line in now.in_flight[:SHOWN] if line.reasons for part in (f"{line.batch}:", *_reasons(line))]
+    why = [part for line in now.in_flight[:SHOWN] if line.reasons for part in (f"{line.batch}:", *_reasons(line), "")]
     return [made, *why, *_more(now.in_flight)] if now.in_flight else []
 
 

@@ -115,6 +115,15 @@ def test_a_reason_that_all_files_share_is_said_once(desk: Desk) -> None:
     assert len(entry["reasons"]) == 1
 
 
+def test_status_says_why_no_job_begins(desk: Desk) -> None:
+    desk.world.drop("1.parquet", rows=3)
+    desk.world.kill_jobs("the account has no room", waited=True)
+    [entry] = desk.json("status")["in_flight"]
+    told = desk.run("status").stdout
+    assert "job never began, attempt 2 begins after" in told
+    assert f"{entry['batch']}:\n    the account has no room\n" in told
+
+
 def test_a_key_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(desk: Desk) -> None:
     desk.world.drop("[red]\x1b[2J:smile:.parquet", rows=3, bad="x")
     desk.world.run()
