@@ -6,6 +6,7 @@ Which of them are good is for the judge to say.
 import re
 import string
 import struct
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
@@ -29,7 +30,7 @@ _MOST_ITEMS = 50  # of an array
 _ATOMS, _FIRST = 60, 8  # different values in arrays, maps and objects; and those that checks speak of, half the time
 _LONGEST, _USUAL = 200_000, 10_000  # a text made for a length that a check names, and others
 _DIGITS = 60  # more than a decimal has, when numbers are added and halved
-_LARGEST = Decimal("3.4028234e38")  # that a `float` holds
+_LARGEST, _LARGEST_DOUBLE = Decimal("3.4028234e38"), Decimal(sys.float_info.max)  # that a `float` holds, and a `double`
 _RANGES = {"int": 2**31, "bigint": 2**63, "tinyint": 2**7, "smallint": 2**15}
 
 
@@ -120,20 +121,26 @@ def _booleans(_kind: str, _found: Hints, _random: Random) -> Iterator[bool]:
     yield from (True, False)
 
 
-def _numbers(found: Hints, random: Random, step: Decimal) -> Iterator[Decimal]:
-    """Edges, what lies between them and a little beyond, multiples, and then counting on."""
-    known = sorted(found.numbers | {Decimal(0), Decimal(1)})
+def _numbers(found: Hints, random: Random, step: Decimal, low: Decimal, high: Decimal) -> Iterator[Decimal]:
+    """What lies from `low` to `high`, the ends of the type: a rule over several columns speaks of numbers that only
+    another one holds.
+    """
+    known = sorted(number for number in found.numbers | {Decimal(0), Decimal(1)} if low <= number <= high)
+    return (number for number in _around(known, random, step, low, high) if low <= number <= high)
+
+
+def _around(known: list[Decimal], random: Random, step: Decimal, low: Decimal, high: Decimal) -> Iterator[Decimal]:
+    """Edges, what lies between them and a little beyond, multiples, and then counting on to both ends."""
     for number in known:
         yield from (number, number + step, number - step)
-    low, high = known[0], known[-1] + 1000
+    first, last = known[0], min(known[-1] + 1000, high)
     for count in range(1, 2000):
-        yield _rounded(low + (high - low) * Decimal(random.random()), step)
+        yield _rounded(first + (last - first) * Decimal(random.random()), step)
         yield from (abs(number) * count for number in known[-4:] if number)
-    count = 0
-    while True:
-        count += 1
-        yield known[0] + count * step
-        yield known[-1] - count * step
+    up, down = known[0] + step, known[-1] - step
+    while up <= high or down >= low:
+        yield from (up, down)
+        up, down = up + step, down - step
 
 
 def _rounded(number: Decimal, step: Decimal) -> Decimal:
@@ -141,25 +148,22 @@ def _rounded(number: Decimal, step: Decimal) -> Decimal:
 
 
 def _integers(kind: str, found: Hints, random: Random) -> Iterator[int]:
-    limit = _RANGES[kind]
-    whole = (int(number) for number in _numbers(found, random, Decimal(1)))
-    return (number for number in whole if -limit <= number < limit)
+    limit = Decimal(_RANGES[kind])
+    return map(int, _numbers(found, random, Decimal(1), -limit, limit - 1))
 
 
 def _decimals(kind: str, found: Hints, random: Random) -> Iterator[Decimal]:
     precision, scale = (int(part) for part in kind[kind.index("(") + 1 : -1].split(","))
     step, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
-    rounded = (_rounded(number, step) for number in _numbers(found, random, step))
+    rounded = (_rounded(number, step) for number in _numbers(found, random, step, step - limit, limit - step))
     return (number for number in rounded if abs(number) < limit)
 
 
 def _floats(kind: str, found: Hints, random: Random) -> Iterator[float]:
     yield float("nan")
-    for number in _numbers(found, random, Decimal("0.25")):
-        if kind != "float":
-            yield float(number)
-        elif abs(number) <= _LARGEST:
-            yield _single(float(number))
+    limit = _LARGEST if kind == "float" else _LARGEST_DOUBLE
+    for number in _numbers(found, random, Decimal("0.25"), -limit, limit):
+        yield _single(float(number)) if kind == "float" else float(number)
 
 
 def _single(number: float) -> float:

@@ -182,6 +182,27 @@ def ruled(column: str, rule: str) -> Plan:
     return load(text, "ruled.yaml").plan
 
 
+TOGETHER = f"""{HEAD}      - {{name: a, %s}}
+      - {{name: b, %s}}
+    quality: [{{type: custom, engine: lakegate, implementation: {{row: %s}}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rule"),
+    [
+        ("physicalType: 'decimal(12,2)'", "physicalType: 'decimal(5,3)'", "a <= 10000000 or b < 5"),
+        ("physicalType: int, primaryKey: true", "physicalType: bigint", "a > 0 and b >= 1500000000000"),
+        ("physicalType: 'decimal(1,0)'", "physicalType: float", "a < 3 or b < 1e300"),
+    ],
+    ids=["decimals", "whole numbers", "all of a small type"],
+)
+def test_numbers_that_only_another_column_of_a_rule_can_hold_are_passed_over(one: str, other: str, rule: str) -> None:
+    columns = (f"logicalType: {'integer' if 'int' in kind else 'number'}, {kind}" for kind in (one, other))
+    plan = load(TOGETHER % (*columns, rule), "together.yaml").plan
+    assert Maker(plan=plan, seed=7).good(ROWS).num_rows == ROWS
+
+
 def test_days_of_the_week_are_counted_as_spark_counts_them() -> None:
     plan = ruled("logicalType: date", "dayofweek(a) between 2 and 6")
     days = {day.isoweekday() for day in Maker(plan=plan, seed=1).good(200)["a"].to_pylist() if day}
