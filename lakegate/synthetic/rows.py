@@ -3,7 +3,7 @@
 Nothing here knows what a check means. Values are drawn, put together and judged; what is not right is drawn again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -11,13 +11,15 @@ from typing import Any
 import pyarrow as pa
 
 from lakegate.audit.drift import Past, before
-from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan, Reference, Unit
+from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan, Reference, Severity, Unit
+from lakegate.audit.quarantine import BUDGET, within
+from lakegate.audit.report import Verdict
 from lakegate.audit.verdicts import holds
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.arrow import arrow_type, table_of
 from lakegate.synthetic.candidates import candidates, hints
 from lakegate.synthetic.files import writable
-from lakegate.synthetic.judge import UNKNOWN, Judge
+from lakegate.synthetic.judge import Judge
 
 TRIES = 60
 _POOL = 500
@@ -102,6 +104,11 @@ class Maker:
             raise Misconfigured(
                 f"table {self.plan.table}: {check.name!r} compares with files published before: say what "
                 f"{check.drift.at_least} of them or more measured, oldest first, with --past '{check.name}=1,2,3'"
+            )
+        if check.severity is Severity.QUARANTINE and within(self.plan.budget, 1, many).verdict is Verdict.FAIL:
+            raise Misconfigured(
+                f"table {self.plan.table}: {check.name!r} cannot fail alone: one row of {many:,} is over the "
+                f"quarantineBudget already; ask for more with --rows"
             )
         if metric.kind is MetricKind.ROWS:
             return table_of(self.plan, self._of_another_size(many, check))
@@ -235,15 +242,15 @@ class Maker:
         failing = self.judge.failing(table_of(self.plan, rows)) - forgive
         if failing == want:
             return rows
-        wrong = sorted((failing ^ want) - {UNKNOWN}, key=self._order) or [check.id for check in self.plan.checks]
         closest = failing
-        for check in (self._check(name) for name in wrong):
+        for check in self._checks(failing ^ want) or self.plan.checks:
             for changed in self._changes(rows, check):
                 found = self.judge.failing(table_of(self.plan, changed)) - forgive
                 if found == want:
                     return changed
-                if found ^ want < closest ^ want:
+                if found ^ want < failing ^ want:
                     return self._settled(changed, want=want, forgive=forgive)
+                closest = min(closest, found, key=lambda each: (not want <= each, len(each)))
         raise Misconfigured(self._gave_up(want, closest))
 
     def _changes(self, rows: Rows, check: Check) -> Iterator[Rows]:
@@ -346,28 +353,30 @@ class Maker:
     def _check(self, name: str) -> Check:
         return next(check for check in self.plan.checks if check.id == name)
 
-    def _order(self, name: str) -> int:
-        return [check.id for check in self.plan.checks].index(name)
+    def _checks(self, found: Collection[str]) -> list[Check]:
+        """Those that the contract has; of what else is found, none can be mended by itself."""
+        return [check for check in self.plan.checks if check.id in found]
 
-    def _gave_up(self, want: frozenset[str], found: Iterable[str]) -> str:
-        known = sorted(set(found) - want - {UNKNOWN}, key=self._order)
-        others = ", ".join(f"{self._check(name).name!r}" for name in known)
-        why = self._why({*known, *want})
+    def _gave_up(self, want: frozenset[str], found: Collection[str]) -> str:
+        others = ", ".join(f"{check.name!r}" for check in self._checks({*found} - want))
+        why = self._why({*found, *want})
         if not want:
             return f"table {self.plan.table}: no rows were found that pass {others or 'its checks'}{why}"
         [wanted] = [self._check(name).name for name in want]
         but = f"; what was found also fails {others}" if others else ""
         return f"table {self.plan.table}: no rows were found that fail {wanted!r} and nothing else{but}{why}"
 
-    def _why(self, checks: Iterable[str]) -> str:
+    def _why(self, found: Collection[str]) -> str:
         """What may be the reason, and what to do about it."""
-        metrics = [self.plan.metric(self._check(name).metric) for name in checks]
+        metrics = [self.plan.metric(check.metric) for check in self._checks(found)]
         empty = [name for name, pool in self.pools.items() if not pool.good]
         said = [f"no value of column {name!r} was found that passes its checks" for name in empty]
         if any(metric.kind in (MetricKind.ROWS, MetricKind.DUPLICATES) for metric in metrics):
             said.append("with another number of rows (--rows) there may be some")
         if any(metric.kind is MetricKind.FAILING and len(metric.columns) > 1 for metric in metrics):
             said.append("columns are drawn one by one: what ties them closely, such as a + b = c, is seldom met")
+        if BUDGET in found:
+            said.append("more rows fail than the quarantineBudget takes")
         return "".join(f"; {each}" for each in said)
 
 
