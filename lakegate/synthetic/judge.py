@@ -87,7 +87,10 @@ class Judge:
             return [()] * rows.num_rows
         placed = rows.append_column(_AT, pa.array(range(rows.num_rows), pa.int64()))
         marks = ", ".join(map(_predicate, metrics))
-        return self._all(f"SELECT {marks} FROM made_up ORDER BY {quoted(_AT)}", placed)
+        try:
+            return self._all(f"SELECT {marks} FROM made_up ORDER BY {quoted(_AT)}", placed)
+        except _OnlySpark as error:  # what a row's value does to a predicate is null, and no error
+            raise self._beyond(error.__cause__) from error
 
     def _numbers(self, rows: pa.Table, metrics: Sequence[Metric]) -> dict[str, float | None]:
         if not metrics:
@@ -108,11 +111,12 @@ class Judge:
         except (duckdb.DataError, duckdb.InvalidInputException) as error:
             raise _OnlySpark from error
         except duckdb.Error as error:
-            raise Misconfigured(
-                f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {error}"
-            ) from error
+            raise self._beyond(error) from error
         finally:
             self._connection.unregister("made_up")
+
+    def _beyond(self, error: BaseException | None) -> Misconfigured:
+        return Misconfigured(f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {error}")
 
     def _offer_parents(self, rows: pa.Table) -> None:
         """Where the table refers to itself: the judged rows, and those that it has besides."""

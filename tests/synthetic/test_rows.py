@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lakegate.audit.plan import Plan
+from lakegate.audit.plan import Metric, MetricKind, Plan
 from lakegate.contracts import load
 from lakegate.contracts.texts import FORMATS
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.rows import Maker, Rows
 from tests.support.duck import failed_checks
+from tests.support.plans import none_of
+from tests.support.plans import plan as plan_by
 
 HEAD = """
 apiVersion: v3.1.0
@@ -275,3 +278,9 @@ def test_what_asks_for_the_digits_of_a_float_is_refused(rule: str) -> None:
         Maker(plan=ruled(column % "f32", rule), seed=1)
     Maker(plan=ruled(column % "f64", rule), seed=1)
     Maker(plan=ruled(column % "f32", "a > 1"), seed=1)
+
+
+def test_a_rule_that_duckdb_cannot_ask_is_told() -> None:
+    beyond = Metric(id="m", kind=MetricKind.FAILING, columns=("a",), sql="`a` RLIKE '(b{60}){60}'")
+    with pytest.raises(Misconfigured, match=r"DuckDB cannot judge made-up rows by its contract: .*repetition"):
+        Maker(plan=replace(plan_by("nyc.t", {"a": "string"}, [beyond]), checks=(none_of(beyond),)), seed=1).good(ROWS)
