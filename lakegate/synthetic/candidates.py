@@ -8,6 +8,7 @@ import string
 import struct
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from decimal import Decimal, localcontext
@@ -20,9 +21,11 @@ import rstr
 import sqlglot
 from sqlglot import exp
 
-from lakegate.audit.plan import Plan
+from lakegate.audit.drift import Past
+from lakegate.audit.plan import Column, Plan
 from lakegate.audit.types import Array, Map, Struct, Type, parse
 from lakegate.contracts.duckdb_words import backtracking
+from lakegate.synthetic.aims import aims_of_values
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 _END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text in its own way
@@ -52,6 +55,11 @@ class Hints:
             elif isinstance(node, exp.Literal):
                 self._read_literal(node)
 
+    def read_age(self, microseconds: float) -> None:
+        """A moment that is older by a day: what is just as old will not be so for long."""
+        with suppress(OverflowError):
+            self.texts.add((self.now - timedelta(days=1, microseconds=microseconds)).isoformat())
+
     def _read_literal(self, literal: exp.Literal) -> None:
         if literal.is_string:
             self.texts.add(literal.name)
@@ -63,13 +71,26 @@ class Hints:
             self.numbers |= {number, -number}
 
 
-def hints(plan: Plan, column: str) -> Hints:
+def hints(plan: Plan, column: Column, past: Past, many: int) -> Hints:
+    """What the checks speak of where the column is to have `many` values."""
     found = Hints()
     with localcontext(prec=_DIGITS):
         for metric in plan.metrics:
-            if column in metric.columns and metric.sql:
+            if column.name in metric.columns and metric.sql:
                 found.read(metric.sql)
+        for sql, aim in aims_of_values(plan, column.name, past, many):
+            if _maker(column.type) in (_integers, _decimals, _floats):
+                found.numbers.add(Decimal(str(aim)))
+            elif unit := _unit_of_age(sql):
+                found.read_age(aim * unit)
     return found
+
+
+def _unit_of_age(sql: str) -> float:
+    """How many microseconds the number of a metric stands for, if it is an age; else none."""
+    tree = sqlglot.parse_one(sql, read="spark")
+    units = [float(div.expression.name) for div in tree.find_all(exp.Div) if div.expression.is_number]
+    return units[0] if units and tree.find(exp.CurrentTimestamp) else 0.0
 
 
 def candidates(kind: str, found: Hints, random: Random, many: int) -> list[Any]:

@@ -16,6 +16,7 @@ from lakegate.audit.quarantine import BUDGET, within
 from lakegate.audit.report import Verdict
 from lakegate.audit.verdicts import holds
 from lakegate.errors import Misconfigured
+from lakegate.synthetic.aims import aims
 from lakegate.synthetic.arrow import arrow_type, table_of
 from lakegate.synthetic.candidates import candidates, hints
 from lakegate.synthetic.files import writable
@@ -139,7 +140,7 @@ class Maker:
 
     def _pool(self, column: Column, many: int, is_unique: bool) -> Pool:  # noqa: FBT001
         wanted = 3 * many + _POOL if is_unique else _POOL
-        made_up = candidates(column.type, hints(self.plan, column.name), self.random, wanted)
+        made_up = candidates(column.type, hints(self.plan, column, self.past, many), self.random, wanted)
         values = [v for v in (*self._referred(column.name), *made_up) if writable(v, column.name, self.plan)]
         metrics = [it for it in self.plan.metrics if _of_single_values(it, column.name) and not self._is_own(it)]
         marked = self.judge.marked(table_of(self.plan, {column.name: values}), metrics)
@@ -262,17 +263,26 @@ class Maker:
             tried = (self._with_counted(rows, metric, many) for many in self._steps(rows, metric))
             yield from (changed for changed in tried if changed)
             return
-        for _ in range(TRIES * 4):
-            yield self._from_part(rows, metric)
+        yield from (self._from_part(rows, metric) for _ in range(TRIES))
+        yield from self._of_one_value(rows, metric)
+        yield from (self._from_part(rows, metric) for _ in range(TRIES * 3))
+
+    def _of_one_value(self, rows: Rows, metric: Metric) -> Iterator[Rows]:
+        """The metric's one column filled with one value, of those that checks speak of: so a mean is met exactly."""
+        [name, *others] = metric.columns or [""]
+        if not name or others or self._is_unique(name):
+            return
+        for value in self.pools[name].good[:TRIES]:
+            yield {**rows, name: [value] * len(rows[name])}
 
     def _steps(self, rows: Rows, metric: Metric) -> list[int]:
         """How many rows to try: what its checks speak of, and parts of all."""
         total = len(next(iter(rows.values()), []))
         parts = (total * percent // 100 for percent in (1, 2, 5, 10, 20, 35, 50, 75, 90, 100))
         limits = {
-            int(limit * total / 100 if check.unit is Unit.PERCENT else limit) + more
-            for check in self.plan.checks if check.metric == metric.id and not check.drift
-            for limit in check.threshold for more in (-1, 0, 1)
+            int(aim * total / 100 if check.unit is Unit.PERCENT and not check.drift else aim) + more
+            for check in self.plan.checks if check.metric == metric.id
+            for aim in aims(check, self.past) for more in (-1, 0, 1)
         }  # fmt: skip
         return sorted(many for many in {1, 2, 3, 5, 8, *parts, *limits} if 0 < many <= total)
 
@@ -337,7 +347,7 @@ class Maker:
                 f"table {self.plan.table}: only a file without rows fails {check.name!r}, and such a file is rejected "
                 f"before its checks: make one with --rows 0"
             )
-        sizes = {int(limit) + more for limit in check.threshold for more in (-1, 0, 1)} | {1, many, 2 * many + 1}
+        sizes = {int(aim) + more for aim in aims(check, self.past) for more in (-1, 0, 1)} | {1, many, 2 * many + 1}
         sizes |= {int(rows * times) for rows in before(check, self.past)[-1:] for times in (0.1, 0.5, 2, 5, 20)}
         for size in sorted((size for size in sizes if size > 0), key=lambda size: abs(size - many)):
             try:
@@ -368,7 +378,8 @@ class Maker:
 
     def _why(self, found: Collection[str]) -> str:
         """What may be the reason, and what to do about it."""
-        metrics = [self.plan.metric(check.metric) for check in self._checks(found)]
+        checks = self._checks(found)
+        metrics = [self.plan.metric(check.metric) for check in checks]
         empty = [name for name, pool in self.pools.items() if not pool.good]
         said = [f"no value of column {name!r} was found that passes its checks" for name in empty]
         if any(metric.kind in (MetricKind.ROWS, MetricKind.DUPLICATES) for metric in metrics):
@@ -377,7 +388,14 @@ class Maker:
             said.append("columns are drawn one by one: what ties them closely, such as a + b = c, is seldom met")
         if BUDGET in found:
             said.append("more rows fail than the quarantineBudget takes")
-        return "".join(f"; {each}" for each in said)
+        numbers = {name for metric in metrics if metric.kind is MetricKind.VALUE for name in metric.columns}
+        said += [
+            f"values of column {name!r} are drawn throughout: a minimum and a maximum for it may help"
+            for name in sorted(numbers - {*empty})
+        ]
+        if any(check.drift for check in checks):
+            said.append("with other numbers of the files before (--past), or of rows (--rows), there may be some")
+        return "".join(f"; {each}" for each in said or ["values are drawn at random, and none that were tried did"])
 
 
 def _of_single_values(metric: Metric, column: str) -> bool:
