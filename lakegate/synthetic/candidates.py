@@ -7,7 +7,7 @@ import re
 import string
 import struct
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
@@ -31,10 +31,13 @@ EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 _END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text in its own way
 _MOST_ITEMS = 50  # of an array
 _ATOMS, _FIRST = 60, 8  # different values in arrays, maps and objects; and those that checks speak of, half the time
-_LONGEST, _USUAL = 200_000, 10_000  # a text made for a length that a check names, and others
+_LOOSE = (0.0, 0.0, 0.1, 0.5)
+_LONGEST, _USUAL, _OFTEN = 200_000, 10_000, 300  # a text for a length that a check names; and others, a few or many
 _DIGITS = 60  # more than a decimal has, when numbers are added and halved
 _LARGEST, _LARGEST_DOUBLE = Decimal("3.4028234e38"), Decimal(sys.float_info.max)  # that a `float` holds, and a `double`
 _RANGES = {"int": 2**31, "bigint": 2**63, "tinyint": 2**7, "smallint": 2**15}
+
+Likely = Callable[[list[Any]], list[bool]]
 
 
 @dataclass(kw_only=True)
@@ -93,45 +96,95 @@ def _unit_of_age(sql: str) -> float:
     return units[0] if units and tree.find(exp.CurrentTimestamp) else 0.0
 
 
-def candidates(kind: str, found: Hints, random: Random, many: int) -> list[Any]:
-    """Distinct values of a Spark SQL type, about `many`; the ones at the edges come first, null before all."""
-    made = islice(_maker(kind)(kind, found, random), 4 * many)
+def candidates(kind: str, found: Hints, random: Random, many: int, likely: Likely) -> list[Any]:
+    """Distinct values of a Spark SQL type, about `many`; the ones at the edges come first, null before all.
+
+    `likely` tells of values of the column, where it is nested, which of them fail the least.
+    """
+    made = _nested(kind, found, random, likely) if "<" in kind else _simple(kind, found, random)
     with localcontext(prec=_DIGITS):
-        values = {None: None} | {repr(value) if isinstance(value, list | dict) else value: value for value in made}
-    return list(values.values())[:many]
+        return _distinct((None, *islice(made, 4 * many)))[:many]
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    return list({repr(it) if isinstance(it, list | dict) else it: it for it in values}.values())
+
+
+def _simple(kind: str, found: Hints, random: Random) -> Iterator[Any]:
+    return _maker(kind)(kind, found, random)
 
 
 def _maker(kind: str) -> Callable[[str, Hints, Random], Iterator[Any]]:
-    return _nested if "<" in kind else _MAKERS.get(kind.partition("(")[0], _none)
+    return _MAKERS.get(kind.partition("(")[0], _none)
 
 
-def _nested(kind: str, found: Hints, random: Random) -> Iterator[Any]:
-    """Values of a nested type: arrays and maps of the lengths that checks speak of, pieced together at random."""
+def _nested(kind: str, found: Hints, random: Random, likely: Likely) -> Iterator[Any]:
+    """Values of a nested type: arrays and maps of the lengths that checks speak of, pieced together at random, some
+    from what is likely alone, others from what is so with an exception here and there, or from anything.
+    """
     sizes = {int(number) + more for number in found.numbers if 0 <= number <= _MOST_ITEMS for more in (-1, 0, 1)}
     lengths = sorted({0, 1, 2, 3} | {size for size in sizes if size > 0})
-    draw = _drawer(parse(kind), found, random, lengths)
+    pieces = _Pieces(found=found, random=random, lengths=lengths, likely=likely)
+    draw = pieces.drawer(parse(kind), lambda part: part)
     while True:
-        yield draw()
+        yield draw(random.choice(_LOOSE))
 
 
-def _drawer(kind: Type, found: Hints, random: Random, lengths: Sequence[int]) -> Callable[[], Any]:
-    """What draws a value. A map is a list of pairs, as arrow has it, with no key twice."""
-    match kind:
-        case Struct(fields):
-            of_fields = {name: _drawer(each, found, random, lengths) for name, each in fields.items()}
-            return lambda: {name: draw() for name, draw in of_fields.items()}
-        case Array(element):
-            item = _drawer(element, found, random, lengths)
-            return lambda: [item() for _ in range(random.choice(lengths))]
-        case Map(key, value):
-            keys, values = (_drawer(each, found, random, lengths) for each in (key, value))
-            return lambda: [
-                (name, values())
-                for name in dict.fromkeys(keys() for _ in range(random.choice(lengths)))
-                if name is not None
-            ]
-    atoms = candidates(str(kind), found, random, _ATOMS)
-    return lambda: random.choice(random.choice((atoms, atoms[:_FIRST])))
+@dataclass(frozen=True, kw_only=True)
+class _Pieces:
+    """Draws the parts of nested values. `looseness` is how often one is drawn from anything, or left out."""
+
+    found: Hints
+    random: Random
+    lengths: Sequence[int]
+    likely: Likely
+
+    def drawer(self, kind: Type, around: Callable[[Any], Any]) -> Callable[[float], Any]:
+        """What draws a value, `around` which goes the rest of the column's, as little as there can be. A map is a list
+        of pairs, as arrow has it, with no key twice.
+        """
+        match kind:
+            case Struct(fields):
+                return self._of_struct(fields, around)
+            case Array(element):
+                item = self.drawer(element, lambda part: around([part]))
+                return lambda looseness: [self._maybe(item, looseness) for _ in range(self._many())]
+            case Map(key, value):
+                return self._of_map(key, value, around)
+        return self._of_atom(str(kind), around)
+
+    def _of_struct(self, fields: Mapping[str, Type], around: Callable[[Any], Any]) -> Callable[[float], Any]:
+        draws = {name: self.drawer(each, _in_struct(name, fields, around)) for name, each in fields.items()}
+        return lambda looseness: {name: self._maybe(draw, looseness) for name, draw in draws.items()}
+
+    def _of_map(self, key: Type, value: Type, around: Callable[[Any], Any]) -> Callable[[float], Any]:
+        names = self.drawer(key, lambda part: around([(part, None)]))
+        values = self.drawer(value, lambda part: around([(names(0.0), part)]))
+        return lambda looseness: [
+            (name, self._maybe(values, looseness))
+            for name in _distinct(names(looseness) for _ in range(self._many()))
+            if name is not None
+        ]
+
+    def _of_atom(self, kind: str, around: Callable[[Any], Any]) -> Callable[[float], Any]:
+        values = _distinct(islice(_simple(kind, self.found, self.random), 4 * _ATOMS))[:_ATOMS] or [None]
+        best = self.likely([around(value) for value in values])
+        good = [value for value, is_best in zip(values, best, strict=True) if is_best]
+        return lambda looseness: self.random.choice(self._either(values, looseness) or good)
+
+    def _either(self, values: Sequence[Any], looseness: float) -> Sequence[Any]:
+        """Anything, the edges half the time; as a rule nothing."""
+        return self.random.choice((values, values[:_FIRST])) if self.random.random() < looseness else ()
+
+    def _maybe(self, draw: Callable[[float], Any], looseness: float) -> Any:
+        return None if self.random.random() < looseness / 4 else draw(looseness)
+
+    def _many(self) -> int:
+        return self.random.choice(self.lengths)
+
+
+def _in_struct(name: str, fields: Collection[str], around: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda part: around({**dict.fromkeys(fields), name: part})
 
 
 def _none(_kind: str, _found: Hints, _random: Random) -> Iterator[Any]:
@@ -200,8 +253,8 @@ def _texts(_kind: str, found: Hints, random: Random) -> Iterator[str]:
     yield from ("", " ", "ü", "0", "-1", "NaN")
     for text in islice(_formatted(random), 20):
         yield text
-    matching = [_matching(pattern, random) for pattern in sorted(found.patterns)]
     lengths = sorted({int(number) for number in found.numbers if 0 < number <= _USUAL} | {3, 8})
+    matching = [_matching(pattern, random, lengths) for pattern in sorted(found.patterns)]
     formatted = _formatted(random)
     while True:
         for texts in matching:
@@ -212,18 +265,46 @@ def _texts(_kind: str, found: Hints, random: Random) -> Iterator[str]:
         yield next(formatted)
 
 
-def _matching(pattern: str, random: Random) -> Iterator[str]:
+def _matching(pattern: str, random: Random, lengths: Sequence[int]) -> Iterator[str]:
+    """Texts with the pattern: of the lengths that checks name and those beside them, and short ones."""
     generator, spelled = _Short(random), _END.sub(lambda found: found[0][:-1] + "Z", pattern)
+    near = [length + more for length in lengths for more in (-1, 0, 1)]
+    for length in near * 4:  # not every text gets there: what one repetition leaves may be too much for the next
+        yield generator.of_length(spelled, length)
+    often = [length for length in near if length <= _OFTEN]
     while True:
         yield generator.xeger(spelled)
+        yield generator.of_length(spelled, random.choice(often))
 
 
 class _Short(rstr.Rstr):
     """Repeats seldom more often than a pattern asks for: the library's own texts are thousands of letters long."""
 
+    more: int | None = None
+    """How many letters repetitions may still add to the least that the pattern asks for; None for a few."""
+
+    def of_length(self, pattern: str, length: int) -> str:
+        """A text of about this length, if the pattern has any: what the shortest lacks is added by its repetitions."""
+        self.more = 0
+        self.more = max(length - len(self.xeger(pattern)), 0)
+        text = self.xeger(pattern)
+        self.more = None
+        return str(text)
+
     def _handle_repeat(self, start_range: int, end_range: int, value: Any) -> str:
-        more = self._random.choice((0, 0, 1, 2, 5))
-        return str(super()._handle_repeat(start_range, min(end_range, start_range + more), value))
+        if self.more is None:
+            most = min(end_range, start_range + self._random.choice((0, 0, 1, 2, 5)))
+            return self._repeated(self._random.randint(start_range, most), value)
+        least = self._repeated(start_range, value)
+        share = self._random.choice((self.more, self._random.randint(0, self.more)))
+        kept, self.more = self.more - share, 0  # what is repeated is as short as it can be
+        piece = len(self._repeated(1, value)) or 1
+        added = self._repeated(min(end_range - start_range, share // piece), value)
+        self.more = max(kept + share - len(added), 0)
+        return least + added
+
+    def _repeated(self, times: int, value: Any) -> str:
+        return "".join(self._handle_state(state) for _ in range(times) for state in value)
 
 
 def _spoiled(text: str, random: Random) -> str:

@@ -5,6 +5,7 @@ Nothing here knows what a check means. Values are drawn, put together and judged
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -94,6 +95,10 @@ class Maker:
         """`many` rows that pass every check. Raises Misconfigured where none could be made."""
         return table_of(self.plan, self._settled(self._plain(many), want=frozenset()))
 
+    def only_null(self) -> list[str]:
+        """The columns of the rows made last of which no good value was found but null."""
+        return [name for name, pool in self.pools.items() if pool.good == (None,)]
+
     def empty(self) -> pa.Table:
         """No rows, which no check is asked about: such a file is rejected for having none."""
         return table_of(self.plan, {column.name: [] for column in self.plan.columns})
@@ -140,10 +145,10 @@ class Maker:
 
     def _pool(self, column: Column, many: int, is_unique: bool) -> Pool:  # noqa: FBT001
         wanted = 3 * many + _POOL if is_unique else _POOL
-        made_up = candidates(column.type, hints(self.plan, column, self.past, many), self.random, wanted)
+        found = hints(self.plan, column, self.past, many)
+        made_up = candidates(column.type, found, self.random, wanted, partial(self._fail_least, column.name))
         values = [v for v in (*self._referred(column.name), *made_up) if writable(v, column.name, self.plan)]
-        metrics = [it for it in self.plan.metrics if _of_single_values(it, column.name) and not self._is_own(it)]
-        marked = self.judge.marked(table_of(self.plan, {column.name: values}), metrics)
+        metrics, marked = self._marked(column.name, values)
         alone: dict[str, list[Any]] = {metric.id: [] for metric in metrics}
         good = []
         for value, marks in zip(values, marked, strict=True):
@@ -155,6 +160,16 @@ class Maker:
             elif len(counted) == 1:
                 alone[counted[0]].append(value)
         return Pool(good=tuple(good), bad={metric: tuple(found) for metric, found in alone.items()})
+
+    def _marked(self, column: str, values: list[Any]) -> tuple[list[Metric], list[tuple[bool | None, ...]]]:
+        """What is told of single values of the column, and for each of these values, which of that counts it."""
+        metrics = [it for it in self.plan.metrics if _of_single_values(it, column) and not self._is_own(it)]
+        return metrics, self.judge.marked(table_of(self.plan, {column: values}), metrics)
+
+    def _fail_least(self, column: str, values: list[Any]) -> list[bool]:
+        wrong = [sum(mark is not False for mark in marks) for marks in self._marked(column, values)[1]]
+        least = min(wrong)
+        return [each == least for each in wrong]
 
     def _referred(self, name: str) -> list[Any]:
         """The values that other tables have for the column to refer to."""

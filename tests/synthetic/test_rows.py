@@ -50,6 +50,13 @@ COLUMNS = {
     "truth": "{name: a, logicalType: boolean, enum: [{value: true}]}",
     "awkward name": "{name: 'se`l\"e.ct', logicalType: integer, required: true, logicalTypeOptions: {minimum: 3}}",
     "pattern": r"{name: a, logicalType: string, logicalTypeOptions: {pattern: '^[A-Z]{2}-\d{4,8}$', maxLength: 9}}",
+    "a pattern of a length": "{name: a, logicalType: string, required: true, logicalTypeOptions: "
+    "{pattern: '^[0-9]+$', minLength: 9}}",
+    "a pattern of a length that need not be": "{name: a, logicalType: string, logicalTypeOptions: "
+    "{pattern: '^([A-Z]{2}[0-9]+-?)+$', minLength: 30, maxLength: 33}}",
+    "a pattern up to a length": "{name: a, logicalType: string, logicalTypeOptions: "
+    "{pattern: '^[A-Z0-9]+$', maxLength: 20}}",
+    "a long pattern": "{name: a, logicalType: string, required: true, logicalTypeOptions: {pattern: '^[a-f]{150}$'}}",
     "unique pattern": "{name: a, logicalType: string, unique: true, logicalTypeOptions: {pattern: '^[a-z]{3,5}$'}}",
     "missing by a pattern": "{name: a, logicalType: string, required: true, quality: [{metric: missingValues, "
     "arguments: {pattern: '^(n/?a|none|-+)$'}, mustBe: 0}]}",
@@ -101,8 +108,9 @@ def judged(plan: Plan, rows: pa.Table, folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_good_rows_pass(name: str, tmp_path: Path) -> None:
-    rows = Maker(plan=plan_of(name), seed=7).good(ROWS)
-    assert rows.num_rows == ROWS
+    maker = Maker(plan=plan_of(name), seed=7)
+    rows = maker.good(ROWS)
+    assert (rows.num_rows, maker.only_null()) == (ROWS, [])
     assert judged(plan_of(name), rows, tmp_path) == set()
 
 
