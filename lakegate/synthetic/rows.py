@@ -183,6 +183,11 @@ class Maker:
     def _drawn(self, name: str, many: int, *, distinct: bool = False) -> list[Any]:
         pool = self.pools[name]
         values = [value for value in pool.good if value is not None]
+        if not pool.good and not writable(None, name, self.plan):
+            raise Misconfigured(
+                f"table {self.plan.table}: no value of column {name!r} was found that passes its checks, and its "
+                f"files have no nulls"
+            )
         if distinct:
             if len(values) < many:
                 raise Misconfigured(

@@ -10,6 +10,7 @@ import pytest
 
 from lakegate.contracts import load
 from lakegate.synthetic.rows import Maker
+from tests.support.plans import plan
 from tests.synthetic.test_rows import HEAD
 
 ROWS = 20
@@ -100,3 +101,11 @@ def test_parts_that_must_all_be_right_are_right_together() -> None:
 @pytest.mark.parametrize("check", PARTS.checks, ids=lambda check: check.name)
 def test_one_of_them_can_be_wrong_alone(check: Any) -> None:
     assert Maker(plan=PARTS, seed=7).failing(ROWS, check).num_rows == ROWS
+
+
+@pytest.mark.parametrize("kind", ["map<array<int>,int>", "map<struct<a:int>,array<string>>"])
+def test_maps_may_have_nested_keys(kind: str) -> None:
+    rows = Maker(plan=plan("nyc.t", {"a": kind}), seed=7).good(ROWS)
+    keys = [[repr(key) for key, _ in each] for each in rows["a"].to_pylist() if each]
+    assert max(map(len, keys)) > 1
+    assert all(len({*each}) == len(each) for each in keys)
