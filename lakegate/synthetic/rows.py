@@ -231,10 +231,25 @@ class Maker:
                 self._redraw(rows, name, where)
             return
         there = rows if self._is_own(metric) else self.parents[metric.refers_to.table]
+        parents = list(zip(*(there[other] for other in metric.refers_to.columns), strict=True))
+        free = self._free(rows, metric, parents, where)
         for at in where:
-            parent = self.random.randrange(len(there[metric.refers_to.columns[0]]))
-            for name, other in zip(metric.columns, metric.refers_to.columns, strict=True):
-                rows[name][at] = there[other][parent]
+            parent = free.pop(self.random.randrange(len(free))) if free else self.random.choice(parents)
+            for name, value in zip(metric.columns, parent, strict=True):
+                rows[name][at] = value
+
+    def _free(
+        self, rows: Rows, metric: Metric, parents: Sequence[tuple[Any, ...]], where: Sequence[int]
+    ) -> list[tuple[Any, ...]]:
+        """Parents that give a row a key which none of the other rows has; none where keys may come twice."""
+        keys = (each.columns for each in self.plan.metrics if each.kind is MetricKind.DUPLICATES)
+        if not (key := next((key for key in keys if {*key} <= {*metric.columns}), ())):
+            return []
+        places = [metric.columns.index(name) for name in key]
+        by_key = {tuple(parent[place] for place in places): parent for parent in parents}
+        others = {*range(len(rows[key[0]]))} - {*where}
+        held = {tuple(rows[name][at] for name in key) for at in others}
+        return [parent for found, parent in by_key.items() if found not in held]
 
     def _redraw(self, rows: Rows, name: str, where: Iterable[int], nulls: float = _NULLS) -> None:
         """Other values in these rows; where the column must be unique, ones that it does not hold."""
@@ -322,12 +337,14 @@ class Maker:
         return self._with_broken(changed, metric, where)
 
     def _with_repeated(self, rows: Rows, metric: Metric, where: Sequence[int]) -> Rows | None:
-        """Rows that take over the key of another row, which keeps it."""
+        """Rows that take over the key of another row, which keeps it, and what it refers by."""
+        tied = [each.columns for each in self.plan.metrics if each.refers_to and {*each.columns} & {*metric.columns}]
+        names = dict.fromkeys(name for columns in (metric.columns, *tied) for name in columns)
         kept = sorted(set(range(len(next(iter(rows.values()))))) - set(where))
         whole = [at for at in kept if all(rows[name][at] is not None for name in metric.columns)]
         for at in where if whole else ():
             source = self.random.choice(whole)
-            for name in metric.columns:
+            for name in names:
                 rows[name][at] = rows[name][source]
         return rows if whole else None
 
