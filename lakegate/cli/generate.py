@@ -40,7 +40,7 @@ def generate(
         broken = check is not None and plan.metric(check.metric).kind is MetricKind.UNPARSED
         made = _made(maker, rows, check)
         write(made, plan, out, broken=broken)
-    nulls, fails = maker.only_null(), check.name if check else None
+    nulls, fails = maker.only_null(made), check.name if check else None
     if as_json:
         say_json({"file": str(out), "table": plan.table, "rows": made.num_rows, "fails": fails, "only_null": nulls})
     else:

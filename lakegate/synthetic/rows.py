@@ -95,9 +95,10 @@ class Maker:
         """`many` rows that pass every check. Raises Misconfigured where none could be made."""
         return table_of(self.plan, self._settled(self._plain(many), want=frozenset()))
 
-    def only_null(self) -> list[str]:
-        """The columns of the rows made last of which no good value was found but null."""
-        return [name for name, pool in self.pools.items() if pool.good == (None,)]
+    def only_null(self, made: pa.Table) -> list[str]:
+        """The columns that are null in each of these rows, made last, because no other good value was found."""
+        only = [name for name, pool in self.pools.items() if pool.good == (None,)]
+        return [name for name in only if made[name].null_count == made.num_rows]
 
     def empty(self) -> pa.Table:
         """No rows, which no check is asked about: such a file is rejected for having none."""
@@ -286,7 +287,8 @@ class Maker:
                     return changed
                 if found ^ want < failing ^ want:
                     return self._settled(changed, want=want, forgive=forgive)
-                closest = min(closest, found, key=lambda each: (not want <= each, len(each)))
+                if want and want <= found and (len(found) < len(closest) or not want <= closest):
+                    closest = found
         raise Misconfigured(self._gave_up(want, closest))
 
     def _changes(self, rows: Rows, check: Check) -> Iterator[Rows]:

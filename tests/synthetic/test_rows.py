@@ -110,7 +110,7 @@ def judged(plan: Plan, rows: pa.Table, folder: Path) -> set[str]:
 def test_good_rows_pass(name: str, tmp_path: Path) -> None:
     maker = Maker(plan=plan_of(name), seed=7)
     rows = maker.good(ROWS)
-    assert (rows.num_rows, maker.only_null()) == (ROWS, [])
+    assert (rows.num_rows, maker.only_null(rows)) == (ROWS, [])
     assert judged(plan_of(name), rows, tmp_path) == set()
 
 
