@@ -40,12 +40,17 @@ def generate(
         broken = check is not None and plan.metric(check.metric).kind is MetricKind.UNPARSED
         made = _made(maker, rows, check)
         write(made, plan, out, broken=broken)
+    nulls, fails = maker.only_null(made), check.name if check else None
     if as_json:
-        say_json({"file": str(out), "table": plan.table, "rows": made.num_rows, "fails": check.name if check else None})
+        say_json({"file": str(out), "table": plan.table, "rows": made.num_rows, "fails": fails, "only_null": nulls})
     else:
-        verdict = f"fails {check.name!r} and nothing else" if check else "passes" if rows else "is rejected for that"
-        say(f"{out}: {count(made.num_rows, 'row')} for {plan.table}, which {verdict}")
+        verdict = f"fails {fails!r} and nothing else" if check else "passes" if rows else "is rejected for that"
+        say(f"{out}: {count(made.num_rows, 'row')} for {plan.table}, which {verdict}{''.join(map(_empty, nulls))}")
     return Exit.DONE
+
+
+def _empty(column: str) -> str:
+    return f"; no value of {column!r} was found that passes its checks, so it is null in every row"
 
 
 def _refuse_to_overwrite(out: Path, read: Sequence[Path]) -> None:

@@ -19,7 +19,7 @@ from lakegate.contracts.characters import is_one, op
 # Python's own reader of patterns, which it has no public name for.
 parser: Any = import_module("re._parser")
 
-LONGEST = 1_000  # repetitions; RE2 takes no more
+LONGEST = 1_000  # repetitions, those within others multiplied; RE2 takes no more
 _ASCII = 128
 _LINE_BREAKS = "\n\r\u2028\u2029"
 _SPACES = "\t\n\x0b\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -56,7 +56,10 @@ def portable(pattern: str) -> Portable:
     Raises ValueError, with what is wrong, where they would not agree, or might never be done.
     """
     tree = parse(pattern)
-    return Portable(text=_sequence(tree), longest=longest(tree))
+    text = _sequence(tree)
+    if _times(tree) > LONGEST:
+        raise ValueError(f"more than {LONGEST:,} repetitions are not supported, and those within others multiply")
+    return Portable(text=text, longest=longest(tree))
 
 
 def parse(pattern: str) -> Any:
@@ -80,6 +83,22 @@ def class_of(characters: Iterable[int], *, negated: bool) -> str:
 
 def _sequence(tree: Sequence[tuple[Any, Any]]) -> str:
     return "".join(_written(kind, value) for kind, value in tree)
+
+
+def _times(tree: Sequence[tuple[Any, Any]]) -> int:
+    """How often a part of it is repeated at most, as RE2 counts: one without an end as often as it must be there."""
+    return max((_repeated(kind, value) for kind, value in tree), default=1)
+
+
+def _repeated(kind: Any, value: Any) -> int:
+    if kind is op.SUBPATTERN:
+        return _times(value[3])
+    if kind is op.BRANCH:
+        return max(map(_times, value[1]))
+    if kind in (op.MAX_REPEAT, op.MIN_REPEAT):
+        low, high, body = value
+        return max(int(low if high is op.MAXREPEAT else high), 1) * _times(body)
+    return 1
 
 
 def _written(kind: Any, value: Any) -> str:
@@ -148,8 +167,6 @@ def _lone_class(members: Sequence[tuple[Any, Any]]) -> str:
 def _repeat(value: tuple[int, Any, Sequence[tuple[Any, Any]]], lazy: str = "") -> str:
     low, high, body = value
     unbounded = high is op.MAXREPEAT
-    if low > LONGEST or (not unbounded and high > LONGEST):
-        raise ValueError(f"more than {LONGEST:,} repetitions are not supported")
     times = {(0, True): "*", (1, True): "+"}.get((low, unbounded))
     if times is None:
         exactly = f"{{{low}}}" if low == high else f"{{{low},{high}}}"

@@ -6,7 +6,9 @@ Which of them are good is for the judge to say.
 import re
 import string
 import struct
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from decimal import Decimal, localcontext
@@ -19,18 +21,23 @@ import rstr
 import sqlglot
 from sqlglot import exp
 
-from lakegate.audit.plan import Plan
+from lakegate.audit.drift import Past
+from lakegate.audit.plan import Column, Plan
 from lakegate.audit.types import Array, Map, Struct, Type, parse
 from lakegate.contracts.duckdb_words import backtracking
+from lakegate.synthetic.aims import aims_of_values
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 _END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text in its own way
 _MOST_ITEMS = 50  # of an array
 _ATOMS, _FIRST = 60, 8  # different values in arrays, maps and objects; and those that checks speak of, half the time
-_LONGEST, _USUAL = 200_000, 10_000  # a text made for a length that a check names, and others
+_LOOSE = (0.0, 0.0, 0.1, 0.5)
+_LONGEST, _USUAL, _OFTEN = 200_000, 10_000, 300  # a text for a length that a check names; and others, a few or many
 _DIGITS = 60  # more than a decimal has, when numbers are added and halved
-_LARGEST = Decimal("3.4028234e38")  # that a `float` holds
+_LARGEST, _LARGEST_DOUBLE = Decimal("3.4028234e38"), Decimal(sys.float_info.max)  # that a `float` holds, and a `double`
 _RANGES = {"int": 2**31, "bigint": 2**63, "tinyint": 2**7, "smallint": 2**15}
+
+Likely = Callable[[list[Any]], list[bool]]
 
 
 @dataclass(kw_only=True)
@@ -51,6 +58,11 @@ class Hints:
             elif isinstance(node, exp.Literal):
                 self._read_literal(node)
 
+    def read_age(self, microseconds: float) -> None:
+        """A moment that is older by a day: what is just as old will not be so for long."""
+        with suppress(OverflowError):
+            self.texts.add((self.now - timedelta(days=1, microseconds=microseconds)).isoformat())
+
     def _read_literal(self, literal: exp.Literal) -> None:
         if literal.is_string:
             self.texts.add(literal.name)
@@ -62,54 +74,117 @@ class Hints:
             self.numbers |= {number, -number}
 
 
-def hints(plan: Plan, column: str) -> Hints:
+def hints(plan: Plan, column: Column, past: Past, many: int) -> Hints:
+    """What the checks speak of where the column is to have `many` values."""
     found = Hints()
     with localcontext(prec=_DIGITS):
         for metric in plan.metrics:
-            if column in metric.columns and metric.sql:
+            if column.name in metric.columns and metric.sql:
                 found.read(metric.sql)
+        for sql, aim in aims_of_values(plan, column.name, past, many):
+            if _maker(column.type) in (_integers, _decimals, _floats):
+                found.numbers.add(Decimal(str(aim)))
+            elif unit := _unit_of_age(sql):
+                found.read_age(aim * unit)
     return found
 
 
-def candidates(kind: str, found: Hints, random: Random, many: int) -> list[Any]:
-    """Distinct values of a Spark SQL type, about `many`; the ones at the edges come first, null before all."""
-    made = islice(_maker(kind)(kind, found, random), 4 * many)
+def _unit_of_age(sql: str) -> float:
+    """How many microseconds the number of a metric stands for, if it is an age; else none."""
+    tree = sqlglot.parse_one(sql, read="spark")
+    units = [float(div.expression.name) for div in tree.find_all(exp.Div) if div.expression.is_number]
+    return units[0] if units and tree.find(exp.CurrentTimestamp) else 0.0
+
+
+def candidates(kind: str, found: Hints, random: Random, many: int, likely: Likely) -> list[Any]:
+    """Distinct values of a Spark SQL type, about `many`; the ones at the edges come first, null before all.
+
+    `likely` tells of values of the column, where it is nested, which of them fail the least.
+    """
+    made = _nested(kind, found, random, likely) if "<" in kind else _simple(kind, found, random)
     with localcontext(prec=_DIGITS):
-        values = {None: None} | {repr(value) if isinstance(value, list | dict) else value: value for value in made}
-    return list(values.values())[:many]
+        return _distinct((None, *islice(made, 4 * many)))[:many]
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    return list({repr(it) if isinstance(it, list | dict) else it: it for it in values}.values())
+
+
+def _simple(kind: str, found: Hints, random: Random) -> Iterator[Any]:
+    return _maker(kind)(kind, found, random)
 
 
 def _maker(kind: str) -> Callable[[str, Hints, Random], Iterator[Any]]:
-    return _nested if "<" in kind else _MAKERS.get(kind.partition("(")[0], _none)
+    return _MAKERS.get(kind.partition("(")[0], _none)
 
 
-def _nested(kind: str, found: Hints, random: Random) -> Iterator[Any]:
-    """Values of a nested type: arrays and maps of the lengths that checks speak of, pieced together at random."""
+def _nested(kind: str, found: Hints, random: Random, likely: Likely) -> Iterator[Any]:
+    """Values of a nested type: arrays and maps of the lengths that checks speak of, pieced together at random, some
+    from what is likely alone, others from what is so with an exception here and there, or from anything.
+    """
     sizes = {int(number) + more for number in found.numbers if 0 <= number <= _MOST_ITEMS for more in (-1, 0, 1)}
     lengths = sorted({0, 1, 2, 3} | {size for size in sizes if size > 0})
-    draw = _drawer(parse(kind), found, random, lengths)
+    pieces = _Pieces(found=found, random=random, lengths=lengths, likely=likely)
+    draw = pieces.drawer(parse(kind), lambda part: part)
     while True:
-        yield draw()
+        yield draw(random.choice(_LOOSE))
 
 
-def _drawer(kind: Type, found: Hints, random: Random, lengths: Sequence[int]) -> Callable[[], Any]:
-    """What draws a value. A map is a list of pairs, as arrow has it, with no key twice."""
-    match kind:
-        case Struct(fields):
-            of_fields = {name: _drawer(each, found, random, lengths) for name, each in fields.items()}
-            return lambda: {name: draw() for name, draw in of_fields.items()}
-        case Array(element):
-            item = _drawer(element, found, random, lengths)
-            return lambda: [item() for _ in range(random.choice(lengths))]
-        case Map(key, value):
-            keys, values = (_drawer(each, found, random, lengths) for each in (key, value))
-            return lambda: [
-                (name, values())
-                for name in dict.fromkeys(keys() for _ in range(random.choice(lengths)))
-                if name is not None
-            ]
-    atoms = candidates(str(kind), found, random, _ATOMS)
-    return lambda: random.choice(random.choice((atoms, atoms[:_FIRST])))
+@dataclass(frozen=True, kw_only=True)
+class _Pieces:
+    """Draws the parts of nested values. `looseness` is how often one is drawn from anything, or left out."""
+
+    found: Hints
+    random: Random
+    lengths: Sequence[int]
+    likely: Likely
+
+    def drawer(self, kind: Type, around: Callable[[Any], Any]) -> Callable[[float], Any]:
+        """What draws a value, `around` which goes the rest of the column's, as little as there can be. A map is a list
+        of pairs, as arrow has it, with no key twice.
+        """
+        match kind:
+            case Struct(fields):
+                return self._of_struct(fields, around)
+            case Array(element):
+                item = self.drawer(element, lambda part: around([part]))
+                return lambda looseness: [self._maybe(item, looseness) for _ in range(self._many())]
+            case Map(key, value):
+                return self._of_map(key, value, around)
+        return self._of_atom(str(kind), around)
+
+    def _of_struct(self, fields: Mapping[str, Type], around: Callable[[Any], Any]) -> Callable[[float], Any]:
+        draws = {name: self.drawer(each, _in_struct(name, fields, around)) for name, each in fields.items()}
+        return lambda looseness: {name: self._maybe(draw, looseness) for name, draw in draws.items()}
+
+    def _of_map(self, key: Type, value: Type, around: Callable[[Any], Any]) -> Callable[[float], Any]:
+        names = self.drawer(key, lambda part: around([(part, None)]))
+        values = self.drawer(value, lambda part: around([(names(0.0), part)]))
+        return lambda looseness: [
+            (name, self._maybe(values, looseness))
+            for name in _distinct(names(looseness) for _ in range(self._many()))
+            if name is not None
+        ]
+
+    def _of_atom(self, kind: str, around: Callable[[Any], Any]) -> Callable[[float], Any]:
+        values = _distinct(islice(_simple(kind, self.found, self.random), 4 * _ATOMS))[:_ATOMS] or [None]
+        best = self.likely([around(value) for value in values])
+        good = [value for value, is_best in zip(values, best, strict=True) if is_best]
+        return lambda looseness: self.random.choice(self._either(values, looseness) or good)
+
+    def _either(self, values: Sequence[Any], looseness: float) -> Sequence[Any]:
+        """Anything, the edges half the time; as a rule nothing."""
+        return self.random.choice((values, values[:_FIRST])) if self.random.random() < looseness else ()
+
+    def _maybe(self, draw: Callable[[float], Any], looseness: float) -> Any:
+        return None if self.random.random() < looseness / 4 else draw(looseness)
+
+    def _many(self) -> int:
+        return self.random.choice(self.lengths)
+
+
+def _in_struct(name: str, fields: Collection[str], around: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda part: around({**dict.fromkeys(fields), name: part})
 
 
 def _none(_kind: str, _found: Hints, _random: Random) -> Iterator[Any]:
@@ -120,20 +195,26 @@ def _booleans(_kind: str, _found: Hints, _random: Random) -> Iterator[bool]:
     yield from (True, False)
 
 
-def _numbers(found: Hints, random: Random, step: Decimal) -> Iterator[Decimal]:
-    """Edges, what lies between them and a little beyond, multiples, and then counting on."""
-    known = sorted(found.numbers | {Decimal(0), Decimal(1)})
+def _numbers(found: Hints, random: Random, step: Decimal, low: Decimal, high: Decimal) -> Iterator[Decimal]:
+    """What lies from `low` to `high`, the ends of the type: a rule over several columns speaks of numbers that only
+    another one holds.
+    """
+    known = sorted(number for number in found.numbers | {Decimal(0), Decimal(1)} if low <= number <= high)
+    return (number for number in _around(known, random, step, low, high) if low <= number <= high)
+
+
+def _around(known: list[Decimal], random: Random, step: Decimal, low: Decimal, high: Decimal) -> Iterator[Decimal]:
+    """Edges, what lies between them and a little beyond, multiples, and then counting on to both ends."""
     for number in known:
         yield from (number, number + step, number - step)
-    low, high = known[0], known[-1] + 1000
+    first, last = known[0], min(known[-1] + 1000, high)
     for count in range(1, 2000):
-        yield _rounded(low + (high - low) * Decimal(random.random()), step)
+        yield _rounded(first + (last - first) * Decimal(random.random()), step)
         yield from (abs(number) * count for number in known[-4:] if number)
-    count = 0
-    while True:
-        count += 1
-        yield known[0] + count * step
-        yield known[-1] - count * step
+    up, down = known[0] + step, known[-1] - step
+    while up <= high or down >= low:
+        yield from (up, down)
+        up, down = up + step, down - step
 
 
 def _rounded(number: Decimal, step: Decimal) -> Decimal:
@@ -141,25 +222,22 @@ def _rounded(number: Decimal, step: Decimal) -> Decimal:
 
 
 def _integers(kind: str, found: Hints, random: Random) -> Iterator[int]:
-    limit = _RANGES[kind]
-    whole = (int(number) for number in _numbers(found, random, Decimal(1)))
-    return (number for number in whole if -limit <= number < limit)
+    limit = Decimal(_RANGES[kind])
+    return map(int, _numbers(found, random, Decimal(1), -limit, limit - 1))
 
 
 def _decimals(kind: str, found: Hints, random: Random) -> Iterator[Decimal]:
     precision, scale = (int(part) for part in kind[kind.index("(") + 1 : -1].split(","))
     step, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
-    rounded = (_rounded(number, step) for number in _numbers(found, random, step))
+    rounded = (_rounded(number, step) for number in _numbers(found, random, step, step - limit, limit - step))
     return (number for number in rounded if abs(number) < limit)
 
 
 def _floats(kind: str, found: Hints, random: Random) -> Iterator[float]:
     yield float("nan")
-    for number in _numbers(found, random, Decimal("0.25")):
-        if kind != "float":
-            yield float(number)
-        elif abs(number) <= _LARGEST:
-            yield _single(float(number))
+    limit = _LARGEST if kind == "float" else _LARGEST_DOUBLE
+    for number in _numbers(found, random, Decimal("0.25"), -limit, limit):
+        yield _single(float(number)) if kind == "float" else float(number)
 
 
 def _single(number: float) -> float:
@@ -175,8 +253,8 @@ def _texts(_kind: str, found: Hints, random: Random) -> Iterator[str]:
     yield from ("", " ", "ü", "0", "-1", "NaN")
     for text in islice(_formatted(random), 20):
         yield text
-    matching = [_matching(pattern, random) for pattern in sorted(found.patterns)]
     lengths = sorted({int(number) for number in found.numbers if 0 < number <= _USUAL} | {3, 8})
+    matching = [_matching(pattern, random, lengths) for pattern in sorted(found.patterns)]
     formatted = _formatted(random)
     while True:
         for texts in matching:
@@ -187,18 +265,46 @@ def _texts(_kind: str, found: Hints, random: Random) -> Iterator[str]:
         yield next(formatted)
 
 
-def _matching(pattern: str, random: Random) -> Iterator[str]:
+def _matching(pattern: str, random: Random, lengths: Sequence[int]) -> Iterator[str]:
+    """Texts with the pattern: of the lengths that checks name and those beside them, and short ones."""
     generator, spelled = _Short(random), _END.sub(lambda found: found[0][:-1] + "Z", pattern)
+    near = [length + more for length in lengths for more in (-1, 0, 1)]
+    for length in near * 4:  # not every text gets there: what one repetition leaves may be too much for the next
+        yield generator.of_length(spelled, length)
+    often = [length for length in near if length <= _OFTEN]
     while True:
         yield generator.xeger(spelled)
+        yield generator.of_length(spelled, random.choice(often))
 
 
 class _Short(rstr.Rstr):
     """Repeats seldom more often than a pattern asks for: the library's own texts are thousands of letters long."""
 
+    more: int | None = None
+    """How many letters repetitions may still add to the least that the pattern asks for; None for a few."""
+
+    def of_length(self, pattern: str, length: int) -> str:
+        """A text of about this length, if the pattern has any: what the shortest lacks is added by its repetitions."""
+        self.more = 0
+        self.more = max(length - len(self.xeger(pattern)), 0)
+        text = self.xeger(pattern)
+        self.more = None
+        return str(text)
+
     def _handle_repeat(self, start_range: int, end_range: int, value: Any) -> str:
-        more = self._random.choice((0, 0, 1, 2, 5))
-        return str(super()._handle_repeat(start_range, min(end_range, start_range + more), value))
+        if self.more is None:
+            most = min(end_range, start_range + self._random.choice((0, 0, 1, 2, 5)))
+            return self._repeated(self._random.randint(start_range, most), value)
+        least = self._repeated(start_range, value)
+        share = self._random.choice((self.more, self._random.randint(0, self.more)))
+        kept, self.more = self.more - share, 0  # what is repeated is as short as it can be
+        piece = len(self._repeated(1, value)) or 1
+        added = self._repeated(min(end_range - start_range, share // piece), value)
+        self.more = max(kept + share - len(added), 0)
+        return least + added
+
+    def _repeated(self, times: int, value: Any) -> str:
+        return "".join(self._handle_state(state) for _ in range(times) for state in value)
 
 
 def _spoiled(text: str, random: Random) -> str:

@@ -97,8 +97,8 @@ def _without_zone(kind: pa.DataType) -> pa.DataType:
 def writable(value: Any, column: str, plan: Plan) -> bool:
     """Whether a file of the plan's format can hold the column's value, Spark reads it there, and the table takes it."""
     form = plan.files
-    if value is None:
-        return not _is_alone(plan) or bool(_null(plan, column))
+    if value is None:  # where no text stands for it, nothing between delimiters is an empty text
+        return form.kind is not FileKind.CSV or (bool(form.nulls) and bool(_null(plan, column) or not _is_alone(plan)))
     if isinstance(value, str | bytes) and not _has_room(value, column, plan):
         return False
     if form.kind is FileKind.ORC:
@@ -107,7 +107,7 @@ def writable(value: Any, column: str, plan: Plan) -> bool:
         return False
     if form.kind is FileKind.JSON and isinstance(value, float):
         return value == value and abs(value) != float("inf")  # noqa: PLR0124 - NaN is not itself
-    return form.kind is not FileKind.CSV or _fits_csv(value, form.patterns.get(column, ""), form)
+    return form.kind is not FileKind.CSV or _fits_csv(value, form.patterns.get(column, ""), plan)
 
 
 def _parts(value: Any) -> Iterator[Any]:
@@ -151,8 +151,8 @@ def _null(plan: Plan, column: str) -> str:
     return form.quote * 2 if not said and _is_alone(plan) and not is_text else said
 
 
-def _fits_csv(value: Any, pattern: str, form: FileFormat) -> bool:
-    text = _spelled(value, pattern)
+def _fits_csv(value: Any, pattern: str, plan: Plan) -> bool:
+    form, text = plan.files, _spelled(value, pattern)
     try:
         text.encode(form.encoding)
     except UnicodeEncodeError:
@@ -160,7 +160,8 @@ def _fits_csv(value: Any, pattern: str, form: FileFormat) -> bool:
     forbidden = {"\r", "\n", "\0"} | (set() if form.quote else {form.delimiter})
     # What a null is spelled as is one between quotes, too; but nothing between quotes is a text.
     is_null = text in form.nulls and bool(text or not form.quote)
-    return not is_null and not any(letter in text for letter in forbidden)
+    is_line = bool(text or form.quote) or not _is_alone(plan)
+    return is_line and not is_null and not any(letter in text for letter in forbidden)
 
 
 def _csv(rows: pa.Table, plan: Plan) -> Iterator[str]:

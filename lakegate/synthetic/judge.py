@@ -6,7 +6,7 @@ It reads Spark's expressions in DuckDB's words, and takes the verdicts from the 
 # ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -14,12 +14,14 @@ import pyarrow as pa
 
 from lakegate.audit.drift import Past
 from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind, Plan, Reference
+from lakegate.audit.quarantine import afterwards, leaving, unforgiving
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.audit.verdicts import Measured, Measurements, judge
 from lakegate.contracts.duckdb_words import MACROS, STRICTLY, digits_of_floats, quoted, translated
 from lakegate.errors import Misconfigured
 
 _FILE = "made up"
+_AT = "_lakegate_at"  # where a row stands
 _GIVEN = "given"  # the plan's own table
 UNKNOWN = "unknown"
 """What is told in the place of checks where only Spark can say what becomes of some value."""
@@ -48,11 +50,26 @@ class Judge:
             self._connection.register(name if name != plan.table else _GIVEN, table)
 
     def results(self, rows: pa.Table) -> tuple[CheckResult, ...]:
-        """Every check of the plan, as the audit of a file with these rows alone would say."""
-        numbers = self._numbers(rows, self.plan.metrics)
-        measured = {metric.id: Measured(value=numbers[metric.id], source=Source.QUERY) for metric in self.plan.metrics}
+        """Every check of the plan, as the audit of a file with these rows alone would say: once failing rows have left
+        for quarantine, of what is left.
+        """
+        found = self._judged(self.plan, rows)
+        if not (going := leaving(found)):
+            return found
+        stays = pa.array([not goes for goes in self._going(rows, going)])
+        after = self._judged(unforgiving(self.plan), rows.filter(stays))
+        return afterwards({_FILE: found}, {_FILE: after})[_FILE]
+
+    def _judged(self, plan: Plan, rows: pa.Table) -> tuple[CheckResult, ...]:
+        numbers = self._numbers(rows, plan.metrics)
+        measured = {metric.id: Measured(value=numbers[metric.id], source=Source.QUERY) for metric in plan.metrics}
         measurements = Measurements(file=_FILE, rows=rows.num_rows, metrics=measured)
-        return judge(self.plan, [measurements], {}, self.past)[_FILE]
+        return judge(plan, [measurements], {}, self.past, lambda _, __, checks: sum(self._going(rows, checks)))[_FILE]
+
+    def _going(self, rows: pa.Table, checks: Collection[str]) -> list[bool]:
+        """For each row, whether it fails one of these checks, by id. Of rows with the same key the first stays."""
+        metrics = [self.plan.metric(check.metric) for check in self.plan.checks if check.id in checks]
+        return [any(marks) for marks in self.marked(rows, metrics)]
 
     def failing(self, rows: pa.Table) -> set[str]:
         """The ids of the checks that do not pass, warnings among them; UNKNOWN where DuckDB can't say."""
@@ -68,7 +85,12 @@ class Judge:
         """
         if not metrics:
             return [()] * rows.num_rows
-        return self._all(f"SELECT {', '.join(map(_predicate, metrics))} FROM made_up", rows)
+        placed = rows.append_column(_AT, pa.array(range(rows.num_rows), pa.int64()))
+        marks = ", ".join(map(_predicate, metrics))
+        try:
+            return self._all(f"SELECT {marks} FROM made_up ORDER BY {quoted(_AT)}", placed)
+        except _OnlySpark as error:  # what a row's value does to a predicate is null, and no error
+            raise self._beyond(error.__cause__) from error
 
     def _numbers(self, rows: pa.Table, metrics: Sequence[Metric]) -> dict[str, float | None]:
         if not metrics:
@@ -89,11 +111,12 @@ class Judge:
         except (duckdb.DataError, duckdb.InvalidInputException) as error:
             raise _OnlySpark from error
         except duckdb.Error as error:
-            raise Misconfigured(
-                f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {error}"
-            ) from error
+            raise self._beyond(error) from error
         finally:
             self._connection.unregister("made_up")
+
+    def _beyond(self, error: BaseException | None) -> Misconfigured:
+        return Misconfigured(f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {error}")
 
     def _offer_parents(self, rows: pa.Table) -> None:
         """Where the table refers to itself: the judged rows, and those that it has besides."""
@@ -136,8 +159,7 @@ def _number(metric: Metric) -> str:
             )
         case MetricKind.DUPLICATES:
             keys = ", ".join(map(quoted, metric.columns))
-            whole = " AND ".join(f"{quoted(column)} IS NOT NULL" for column in metric.columns)
-            again = f"SELECT count(*) - 1 AS again FROM made_up WHERE {whole} GROUP BY {keys}"
+            again = f"SELECT count(*) - 1 AS again FROM made_up WHERE {_is_whole(metric.columns)} GROUP BY {keys}"
             return f"(SELECT coalesce(sum(again), 0) FROM ({again}))"
         case MetricKind.VALUE:
             return f"(SELECT {translated(metric.sql)} FROM made_up)"
@@ -150,13 +172,20 @@ def _number(metric: Metric) -> str:
 def _predicate(metric: Metric) -> str:
     if metric.kind is MetricKind.NULLS:
         return f"{quoted(metric.columns[0])} IS NULL"
+    if metric.kind is MetricKind.DUPLICATES:
+        keys = ", ".join(map(quoted, metric.columns))
+        again = f"row_number() OVER (PARTITION BY {keys} ORDER BY {quoted(_AT)}) > 1"
+        return f"({_is_whole(metric.columns)} AND {again})"
     if metric.kind is MetricKind.ORPHANS and metric.refers_to:
         return _has_no_parent(metric.columns, metric.refers_to)
     return f"({translated(metric.sql)})"
 
 
+def _is_whole(key: Sequence[str]) -> str:
+    return " AND ".join(f"made_up.{quoted(name)} IS NOT NULL" for name in key)
+
+
 def _has_no_parent(columns: Sequence[str], reference: Reference) -> str:
-    whole = " AND ".join(f"made_up.{quoted(name)} IS NOT NULL" for name in columns)
     pairs = zip(columns, reference.columns, strict=True)
     same = " AND ".join(f"made_up.{quoted(name)} = parent.{quoted(other)}" for name, other in pairs)
-    return f"({whole} AND NOT EXISTS (SELECT 1 FROM {quoted(reference.table)} AS parent WHERE {same}))"
+    return f"({_is_whole(columns)} AND NOT EXISTS (SELECT 1 FROM {quoted(reference.table)} AS parent WHERE {same}))"

@@ -3,21 +3,25 @@
 Nothing here knows what a check means. Values are drawn, put together and judged; what is not right is drawn again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
 import pyarrow as pa
 
 from lakegate.audit.drift import Past, before
-from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan, Reference, Unit
+from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan, Reference, Severity, Unit
+from lakegate.audit.quarantine import BUDGET, within
+from lakegate.audit.report import Verdict
 from lakegate.audit.verdicts import holds
 from lakegate.errors import Misconfigured
+from lakegate.synthetic.aims import aims
 from lakegate.synthetic.arrow import arrow_type, table_of
 from lakegate.synthetic.candidates import candidates, hints
 from lakegate.synthetic.files import writable
-from lakegate.synthetic.judge import UNKNOWN, Judge
+from lakegate.synthetic.judge import Judge
 
 TRIES = 60
 _POOL = 500
@@ -91,6 +95,11 @@ class Maker:
         """`many` rows that pass every check. Raises Misconfigured where none could be made."""
         return table_of(self.plan, self._settled(self._plain(many), want=frozenset()))
 
+    def only_null(self, made: pa.Table) -> list[str]:
+        """The columns that are null in each of these rows, made last, because no other good value was found."""
+        only = [name for name, pool in self.pools.items() if pool.good == (None,)]
+        return [name for name in only if made[name].null_count == made.num_rows]
+
     def empty(self) -> pa.Table:
         """No rows, which no check is asked about: such a file is rejected for having none."""
         return table_of(self.plan, {column.name: [] for column in self.plan.columns})
@@ -102,6 +111,11 @@ class Maker:
             raise Misconfigured(
                 f"table {self.plan.table}: {check.name!r} compares with files published before: say what "
                 f"{check.drift.at_least} of them or more measured, oldest first, with --past '{check.name}=1,2,3'"
+            )
+        if check.severity is Severity.QUARANTINE and within(self.plan.budget, 1, many).verdict is Verdict.FAIL:
+            raise Misconfigured(
+                f"table {self.plan.table}: {check.name!r} cannot fail alone: one row of {many:,} is over the "
+                f"quarantineBudget already; ask for more with --rows"
             )
         if metric.kind is MetricKind.ROWS:
             return table_of(self.plan, self._of_another_size(many, check))
@@ -132,10 +146,10 @@ class Maker:
 
     def _pool(self, column: Column, many: int, is_unique: bool) -> Pool:  # noqa: FBT001
         wanted = 3 * many + _POOL if is_unique else _POOL
-        made_up = candidates(column.type, hints(self.plan, column.name), self.random, wanted)
+        found = hints(self.plan, column, self.past, many)
+        made_up = candidates(column.type, found, self.random, wanted, partial(self._fail_least, column.name))
         values = [v for v in (*self._referred(column.name), *made_up) if writable(v, column.name, self.plan)]
-        metrics = [it for it in self.plan.metrics if _of_single_values(it, column.name) and not self._is_own(it)]
-        marked = self.judge.marked(table_of(self.plan, {column.name: values}), metrics)
+        metrics, marked = self._marked(column.name, values)
         alone: dict[str, list[Any]] = {metric.id: [] for metric in metrics}
         good = []
         for value, marks in zip(values, marked, strict=True):
@@ -147,6 +161,16 @@ class Maker:
             elif len(counted) == 1:
                 alone[counted[0]].append(value)
         return Pool(good=tuple(good), bad={metric: tuple(found) for metric, found in alone.items()})
+
+    def _marked(self, column: str, values: list[Any]) -> tuple[list[Metric], list[tuple[bool | None, ...]]]:
+        """What is told of single values of the column, and for each of these values, which of that counts it."""
+        metrics = [it for it in self.plan.metrics if _of_single_values(it, column) and not self._is_own(it)]
+        return metrics, self.judge.marked(table_of(self.plan, {column: values}), metrics)
+
+    def _fail_least(self, column: str, values: list[Any]) -> list[bool]:
+        wrong = [sum(mark is not False for mark in marks) for marks in self._marked(column, values)[1]]
+        least = min(wrong)
+        return [each == least for each in wrong]
 
     def _referred(self, name: str) -> list[Any]:
         """The values that other tables have for the column to refer to."""
@@ -160,6 +184,11 @@ class Maker:
     def _drawn(self, name: str, many: int, *, distinct: bool = False) -> list[Any]:
         pool = self.pools[name]
         values = [value for value in pool.good if value is not None]
+        if not pool.good and not writable(None, name, self.plan):
+            raise Misconfigured(
+                f"table {self.plan.table}: no value of column {name!r} was found that passes its checks, and its "
+                f"files have no nulls"
+            )
         if distinct:
             if len(values) < many:
                 raise Misconfigured(
@@ -203,10 +232,25 @@ class Maker:
                 self._redraw(rows, name, where)
             return
         there = rows if self._is_own(metric) else self.parents[metric.refers_to.table]
+        parents = list(zip(*(there[other] for other in metric.refers_to.columns), strict=True))
+        free = self._free(rows, metric, parents, where)
         for at in where:
-            parent = self.random.randrange(len(there[metric.refers_to.columns[0]]))
-            for name, other in zip(metric.columns, metric.refers_to.columns, strict=True):
-                rows[name][at] = there[other][parent]
+            parent = free.pop(self.random.randrange(len(free))) if free else self.random.choice(parents)
+            for name, value in zip(metric.columns, parent, strict=True):
+                rows[name][at] = value
+
+    def _free(
+        self, rows: Rows, metric: Metric, parents: Sequence[tuple[Any, ...]], where: Sequence[int]
+    ) -> list[tuple[Any, ...]]:
+        """Parents that give a row a key which none of the other rows has; none where keys may come twice."""
+        keys = (each.columns for each in self.plan.metrics if each.kind is MetricKind.DUPLICATES)
+        if not (key := next((key for key in keys if {*key} <= {*metric.columns}), ())):
+            return []
+        places = [metric.columns.index(name) for name in key]
+        by_key = {tuple(parent[place] for place in places): parent for parent in parents}
+        others = {*range(len(rows[key[0]]))} - {*where}
+        held = {tuple(rows[name][at] for name in key) for at in others}
+        return [parent for found, parent in by_key.items() if found not in held]
 
     def _redraw(self, rows: Rows, name: str, where: Iterable[int], nulls: float = _NULLS) -> None:
         """Other values in these rows; where the column must be unique, ones that it does not hold."""
@@ -235,15 +279,16 @@ class Maker:
         failing = self.judge.failing(table_of(self.plan, rows)) - forgive
         if failing == want:
             return rows
-        wrong = sorted((failing ^ want) - {UNKNOWN}, key=self._order) or [check.id for check in self.plan.checks]
         closest = failing
-        for check in (self._check(name) for name in wrong):
+        for check in self._checks(failing ^ want) or self.plan.checks:
             for changed in self._changes(rows, check):
                 found = self.judge.failing(table_of(self.plan, changed)) - forgive
                 if found == want:
                     return changed
-                if found ^ want < closest ^ want:
+                if found ^ want < failing ^ want:
                     return self._settled(changed, want=want, forgive=forgive)
+                if want and want <= found and (len(found) < len(closest) or not want <= closest):
+                    closest = found
         raise Misconfigured(self._gave_up(want, closest))
 
     def _changes(self, rows: Rows, check: Check) -> Iterator[Rows]:
@@ -255,17 +300,26 @@ class Maker:
             tried = (self._with_counted(rows, metric, many) for many in self._steps(rows, metric))
             yield from (changed for changed in tried if changed)
             return
-        for _ in range(TRIES * 4):
-            yield self._from_part(rows, metric)
+        yield from (self._from_part(rows, metric) for _ in range(TRIES))
+        yield from self._of_one_value(rows, metric)
+        yield from (self._from_part(rows, metric) for _ in range(TRIES * 3))
+
+    def _of_one_value(self, rows: Rows, metric: Metric) -> Iterator[Rows]:
+        """The metric's one column filled with one value, of those that checks speak of: so a mean is met exactly."""
+        [name, *others] = metric.columns or [""]
+        if not name or others or self._is_unique(name):
+            return
+        for value in self.pools[name].good[:TRIES]:
+            yield {**rows, name: [value] * len(rows[name])}
 
     def _steps(self, rows: Rows, metric: Metric) -> list[int]:
         """How many rows to try: what its checks speak of, and parts of all."""
         total = len(next(iter(rows.values()), []))
         parts = (total * percent // 100 for percent in (1, 2, 5, 10, 20, 35, 50, 75, 90, 100))
         limits = {
-            int(limit * total / 100 if check.unit is Unit.PERCENT else limit) + more
-            for check in self.plan.checks if check.metric == metric.id and not check.drift
-            for limit in check.threshold for more in (-1, 0, 1)
+            int(aim * total / 100 if check.unit is Unit.PERCENT and not check.drift else aim) + more
+            for check in self.plan.checks if check.metric == metric.id
+            for aim in aims(check, self.past) for more in (-1, 0, 1)
         }  # fmt: skip
         return sorted(many for many in {1, 2, 3, 5, 8, *parts, *limits} if 0 < many <= total)
 
@@ -285,12 +339,14 @@ class Maker:
         return self._with_broken(changed, metric, where)
 
     def _with_repeated(self, rows: Rows, metric: Metric, where: Sequence[int]) -> Rows | None:
-        """Rows that take over the key of another row, which keeps it."""
+        """Rows that take over the key of another row, which keeps it, and what it refers by."""
+        tied = [each.columns for each in self.plan.metrics if each.refers_to and {*each.columns} & {*metric.columns}]
+        names = dict.fromkeys(name for columns in (metric.columns, *tied) for name in columns)
         kept = sorted(set(range(len(next(iter(rows.values()))))) - set(where))
         whole = [at for at in kept if all(rows[name][at] is not None for name in metric.columns)]
         for at in where if whole else ():
             source = self.random.choice(whole)
-            for name in metric.columns:
+            for name in names:
                 rows[name][at] = rows[name][source]
         return rows if whole else None
 
@@ -330,7 +386,7 @@ class Maker:
                 f"table {self.plan.table}: only a file without rows fails {check.name!r}, and such a file is rejected "
                 f"before its checks: make one with --rows 0"
             )
-        sizes = {int(limit) + more for limit in check.threshold for more in (-1, 0, 1)} | {1, many, 2 * many + 1}
+        sizes = {int(aim) + more for aim in aims(check, self.past) for more in (-1, 0, 1)} | {1, many, 2 * many + 1}
         sizes |= {int(rows * times) for rows in before(check, self.past)[-1:] for times in (0.1, 0.5, 2, 5, 20)}
         for size in sorted((size for size in sizes if size > 0), key=lambda size: abs(size - many)):
             try:
@@ -346,29 +402,39 @@ class Maker:
     def _check(self, name: str) -> Check:
         return next(check for check in self.plan.checks if check.id == name)
 
-    def _order(self, name: str) -> int:
-        return [check.id for check in self.plan.checks].index(name)
+    def _checks(self, found: Collection[str]) -> list[Check]:
+        """Those that the contract has; of what else is found, none can be mended by itself."""
+        return [check for check in self.plan.checks if check.id in found]
 
-    def _gave_up(self, want: frozenset[str], found: Iterable[str]) -> str:
-        known = sorted(set(found) - want - {UNKNOWN}, key=self._order)
-        others = ", ".join(f"{self._check(name).name!r}" for name in known)
-        why = self._why({*known, *want})
+    def _gave_up(self, want: frozenset[str], found: Collection[str]) -> str:
+        others = ", ".join(f"{check.name!r}" for check in self._checks({*found} - want))
+        why = self._why({*found, *want})
         if not want:
             return f"table {self.plan.table}: no rows were found that pass {others or 'its checks'}{why}"
         [wanted] = [self._check(name).name for name in want]
         but = f"; what was found also fails {others}" if others else ""
         return f"table {self.plan.table}: no rows were found that fail {wanted!r} and nothing else{but}{why}"
 
-    def _why(self, checks: Iterable[str]) -> str:
+    def _why(self, found: Collection[str]) -> str:
         """What may be the reason, and what to do about it."""
-        metrics = [self.plan.metric(self._check(name).metric) for name in checks]
+        checks = self._checks(found)
+        metrics = [self.plan.metric(check.metric) for check in checks]
         empty = [name for name, pool in self.pools.items() if not pool.good]
         said = [f"no value of column {name!r} was found that passes its checks" for name in empty]
         if any(metric.kind in (MetricKind.ROWS, MetricKind.DUPLICATES) for metric in metrics):
             said.append("with another number of rows (--rows) there may be some")
         if any(metric.kind is MetricKind.FAILING and len(metric.columns) > 1 for metric in metrics):
             said.append("columns are drawn one by one: what ties them closely, such as a + b = c, is seldom met")
-        return "".join(f"; {each}" for each in said)
+        if BUDGET in found:
+            said.append("more rows fail than the quarantineBudget takes")
+        numbers = {name for metric in metrics if metric.kind is MetricKind.VALUE for name in metric.columns}
+        said += [
+            f"values of column {name!r} are drawn throughout: a minimum and a maximum for it may help"
+            for name in sorted(numbers - {*empty})
+        ]
+        if any(check.drift for check in checks):
+            said.append("with other numbers of the files before (--past), or of rows (--rows), there may be some")
+        return "".join(f"; {each}" for each in said or ["values are drawn at random, and none that were tried did"])
 
 
 def _of_single_values(metric: Metric, column: str) -> bool:

@@ -1,5 +1,6 @@
 """`generate`: a file for a contract, with or without a fault."""
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from pyarrow import parquet
 from lakegate.contracts.custom import COLUMN
 from tests.cli.desk import Desk
 from tests.support.catalogue import KINDS
+from tests.synthetic.test_rows import HEAD
 
 
 def test_a_good_file_is_written(desk: Desk, tmp_path: Path) -> None:
@@ -117,3 +119,13 @@ def test_numbers_drift_from_those_that_are_given(desk: Desk, tmp_path: Path) -> 
     assert (good.exit_code, bad.exit_code) == (0, 0)
     means = [pc.mean(parquet.read_table(tmp_path / f"{name}.parquet")["a"]).as_py() for name in ("good", "bad")]
     assert [80 <= mean <= 120 for mean in means] == [True, False]
+
+
+def test_a_column_of_which_every_row_is_null_is_told(desk: Desk, tmp_path: Path) -> None:
+    contract, out = tmp_path / "null.yaml", tmp_path / "made.parquet"
+    column = "{name: b, logicalType: integer, enum: [{value: 7}], logicalTypeOptions: {maximum: 6}}"
+    contract.write_text(f"{HEAD}      - {{name: a, logicalType: integer}}\n      - {column}\n", encoding="utf-8")
+    told = desk.run("generate", contract, out, "--rows", "20")
+    assert "no value of 'b' was found that passes its checks, so it is null in every row" in told.stdout
+    told = desk.run("generate", contract, out, "--rows", "20", "--json")
+    assert json.loads(told.stdout)["only_null"] == ["b"]

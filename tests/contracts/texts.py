@@ -44,6 +44,7 @@ PATTERNS = [
     pattern(r"\s+$", ("a ",), (" " * 10_000 + "a", " " * 100_001)),
     pattern("^a+$", ("a" * 200_000,), ("a" * 200_000 + "b",)),
     pattern(r"^\u0041\x42\t$", ("AB\t",), ("AB", "u0041")),
+    pattern("^(?:a{1,100}b){1,10}$", ("a" * 100 + "b", "ab" * 10), ("", "ab" * 11)),
     pattern("^$", ("",), ("\n", " ")),
     pattern("'", ("it's",), ('"', "", "\\")),
     pattern(r"\\n", ("\\n",), ("\n", "n")),
@@ -154,5 +155,8 @@ REFUSED = {
     "^[]a]$": "[] is not supported",
     "x\\[[a[][^]b]": "[^] is not supported",
     "a{1001}": "more than 1,000 repetitions",
+    "a{1001,}": "more than 1,000 repetitions",
+    r"^([a-z0-9-]{1,63}\.){1,20}[a-z]{2,63}$": "those within others multiply",
+    "^(?:a|(?:b{0,101}c?)+){10}$": "those within others multiply",
     "[\\Sa]": "holds everything but something",
 }

@@ -47,6 +47,27 @@ def test_no_value_is_spelled_as_a_null_is(tmp_path: Path) -> None:
         assert not {row[0] for row in rows} & set(markers)
 
 
+@pytest.mark.parametrize("kind", ["int", "string"])
+@pytest.mark.parametrize("others", [{}, {"b": "int"}], ids=["alone", "among others"])
+def test_where_no_text_stands_for_a_null_there_is_none(kind: str, others: dict[str, str], tmp_path: Path) -> None:
+    by = replace(in_csv({"a": kind, **others}, nulls=()), metrics=(), checks=())  # nothing forbids nulls
+    assert Maker(plan=by, seed=3).good(ROWS)["a"].null_count == 0
+    if kind == "int":
+        assert all(field for row in fields(by, tmp_path / "made.csv") for field in row)
+
+
+def test_where_no_value_is_left_for_a_column_without_nulls_it_is_told() -> None:
+    never = Metric(id="m", kind=MetricKind.FAILING, columns=("a",), sql="`a` IS NOT NULL")
+    by = replace(in_csv({"a": "int", "b": "int"}, nulls=()), metrics=(never,), checks=(none_of(never),))
+    with pytest.raises(Misconfigured, match=r"no value of column 'a' .* its files have no nulls"):
+        Maker(plan=by, seed=3).good(ROWS)
+
+
+def test_no_line_is_empty_where_there_are_no_quotes(tmp_path: Path) -> None:
+    by = in_csv({"a": "string"}, nulls=("NA",), quote="")
+    assert all(made(by, tmp_path / "made.csv").read_text(by.files.encoding).split("\n")[:-1])
+
+
 @pytest.mark.parametrize("delimiter", [".", "-", "1"])
 def test_numbers_that_hold_the_delimiter_stay_one_field(delimiter: str, tmp_path: Path) -> None:
     by = in_csv({"a": "double", "b": "int", "c": "date"}, delimiter=delimiter)

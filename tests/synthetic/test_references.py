@@ -10,6 +10,7 @@ import pytest
 from lakegate.audit.plan import Check, Column, Metric, MetricKind, Operator, Plan, Reference, Scope
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.rows import Maker
+from tests.support.plans import none_of
 
 PARENTS = pa.table({"p": [1, 2, 3], "q": ["u", "v", "w"]})
 KEYS = [("a",), ("a", "b")]
@@ -79,3 +80,24 @@ def test_without_the_other_table_s_rows_nothing_is_made_up() -> None:
 def test_a_reference_that_nothing_can_refer_to_is_refused(parents: pa.Table, said: str) -> None:
     with pytest.raises(Misconfigured, match=f"--reference made.parents: {said}"):
         Maker(plan=plan_of(("a", "b")), seed=3, references={"made.parents": parents})
+
+
+def keyed(columns: tuple[str, ...]) -> Plan:
+    """Children of which no two have the same key, which is part of what they refer by."""
+    plan = plan_of(("a", "b"))
+    key = Metric(id="k", kind=MetricKind.DUPLICATES, columns=columns)
+    return replace(plan, metrics=(*plan.metrics, key), checks=(*plan.checks, none_of(key)))
+
+
+@pytest.mark.parametrize("columns", [("a", "b"), ("b", "a"), ("b",)], ids=str)
+def test_a_key_that_refers_to_rows_takes_each_of_them_once(columns: tuple[str, ...]) -> None:
+    many = 90
+    parents = pa.table({"p": [at % 9 for at in range(many)], "q": [f"day {at}" for at in range(many)]})
+    plan = keyed(columns)
+    for asked in (30, many):
+        made = Maker(plan=plan, seed=3, references={"made.parents": parents}).good(asked)
+        keys = [tuple(row.values()) for row in made.to_pylist() if None not in row.values()]
+        assert len({*keys}) == len(keys) > asked / 2
+        assert {*keys} <= {tuple(row.values()) for row in parents.to_pylist()}
+    for check in plan.checks:
+        assert Maker(plan=plan, seed=3, references={"made.parents": parents}).failing(30, check).num_rows == 30

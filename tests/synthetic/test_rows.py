@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lakegate.audit.plan import Plan
+from lakegate.audit.plan import Metric, MetricKind, Plan
 from lakegate.contracts import load
 from lakegate.contracts.texts import FORMATS
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.rows import Maker, Rows
 from tests.support.duck import failed_checks
+from tests.support.plans import none_of
+from tests.support.plans import plan as plan_by
 
 HEAD = """
 apiVersion: v3.1.0
@@ -47,6 +50,13 @@ COLUMNS = {
     "truth": "{name: a, logicalType: boolean, enum: [{value: true}]}",
     "awkward name": "{name: 'se`l\"e.ct', logicalType: integer, required: true, logicalTypeOptions: {minimum: 3}}",
     "pattern": r"{name: a, logicalType: string, logicalTypeOptions: {pattern: '^[A-Z]{2}-\d{4,8}$', maxLength: 9}}",
+    "a pattern of a length": "{name: a, logicalType: string, required: true, logicalTypeOptions: "
+    "{pattern: '^[0-9]+$', minLength: 9}}",
+    "a pattern of a length that need not be": "{name: a, logicalType: string, logicalTypeOptions: "
+    "{pattern: '^([A-Z]{2}[0-9]+-?)+$', minLength: 30, maxLength: 33}}",
+    "a pattern up to a length": "{name: a, logicalType: string, logicalTypeOptions: "
+    "{pattern: '^[A-Z0-9]+$', maxLength: 20}}",
+    "a long pattern": "{name: a, logicalType: string, required: true, logicalTypeOptions: {pattern: '^[a-f]{150}$'}}",
     "unique pattern": "{name: a, logicalType: string, unique: true, logicalTypeOptions: {pattern: '^[a-z]{3,5}$'}}",
     "missing by a pattern": "{name: a, logicalType: string, required: true, quality: [{metric: missingValues, "
     "arguments: {pattern: '^(n/?a|none|-+)$'}, mustBe: 0}]}",
@@ -98,8 +108,9 @@ def judged(plan: Plan, rows: pa.Table, folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_good_rows_pass(name: str, tmp_path: Path) -> None:
-    rows = Maker(plan=plan_of(name), seed=7).good(ROWS)
-    assert rows.num_rows == ROWS
+    maker = Maker(plan=plan_of(name), seed=7)
+    rows = maker.good(ROWS)
+    assert (rows.num_rows, maker.only_null(rows)) == (ROWS, [])
     assert judged(plan_of(name), rows, tmp_path) == set()
 
 
@@ -182,6 +193,27 @@ def ruled(column: str, rule: str) -> Plan:
     return load(text, "ruled.yaml").plan
 
 
+TOGETHER = f"""{HEAD}      - {{name: a, %s}}
+      - {{name: b, %s}}
+    quality: [{{type: custom, engine: lakegate, implementation: {{row: %s}}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rule"),
+    [
+        ("physicalType: 'decimal(12,2)'", "physicalType: 'decimal(5,3)'", "a <= 10000000 or b < 5"),
+        ("physicalType: int, primaryKey: true", "physicalType: bigint", "a > 0 and b >= 1500000000000"),
+        ("physicalType: 'decimal(1,0)'", "physicalType: float", "a < 3 or b < 1e300"),
+    ],
+    ids=["decimals", "whole numbers", "all of a small type"],
+)
+def test_numbers_that_only_another_column_of_a_rule_can_hold_are_passed_over(one: str, other: str, rule: str) -> None:
+    columns = (f"logicalType: {'integer' if 'int' in kind else 'number'}, {kind}" for kind in (one, other))
+    plan = load(TOGETHER % (*columns, rule), "together.yaml").plan
+    assert Maker(plan=plan, seed=7).good(ROWS).num_rows == ROWS
+
+
 def test_days_of_the_week_are_counted_as_spark_counts_them() -> None:
     plan = ruled("logicalType: date", "dayofweek(a) between 2 and 6")
     days = {day.isoweekday() for day in Maker(plan=plan, seed=1).good(200)["a"].to_pylist() if day}
@@ -254,3 +286,9 @@ def test_what_asks_for_the_digits_of_a_float_is_refused(rule: str) -> None:
         Maker(plan=ruled(column % "f32", rule), seed=1)
     Maker(plan=ruled(column % "f64", rule), seed=1)
     Maker(plan=ruled(column % "f32", "a > 1"), seed=1)
+
+
+def test_a_rule_that_duckdb_cannot_ask_is_told() -> None:
+    beyond = Metric(id="m", kind=MetricKind.FAILING, columns=("a",), sql="`a` RLIKE '(b{60}){60}'")
+    with pytest.raises(Misconfigured, match=r"DuckDB cannot judge made-up rows by its contract: .*repetition"):
+        Maker(plan=replace(plan_by("nyc.t", {"a": "string"}, [beyond]), checks=(none_of(beyond),)), seed=1).good(ROWS)

@@ -1,0 +1,41 @@
+"""What checks want numbers about all rows to be: what a column should hold among others, so that such numbers come."""
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from statistics import mean, stdev
+
+from lakegate.audit.drift import Past, before
+from lakegate.audit.plan import Check, Comparison, Drift, MetricKind, Plan
+
+_PERCENT = 100
+
+
+def aims(check: Check, past: Past) -> list[float]:
+    """The metric's values at the check's limits, and half-way between them; none where nothing is compared."""
+    values = before(check, past)
+    if check.drift and not values:
+        return []
+    limits = [_drifting(check.drift, limit, values) if check.drift else limit for limit in check.threshold]
+    return [aim for aim in (*limits, sum(limits) / len(limits)) if isfinite(aim)]
+
+
+def aims_of_values(plan: Plan, column: str, past: Past, many: int) -> Iterator[tuple[str, float]]:
+    """For each number about the column alone, its SQL and what one of `many` values may have to be: the number itself,
+    or its part of a sum.
+    """
+    for check in plan.checks:
+        metric = plan.metric(check.metric)
+        if metric.kind is MetricKind.VALUE and metric.columns == (column,):
+            yield from ((metric.sql, value) for aim in aims(check, past) for value in (aim, aim / max(many, 1)))
+
+
+def _drifting(drift: Drift, limit: float, values: Sequence[float]) -> float:
+    """What has drifted so far from what was before."""
+    average = mean(values)
+    match drift.comparison:
+        case Comparison.DIFFERENCE:
+            return average + limit
+        case Comparison.RATE:
+            return average + limit * abs(average) / _PERCENT
+        case Comparison.Z_SCORE:
+            return average + limit * stdev(values)
