@@ -102,7 +102,7 @@ class Storage(Construct):
         access).
         """
         _allow(role, FIND, self.service.bucket_arn)
-        self._below(role, self.service, READ, ("attempts", "staging", "reports", JOB_LOGS))
+        self._below(role, self.service, READ, ("attempts", "begun", "staging", "reports", JOB_LOGS))
         self._below(role, self.service, WRITE, ("begun", "reports", JOB_LOGS))
 
     def write_warehouse(self, role: aws_iam.Role) -> None:

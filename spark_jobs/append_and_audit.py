@@ -82,11 +82,13 @@ class Run:
 
 def append_and_audit(spark: SparkSession, job: Job) -> Report:
     """The whole job: from staged files to a report."""
-    _begin(spark, job)
+    check_iceberg(spark, job)
     run = Run(spark=spark, job=job)
     open_catalog(spark, LAKE, job, job.branch)
     open_catalog(spark, BASE, job, f"{job.branch}@{job.base}")
     fit_to(spark, job)
+    with run.step("load"):
+        _begin(run)
     if job.carries:
         return _audit_carried(run)
     with run.step("look"):
@@ -102,16 +104,18 @@ def append_and_audit(spark: SparkSession, job: Job) -> Report:
     return _report(run, [_file_report(run, look) for look in run.looks])
 
 
-def _begin(spark: SparkSession, job: Job) -> None:
-    """Note that the job comes to its files, once all else is known to be there that it works with: what ends it before
-    is no fault of theirs, and their batch is not rejected for it.
+def _begin(run: Run) -> None:
+    """Load the tables, and note that the job comes to its files: what ends it before is no fault of theirs, and their
+    batch is not rejected for it.
     """
-    check_iceberg(spark, job)
+    spark, job = run.spark, run.job
     try:
         nessie.head(job.nessie_uri, job.branch)
     except OSError as error:
         what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
         raise JobError(f"{what}: Nessie at {job.nessie_uri} does not tell where the branch is: {error}") from error
+    with ThreadPoolExecutor(2) as pool:
+        run.there, run.base = pool.map(lambda catalog: iceberg.load(spark, catalog, job.plan.table), (LAKE, BASE))
     if job.begun_uri:
         hadoop.write(spark, job.begun_uri, b"")
 
@@ -170,12 +174,9 @@ def _reader(
 
 
 def _look(run: Run) -> None:
-    """At the files, and meanwhile at the table on the branch and at its base; then whether they fit each other."""
+    """At the files, and whether they and the table fit each other."""
     spark, job = run.spark, run.job
-    with ThreadPoolExecutor(2) as pool:
-        loads = [pool.submit(iceberg.load, spark, catalog, job.plan.table) for catalog in (LAKE, BASE)]
-        looks = look_at_all(spark, job.plan, job.files)
-        run.there, run.base = (load.result() for load in loads)
+    looks = look_at_all(spark, job.plan, job.files)
     before = None if run.base is None else table.shape(spark, run.base).own
     agreed, run.looks = fit_all(job.plan, before, looks)
     run.columns, run.evolves = agreed.columns, agreed.evolves

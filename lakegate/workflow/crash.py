@@ -13,7 +13,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
 from lakegate.workflow.claims import open_files
 from lakegate.workflow.early import Again
-from lakegate.workflow.reports import End, end, has_begun
+from lakegate.workflow.reports import End, end, has_begun, has_waited
 from lakegate.workflow.service import Service
 
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt
@@ -65,7 +65,8 @@ def crash(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash | 
     """The crash of the attempt's run that has ended and left no report; None where a person cancelled it."""
     if run.state is JobState.CANCELLED:
         return None
-    began = has_begun(service.store, attempt, job)
+    # One that begins after it was given up for never having begun is given up: nobody is to think otherwise.
+    began = has_begun(service.store, attempt, job) and not has_waited(service.store, attempt)
     counted = [number for number in job.crashed if number not in job.waited]
     return Crash(
         run=run,

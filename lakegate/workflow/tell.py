@@ -267,8 +267,8 @@ def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) ->
         table=attempt.table,
         branch="",
         files=tuple(ToldFile(key=file.key, reasons=()) for file in files),
-        why=f"{why}. Nothing is lost: each is tried again within the hour, until a job comes to it. Other batches of "
-        "the table may wait as well; this is told once a day.",
+        why="Nothing is lost: they are tried again, at least every hour, until a job comes to them. Other batches of "
+        f"the table may wait as well; this is told once a day. The last try: {why}",
         commands=("lakegate status", f"lakegate show {attempt.batch}"),
     )
 

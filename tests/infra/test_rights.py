@@ -42,7 +42,7 @@ USE_SERVICE = (
 )
 RUN_JOB = (
     FIND
-    | below("attempts", "staging", "reports", "logs/applications", actions=READ)
+    | below("attempts", "begun", "staging", "reports", "logs/applications", actions=READ)
     | below("begun", "reports", "logs/applications", actions=WRITE)
 )
 WAREHOUSE = FIND | below("warehouse", actions=(*READ, *WRITE))

@@ -264,6 +264,13 @@ def test_a_job_has_begun_on_its_files_before_it_meets_them(
     assert has_begun(lake, job)
 
 
+def test_a_job_has_not_begun_before_it_has_its_tables(run: Run, lake: Lake) -> None:
+    job = replace(job_for(lake, a_plan(), rows(1)), warehouse="nowhere")
+    with pytest.raises(Py4JJavaError):
+        run(job)
+    assert not has_begun(lake, job)
+
+
 def test_another_iceberg_than_the_jobs_own_ends_it(run: Run, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     pinned = [jar["version"] for jar in loads((ROOT / "tools/jars.json").read_text()) if "iceberg" in jar["group"]]
     assert set(pinned) == {session.ICEBERG}

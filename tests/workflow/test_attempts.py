@@ -15,7 +15,7 @@ from lakegate.workflow.claims import job_name
 from lakegate.workflow.crash import LONGEST, Crash
 from lakegate.workflow.decide import Finding
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.reports import End, end
+from lakegate.workflow.reports import End, begun_name, end
 from lakegate.workflow.retry import retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import Outcome, settle
@@ -177,12 +177,29 @@ def test_files_on_which_no_job_begins_for_an_hour_are_told_of_once_a_day_for_the
         crash(world, "no room", waited=True)
     first, second = world.messages()
     assert (first.kind, first.table, len(first.files)) == (Kind.WAITING, "nyc.flights", 1)
-    assert first.why.startswith("the Spark job never began on its files (run run-0001): no room. Nothing is lost")
+    assert first.why.startswith("Nothing is lost")
+    assert first.why.endswith("The last try: the Spark job never began on its files (run run-0001): no room")
     assert first.commands == ("lakegate status", f"lakegate show {first.batch}")
     assert second.kind is Kind.WAITING
     wait(world, LONGEST.total_seconds())
     world.run()
     assert world.rows_on_main() == {"1": 3, "2": 3}
+
+
+def test_one_that_begins_after_it_was_given_up_for_never_having_begun_rejects_nothing(world: World) -> None:
+    first = dropped(world)
+    for _ in range(world.service.attempts - 1):
+        crash(world)
+        wait(world, LONGEST.total_seconds())
+    last = first.next().next()
+    world.kill_jobs("no room", waited=True)
+    assert end(world.service.store, last, End.WAITED)  # a worker is about to open the next attempt
+    world.store.write(begun_name(last), b"")
+    settle(world.service, last)
+    assert world.rejected() == {}
+    wait(world, LONGEST.total_seconds())
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
 
 
 def test_a_job_that_an_earlier_release_froze_is_taken_to_have_begun(world: World) -> None:
