@@ -129,6 +129,7 @@ class HttpSchedule(Schedule):
         drawn = Mixture.draw(chance)
         return replace(
             drawn,
+            lost_jobs=min(drawn.lost_jobs, 1),  # each takes an attempt more, and thousands of requests
             terms=replace(drawn.terms, strict=chance.random() < 0.5, unique=chance.random() < 0.2, refers=False),
             keys=files + 1,
             files=files,
