@@ -126,7 +126,7 @@ def _audit_carried(run: Run) -> Report:
     with run.step("load"):
         run.audited = nessie.head(job.nessie_uri, job.branch)
         open_catalog(spark, AUDIT, job, f"{job.branch}@{run.audited}")
-        run.there, run.base = (iceberg.load(spark, catalog, job.plan.table) for catalog in (AUDIT, BASE))
+        run.there = iceberg.load(spark, AUDIT, job.plan.table)
         earlier = from_json(Report, hadoop.read(spark, job.carries))
     ids = [file.id for file in job.files]
     known = {entry.id: entry for entry in earlier.files if entry.id in ids}

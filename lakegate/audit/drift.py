@@ -31,11 +31,20 @@ def drifted(drift: Drift, value: float, values: Sequence[float]) -> float | None
 
 
 def _compared(comparison: Comparison, value: float, values: Sequence[float]) -> float | None:
-    average = mean(values)  # exact: the mean of equals is each of them, to the last bit
+    average, one = scale(comparison, values)
     difference = value - average
-    if comparison is Comparison.DIFFERENCE:
-        return difference
-    scale = abs(average) / _PERCENT if comparison is Comparison.RATE else stdev(values)
-    if scale == 0:
+    if one == 0:
         return 0.0 if difference == 0 else None
-    return difference / scale
+    return difference / one
+
+
+def scale(comparison: Comparison, values: Sequence[float]) -> tuple[float, float]:
+    """From where the comparison counts, and how much of the metric is one of its numbers."""
+    average = mean(values)  # exact: the mean of equals is each of them, to the last bit
+    match comparison:
+        case Comparison.DIFFERENCE:
+            return average, 1.0
+        case Comparison.RATE:
+            return average, abs(average) / _PERCENT
+        case Comparison.Z_SCORE:
+            return average, stdev(values)

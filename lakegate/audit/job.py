@@ -33,8 +33,8 @@ class Job:
     `history` holds what the table's last published file versions measured, oldest first, by metric id: as it was when
     the attempt began. `crashed` are the attempts at these files, by number, whose jobs crashed one after the other just
     before this one, and `waited` those among them whose jobs never began on the files, which they note at `begun_uri`
-    (a job that an earlier release froze has none). `left_out` says of claimed file versions (by
-    id) why they are not among the files.
+    (a job that an earlier release froze has none). `left_out` says of claimed file versions (by id) why they are not
+    among the files.
 
     With `carries` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: what that found in batch scope holds, and only checks of table scope are run.

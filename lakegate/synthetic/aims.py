@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
-from statistics import mean, stdev
 
-from lakegate.audit.drift import Past, before
-from lakegate.audit.plan import Check, Comparison, Drift, MetricKind, Plan
-
-_PERCENT = 100
+from lakegate.audit.drift import Past, before, scale
+from lakegate.audit.plan import Check, Drift, MetricKind, Plan
 
 
 def aims(check: Check, past: Past) -> list[float]:
@@ -31,11 +28,5 @@ def aims_of_values(plan: Plan, column: str, past: Past, many: int) -> Iterator[t
 
 def _drifting(drift: Drift, limit: float, values: Sequence[float]) -> float:
     """What has drifted so far from what was before."""
-    average = mean(values)
-    match drift.comparison:
-        case Comparison.DIFFERENCE:
-            return average + limit
-        case Comparison.RATE:
-            return average + limit * abs(average) / _PERCENT
-        case Comparison.Z_SCORE:
-            return average + limit * stdev(values)
+    average, one = scale(drift.comparison, values)
+    return average + limit * one

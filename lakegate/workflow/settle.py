@@ -111,7 +111,7 @@ def _again(service: Service, attempt: Attempt, job: Job, outcome: Outcome) -> Ag
     files = [finding.file for finding in outcome.bad]
     if outcome.crash:
         again = tried_again(service, attempt, outcome.crash, files)
-        tell_waiting(service, attempt, outcome.crash, again.files)
+        _tell_waiting(service, attempt, outcome.crash, again.files)
         return again
     return early(service, attempt, job, outcome.report, files)
 
@@ -342,7 +342,7 @@ def _tell(
     return kept
 
 
-def tell_waiting(service: Service, attempt: Attempt, crashed: Crash, files: Sequence[FileVersion]) -> None:
+def _tell_waiting(service: Service, attempt: Attempt, crashed: Crash, files: Sequence[FileVersion]) -> None:
     """Tell of files that wait because no job begins on them: once a day for a table, for it may be so for all of its
     batches.
     """

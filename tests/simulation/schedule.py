@@ -24,7 +24,7 @@ SPANS = (
     timedelta(days=40),
 )
 FEW = 2  # files
-MOSTLY, RARELY = 0.8, 0.2
+MOSTLY, SOMETIMES = 0.8, 0.2
 OFTEN = 3  # enough of what happens by itself, whatever else does
 ROWS = (0, *range(2, 10))
 BYTES = (b"one", b"two", b"three")
@@ -311,12 +311,10 @@ class Schedule(Simulation):
             if self.world.queue:
                 self.world.deliver(list(self.world.queue), again=False)
                 self.finish()
-            for branch in list(self.world.job_events):
-                self.world.deliver_job_event(branch, again=False)
-            self.finish()
+            self.settle_all()
 
     def work(self, job: SparkRun) -> None:
-        if self.left["lost_jobs"] and self.chance.random() < (RARELY if job.began else MOSTLY):
+        if self.left["lost_jobs"] and self.chance.random() < (SOMETIMES if job.began else MOSTLY):
             self.left["lost_jobs"] -= 1
             self.world.kill_job(job)
         else:

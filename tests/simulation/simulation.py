@@ -119,6 +119,12 @@ class Simulation:
                 self.work(self.world.running_jobs()[0])
                 self.look()
 
+    def settle_all(self) -> None:
+        """Every job's event arrives, and what comes of it comes to its end."""
+        for branch in list(self.world.job_events):
+            self.world.deliver_job_event(branch, again=False)
+        self.finish()
+
     def work(self, job: SparkRun) -> None:
         """The job does its next step."""
         self.world.work(job)

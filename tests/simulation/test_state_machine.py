@@ -84,9 +84,7 @@ class Lakegate(RuleBasedStateMachine):
             self._finish_workers()
         if decided:
             self.simulation.finish()
-            for branch in list(self.world.job_events):
-                self.world.deliver_job_event(branch, again=False)
-            self.simulation.finish()
+            self.simulation.settle_all()
 
     @rule(file=FILES)
     def upload(self, file: Any) -> None:

@@ -45,6 +45,12 @@ def looks(spark: SparkSession, folder: Path, by: Plan, tables: list[pa.Table]) -
     return seen
 
 
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody else writes to the branch."""
+    monkeypatch.setattr(nessie, "head", lambda *_: "0" * 64)
+
+
 def append(spark: SparkSession, by: Plan, seen: list[Look]) -> None:
     rows_of(spark, by, seen).writeTo(f"{LAKE}.{by.table}").append()
 
@@ -90,10 +96,8 @@ def test_a_data_file_holds_rows_of_one_file_version_only(spark: SparkSession, tm
 
 
 @pytest.mark.spark
-def test_a_file_with_a_value_that_no_path_has_room_for_is_refused_alone(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(nessie, "head", lambda *_: "0" * 64)  # nobody else writes to the branch
+@pytest.mark.usefixtures("alone")
+def test_a_file_with_a_value_that_no_path_has_room_for_is_refused_alone(spark: SparkSession, tmp_path: Path) -> None:
     by = plan("nyc.t", {"id": "bigint", "name": "string"}, partitions=["name"])
     tables = [pa.table({"id": [number], "name": [name]}) for number, name in enumerate(("a", "ä" * 120, "b"))]
     prepare(spark, by, None)
@@ -112,11 +116,11 @@ def beyond_its_type(number: str) -> pa.Array:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("kind", ["decimal(5,2)", "decimal(6,2)", "decimal(9,2)"])
 def test_a_file_with_decimals_beyond_its_own_type_is_refused_alone(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
-    monkeypatch.setattr(nessie, "head", lambda *_: "0" * 64)  # nobody else writes to the branch
     by = plan("nyc.t", {"id": "bigint", "d": kind, "in": f"array<struct<`m`:map<string,{kind}>>>"})
     most, over, under = beyond_its_type("999.99"), beyond_its_type("1000.00"), beyond_its_type("-12345.67")
     pairs = [(most, most), (over, most), (most, under), (pa.nulls(1, most.type), most)]
@@ -130,10 +134,8 @@ def test_a_file_with_decimals_beyond_its_own_type_is_refused_alone(
 
 
 @pytest.mark.spark
-def test_a_second_file_with_another_fault_is_refused_alone_too(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(nessie, "head", lambda *_: "0" * 64)  # nobody else writes to the branch
+@pytest.mark.usefixtures("alone")
+def test_a_second_file_with_another_fault_is_refused_alone_too(spark: SparkSession, tmp_path: Path) -> None:
     by = plan("nyc.t", {"d": "decimal(5,2)", "name": "string"}, partitions=["name"])
     most, over = beyond_its_type("999.99"), beyond_its_type("1000.00")
     tables = [pa.table({"d": d, "name": [name]}) for d, name in ((over, "a" * 700), (most, "ä" * 120), (most, "b"))]
