@@ -54,7 +54,7 @@ def _check(rule: Rule) -> Any:  # noqa: PLR0911 - a table
         case "one_of":
             return _valid(name, {"valid values": list(given)})
         case "pattern":
-            return _valid(name, {"valid regex": given[0]})
+            return _valid(name, {"valid regex": given[0].replace("'", r"\x27")})  # it puts it in quotes as it is
         case "length":
             return _valid(name, {"valid min length": given[0], "valid max length": given[1]})
         case "rows":
