@@ -8,9 +8,10 @@ waits for a wait: those may be in the line themselves.
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from lakegate.audit.job import Job
-from lakegate.audit.report import Verdict
+from lakegate.audit.report import Report, Verdict
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
@@ -43,9 +44,7 @@ def _others(service: Service, attempt: Attempt) -> list[Attempt]:
 
 
 def _is_waiting(service: Service, attempt: Attempt) -> bool:
-    report = None
-    with suppress(Refused, Misconfigured):  # what can't be read must keep no other from being published
-        report = accepted_report(service.store, attempt)
+    report = _report(service, attempt)
     if report is None or report.error:
         return False
     passed = {entry.id for entry in report.files if entry.verdict is not Verdict.FAIL}
@@ -59,7 +58,14 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
 def _is_audited_again(service: Service, attempt: Attempt) -> bool:
     """By what it carries, or appended again: whichever it is, it comes after an audit, not after crashes alone."""
     job = readable_job_of(service.store, attempt)
-    if job is None or attempt.number - len(job.crashed) == 1:
+    before = replace(attempt, number=attempt.number - 1 - len(job.crashed)) if job else None
+    if before is None or before.number < 1 or _report(service, before) is None:
         return False
     run = service.runner.find(attempt.branch)
     return run is None or run.state is JobState.RUNNING
+
+
+def _report(service: Service, attempt: Attempt) -> Report | None:
+    with suppress(Refused, Misconfigured):  # what can't be read must keep no other from being published
+        return accepted_report(service.store, attempt)
+    return None

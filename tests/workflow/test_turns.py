@@ -7,6 +7,7 @@ import pytest
 from lakegate.landing.attempts import Attempt
 from lakegate.workflow.crash import LONGEST
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from tests.workflow.world import World
 
@@ -84,6 +85,21 @@ def test_one_that_is_still_appending_keeps_none_waiting(world: World) -> None:
     settle(world.service, fast)
     assert set(world.rows_on_main()) == {"0", "2"}
     audit(world, slow)
+    world.run()
+    assert set(world.rows_on_main()) == {"0", "1", "2"}
+
+
+def test_one_that_a_person_tries_again_after_crashes_keeps_none_waiting(world: World) -> None:
+    slow = opened(world, "1")
+    for _ in range(world.service.attempts):
+        world.kill_jobs("out of memory")
+        world.clock.advance(LONGEST.total_seconds())
+        assert reconcile(world.service) == []
+    assert retry(world.service, slow.batch).attempt.number == world.service.attempts + 1
+    fast = opened(world, "2")
+    audit(world, fast)
+    settle(world.service, fast)
+    assert set(world.rows_on_main()) == {"0", "2"}
     world.run()
     assert set(world.rows_on_main()) == {"0", "1", "2"}
 
