@@ -23,7 +23,7 @@ from lakegate.workflow.late import failing, put_aside
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
 
-PATIENCE = timedelta(hours=1)  # with files of a referenced table that are still under way
+PATIENCE = timedelta(hours=13)  # with files of a referenced table that are under way: jobs may queue for twelve
 ATTEMPTS = 3  # of one batch: a table that changes all the time must not keep an orphan from being rejected
 
 

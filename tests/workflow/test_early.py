@@ -7,6 +7,7 @@ import pytest
 from lakegate.errors import Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Kind
+from lakegate.settings import LONGEST_QUEUE
 from lakegate.workflow.early import ATTEMPTS, PATIENCE
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -178,6 +179,10 @@ def test_a_wait_for_what_never_ends_has_an_end(world: World) -> None:
     world.clock.advance(61)
     assert reconcile(world.service) == []
     assert set(world.rejected()) == {"1"}
+
+
+def test_who_waits_for_a_table_waits_for_longer_than_its_job_may_queue() -> None:
+    assert timedelta(minutes=LONGEST_QUEUE) < PATIENCE
 
 
 def test_what_has_another_fault_besides_does_not_wait(world: World) -> None:
