@@ -319,7 +319,7 @@ class Kind(StrEnum):
     APPROVED = "approved"  # rejected files were published by a person's word
     HELD = "held"  # files wait for a contract
     EXPIRING = "expiring"  # the branch of a rejected batch is deleted soon
-    WAITING = "waiting"  # no job begins on files, for whatever reason but theirs
+    WAITING = "waiting"  # no job gets through to files, for whatever reason but theirs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.carried import combined, of_table_scope
-from lakegate.audit.job import Job
+from lakegate.audit.job import CUT_OFF, Job
 from lakegate.audit.mask import masked
 from lakegate.audit.moment import at
 from lakegate.audit.plan import Column, Plan
@@ -30,7 +30,7 @@ from spark_jobs import hadoop, iceberg, measure, nessie, quarantine, rewritten, 
 from spark_jobs.append import append, expected, resume
 from spark_jobs.base import Base, fit
 from spark_jobs.errors import JobError, Unfit
-from spark_jobs.java import names, root
+from spark_jobs.java import FAILURES, names, root, unreached
 from spark_jobs.keys import Batch
 from spark_jobs.look import Look
 from spark_jobs.prove import PerFile, as_reported, by_file, left_of, prove, prove_carried
@@ -369,7 +369,8 @@ def main(arguments: Sequence[str]) -> int:
         job = from_json(Job, hadoop.read(spark, arguments[0]))
         what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
         hidden = bool(masked(job.plan.columns))
-        hadoop.write(spark, job.report_uri, to_json(append_and_audit(spark, job)).encode())
+        with noted_if_cut_off(spark, job):
+            hadoop.write(spark, job.report_uri, to_json(append_and_audit(spark, job)).encode())
     except Exception as error:  # noqa: BLE001 - the process's edge
         traceback.print_exc()
         print(last_word(what, error, hidden=hidden), file=sys.stderr, flush=True)  # noqa: T201 - it becomes the run's reason
@@ -377,6 +378,18 @@ def main(arguments: Sequence[str]) -> int:
     finally:
         spark.stop()
     return 0
+
+
+@contextmanager
+def noted_if_cut_off(spark: SparkSession, job: Job) -> Iterator[None]:
+    """Where storage or Nessie is out of reach, that is no fault of the files: their batch is not rejected for it."""
+    try:
+        yield
+    except Exception as error:
+        if job.begun_uri and (isinstance(error, OSError) or unreached(error)):
+            with suppress(*FAILURES):  # then it counts as a crash
+                hadoop.write(spark, job.begun_uri, CUT_OFF)
+        raise
 
 
 def last_word(what: str, error: Exception, *, hidden: bool) -> str:

@@ -22,7 +22,8 @@ _UNREACHED = re.compile(
     | javax\.net\.ssl\.SSL\w*Exception
     | java\.nio\.file\.AccessDeniedException
     | org\.apache\.hadoop\.security\.AccessControlException
-    | org\.apache\.http\.(?:NoHttpResponse|ConnectionClosed|conn\.\w+)Exception
+    | org\.apache\.(?:http|hc\.core5\.http)\.(?:NoHttpResponse|ConnectionClosed|conn\.\w+)Exception
+    | org\.apache\.iceberg\.exceptions\.ServiceUnavailableException
     | (?:com\.amazonaws|software\.amazon\.awssdk)\.[\w.$]+
     )$"""
 )

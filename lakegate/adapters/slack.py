@@ -42,7 +42,7 @@ TITLES = {
     Kind.WARNED: "⚠️ Published with warnings",
     Kind.APPROVED: "✅ Approved and published",
     Kind.HELD: "⏸️ Held: no contract takes these files",
-    Kind.WAITING: "🕒 No job begins on files of",
+    Kind.WAITING: "🕒 No job gets through to files of",
     Kind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
 }
 OPENING = re.compile(r"(?<![^\W_])[*_~]")  # inside a word none of them formats

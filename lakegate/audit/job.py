@@ -9,6 +9,8 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.report import DataFile, Replaced
 from lakegate.audit.wire import from_json
 
+CUT_OFF = b"cut off"
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobFile:
@@ -32,9 +34,9 @@ class Job:
 
     `history` holds what the table's last published file versions measured, oldest first, by metric id: as it was when
     the attempt began. `crashed` are the attempts at these files, by number, whose jobs crashed one after the other just
-    before this one, and `waited` those among them whose jobs never began on the files, which they note at `begun_uri`
-    (a job that an earlier release froze has none). `left_out` says of claimed file versions (by id) why they are not
-    among the files.
+    before this one, and `waited` those among them whose jobs did not get through to the files: a job notes at
+    `begun_uri` that it comes to them, and `CUT_OFF` if it is cut off then (one that an earlier release froze has none).
+    `left_out` says of claimed file versions (by id) why they are not among the files.
 
     With `carries` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: what that found in batch scope holds, and only checks of table scope are run.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from lakegate.audit.job import Job, parse_job
+from lakegate.audit.job import CUT_OFF, Job, parse_job
 from lakegate.audit.report import Report
 from lakegate.audit.wire import to_json
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
@@ -381,18 +381,18 @@ class MemoryJobRunner:
         for run in self.running():
             self.finish(run.id)
 
-    def fail(self, run_id: str, reason: str, *, waited: bool = False) -> None:
+    def fail(self, run_id: str, reason: str, *, waited: bool = False, cut_off: bool = False) -> None:
         """End a run badly, without a report; if it `waited`, before it began on its files."""
         if not waited:
-            self._begin(run_id)
+            self._begin(run_id, CUT_OFF if cut_off else b"")
         self._end(run_id, JobState.FAILED, reason)
 
     def job(self, run_id: str) -> Job:
         return parse_job(self.store.objects[self.store.name(self.jobs[run_id])])
 
-    def _begin(self, run_id: str) -> None:
+    def _begin(self, run_id: str, note: bytes = b"") -> None:
         if uri := self.job(run_id).begun_uri:
-            self.store.write(self.store.name(uri), b"")
+            self.store.write(self.store.name(uri), note)
 
     def _end(self, run_id: str, state: JobState, reason: str) -> None:
         self.runs[run_id] = replace(self.runs[run_id], state=state, reason=reason, ended_at=self.clock.now())

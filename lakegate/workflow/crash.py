@@ -1,7 +1,7 @@
 """Jobs that crashed: how many in a row, and when the next attempt is due. One that a person cancelled has not crashed.
 
-A job that never began on its files says nothing of them: it is tried again however often. This starts nothing: that is
-settling's.
+A job that did not get through to its files, because it never began or was cut off, says nothing of them: it is tried
+again however often. This starts nothing: that is settling's.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
 from lakegate.workflow.claims import open_files
 from lakegate.workflow.early import Again
-from lakegate.workflow.reports import End, end, has_begun, has_waited
+from lakegate.workflow.reports import End, end, given_up, has_begun
 from lakegate.workflow.service import Service
 
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt
@@ -25,8 +25,8 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 @dataclass(frozen=True, kw_only=True)
 class Crash:
     """A run that left no report. `attempts` are those whose jobs crashed one after the other, by number, this one's
-    last if it `began`; `tries` counts those that did not begin, too. `shortest` is the wait after the first of them,
-    and so many as `most` may crash.
+    last if it `began` and was not cut off; `tries` counts the others, too. `shortest` is the wait after the first of
+    them, and so many as `most` may crash.
     """
 
     run: JobRun
@@ -48,13 +48,17 @@ class Crash:
         return (self.run.ended_at or _LONG_AGO) + min(LONGEST, wait)
 
     def __str__(self) -> str:
-        said = why_no_report(self.run) if self.began else f"the Spark job never began on its files{_told(self.run)}"
+        said = why_no_report(self.run) if self.began else _not_through(self.run)
         names = [f"a{number}" for number in self.attempts]
         return said if len(names) <= 1 else f"{said}; attempts {', '.join(names[:-1])} and {names[-1]} crashed in a row"
 
 
 def why_no_report(run: JobRun) -> str:
     return f"the Spark job {_ENDED.get(run.state, 'ended without a report')}{_told(run)}"
+
+
+def _not_through(run: JobRun) -> str:
+    return f"the Spark job did not get through to its files{_told(run)}"
 
 
 def _told(run: JobRun) -> str:
@@ -65,8 +69,7 @@ def crash(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash | 
     """The crash of the attempt's run that has ended and left no report; None where a person cancelled it."""
     if run.state is JobState.CANCELLED:
         return None
-    # One that begins after it was given up for never having begun is given up: nobody is to think otherwise.
-    began = has_begun(service.store, attempt, job) and not has_waited(service.store, attempt)
+    began = _began(service, attempt, job)
     counted = [number for number in job.crashed if number not in job.waited]
     return Crash(
         run=run,
@@ -76,6 +79,12 @@ def crash(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash | 
         shortest=service.grace,
         most=service.attempts,
     )
+
+
+def _began(service: Service, attempt: Attempt, job: Job) -> bool:
+    """As it was when the attempt was given up, if it was: its job may go on, and nobody is to think otherwise then."""
+    how = given_up(service.store, attempt)
+    return how is End.GIVEN_UP if how else has_begun(service.store, attempt, job)
 
 
 def tried_again(service: Service, attempt: Attempt, crashed: Crash, files: list[FileVersion]) -> Again:

@@ -12,14 +12,14 @@ from lakegate.landing.receipts import Decision, entry_of
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_of
 from lakegate.workflow.claims import job_of
-from lakegate.workflow.reports import accepted_report, has_waited
+from lakegate.workflow.reports import End, accepted_report, given_up
 from lakegate.workflow.service import Service
 
 
 @dataclass(frozen=True, kw_only=True)
 class Earlier:
     """The attempts that crashed one after the other just before this one, by number; before those, the last report.
-    `waited` are those of them whose jobs never began on the files.
+    `waited` are those of them whose jobs did not get through to the files.
     """
 
     crashed: tuple[int, ...] = ()
@@ -38,7 +38,8 @@ def earlier(service: Service, attempt: Attempt, base: str, files: Iterable[FileV
         if report := _report(service, other):
             break
         crashed.insert(0, number)
-    waited = tuple(number for number in crashed if has_waited(service.store, replace(attempt, number=number)))
+    ends = {number: given_up(service.store, replace(attempt, number=number)) for number in crashed}
+    waited = tuple(number for number in crashed if ends[number] is End.WAITED)
     return Earlier(crashed=tuple(crashed), waited=waited, report=report)
 
 

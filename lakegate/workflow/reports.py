@@ -6,7 +6,7 @@ so that a job which was given up and finishes all the same changes nothing.
 
 from enum import StrEnum
 
-from lakegate.audit.job import Job
+from lakegate.audit.job import CUT_OFF, Job
 from lakegate.audit.report import Report, parse_report
 from lakegate.audit.wire import NewerFormat, to_json
 from lakegate.errors import Misconfigured, Refused
@@ -23,10 +23,10 @@ def begun_name(attempt: Attempt) -> str:
 
 
 def has_begun(store: Store, attempt: Attempt, job: Job) -> bool:
-    """Whether the attempt's job came to its files: what ended it before that says nothing of them. Of one that an
-    earlier release froze it is taken for granted.
+    """Whether the attempt's job came to its files and was not cut off from them: what ended it otherwise says nothing
+    of them. Of one that an earlier release froze it is taken for granted.
     """
-    return not job.begun_uri or store.read(begun_name(attempt)) is not None
+    return not job.begun_uri or store.read(begun_name(attempt)) not in (None, CUT_OFF)
 
 
 class End(StrEnum):
@@ -48,9 +48,10 @@ def end(store: Store, attempt: Attempt, how: End) -> bool:
     return store.create(name, _noted(how)) or store.read(name) in [_noted(each) for each in alike]
 
 
-def has_waited(store: Store, attempt: Attempt) -> bool:
-    """Whether the attempt was given up because its job never began on the files."""
-    return store.read(_end_name(attempt)) == _noted(End.WAITED)
+def given_up(store: Store, attempt: Attempt) -> End | None:
+    """As what the attempt was given up, if it was."""
+    noted = store.read(_end_name(attempt))
+    return next((how for how in _GIVEN_UP if noted == _noted(how)), None)
 
 
 def _noted(how: End) -> bytes:

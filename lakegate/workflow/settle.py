@@ -343,8 +343,8 @@ def _tell(
 
 
 def _tell_waiting(service: Service, attempt: Attempt, crashed: Crash, files: Sequence[FileVersion]) -> None:
-    """Tell of files that wait because no job begins on them: once a day for a table, for it may be so for all of its
-    batches.
+    """Tell of files that wait because no job gets through to them: once a day for a table, for it may be so for all of
+    its batches.
     """
     now = service.clock.now()
     if files and not crashed.began and now - min(file.landed_at for file in files) >= LATE:

@@ -20,7 +20,7 @@ from lakegate.workflow.claims import claims_at, is_open, job_of, open_branches
 from lakegate.workflow.crash import crash
 from lakegate.workflow.hold import Held
 from lakegate.workflow.landed import seen_waiting, still_held
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.reports import has_begun, report_name
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import Shelf
 
@@ -137,14 +137,15 @@ def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
     run = service.runner.find(attempt.branch)
     if run is None:
         return "claimed", ()
-    if run.state is JobState.RUNNING:
-        return "appending and auditing", ()
     job = job_of(service.store, attempt)
+    if run.state is JobState.RUNNING:
+        began = job is None or has_begun(service.store, attempt, job)
+        return "appending and auditing" if began else "waits for its job to begin", ()
     crashed = crash(service, attempt, job, run) if job else None
     reasons = (run.reason,) if run.reason else ()
     if crashed is None or crashed.is_last:
         return f"job {run.state}", reasons
-    what = f"job {run.state}" if crashed.began else "job never began"
+    what = f"job {run.state}" if crashed.began else "job did not get through"
     return f"{what}, attempt {attempt.number + 1} begins after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
 
 

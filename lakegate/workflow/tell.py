@@ -260,14 +260,14 @@ def approved_message(note: Note) -> Message:
 
 
 def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) -> Message:
-    """No job begins on files of a table, and why the last one did not."""
+    """No job gets through to files of a table, and why the last one did not."""
     return Message(
         kind=Kind.WAITING,
         batch=attempt.batch,
         table=attempt.table,
         branch="",
         files=tuple(ToldFile(key=file.key, reasons=()) for file in files),
-        why="Nothing is lost: they are tried again, at least every hour, until a job comes to them. Other batches of "
+        why="Nothing is lost: they are tried again, at least every hour, until a job gets through. Other batches of "
         f"the table may wait as well; this is told once a day. The last try: {why}",
         commands=("lakegate status", f"lakegate show {attempt.batch}"),
     )

@@ -120,7 +120,7 @@ def test_status_says_why_no_job_begins(desk: Desk) -> None:
     desk.world.kill_jobs("the account has no room", waited=True)
     [entry] = desk.json("status")["in_flight"]
     told = desk.run("status").stdout
-    assert "job never began, attempt 2 begins after" in told
+    assert "job did not get through, attempt 2 begins after" in told
     assert f"{entry['batch']}:\n    the account has no room\n" in told
 
 

@@ -291,6 +291,11 @@ class Installation:
         job.die()
         self.job_events.append(job.branch)
 
+    def cut_job_off(self, job: SparkRun) -> None:
+        self.say("job: cut off", job.branch)
+        job.cut_off()
+        self.job_events.append(job.branch)
+
     def give_job_up(self, job: SparkRun) -> None:
         self.say("job: given up, goes on as a zombie", job.branch)
         job.is_given_up()

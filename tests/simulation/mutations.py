@@ -317,7 +317,11 @@ MUTATIONS = (
     ),
     Mutation(
         says="a job that never began on its files has crashed",
-        edits=(Edit(function=reports.has_begun, old="store.read(begun_name(attempt)) is not None", new="True"),),
+        edits=(Edit(function=reports.has_begun, old="not in (None, CUT_OFF)", new="!= CUT_OFF"),),
+    ),
+    Mutation(
+        says="a job that was cut off from its files has crashed",
+        edits=(Edit(function=reports.has_begun, old="not in (None, CUT_OFF)", new="is not None"),),
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

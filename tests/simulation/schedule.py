@@ -205,7 +205,7 @@ class Schedule(Simulation):
             found["lose_job_event"] = lambda: world.lose_job_event(chance.choice(world.job_events))
         if jobs := world.running_jobs():
             found["work"] = lambda: self.work(chance.choice(jobs))
-            found["kill_job"] = lambda: world.kill_job(chance.choice(jobs))
+            found["kill_job"] = lambda: self._end_badly(chance.choice(jobs))
             found["give_job_up"] = lambda: world.give_job_up(chance.choice(jobs))
         if flights := world.data_files(FLIGHTS):
             found["compact"] = lambda: world.compact(chance.sample(flights, chance.randint(1, len(flights))))
@@ -227,6 +227,10 @@ class Schedule(Simulation):
             found["discard"] = lambda: world.discard(chance.choice(batches))
             found["approve"] = lambda: self._approve(chance.choice(batches[-2:]))
         return found
+
+    def _end_badly(self, job: SparkRun) -> None:
+        cut_off = job.began and self.chance.random() < 0.5
+        (self.world.cut_job_off if cut_off else self.world.kill_job)(job)
 
     def _rarely(self) -> bool:
         return self.chance.random() < 0.15
@@ -316,7 +320,7 @@ class Schedule(Simulation):
     def work(self, job: SparkRun) -> None:
         if self.left["lost_jobs"] and self.chance.random() < (SOMETIMES if job.began else MOSTLY):
             self.left["lost_jobs"] -= 1
-            self.world.kill_job(job)
+            self._end_badly(job)
         else:
             super().work(job)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from lakegate.audit.job import Job, JobFile
+from lakegate.audit.job import CUT_OFF, Job, JobFile
 from lakegate.audit.plan import MetricKind, Plan, Severity
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import (
@@ -115,6 +115,12 @@ class SparkRun:
     def die(self) -> None:
         """The driver is gone, or the run's turn never came."""
         self._end(JobState.FAILED, "the driver was killed" if self.began else "there was no room for it")
+
+    def cut_off(self) -> None:
+        """Its storage is out of reach, which it notes. Of one that was given up that comes too late."""
+        self.cluster.store.write(self.cluster.store.name(self.cluster.runner.job(self.id).begun_uri), CUT_OFF)
+        self.began = self.began and self.cluster.runner.runs[self.id].state is not JobState.RUNNING
+        self._end(JobState.FAILED, "storage is out of reach")
 
     def is_given_up(self) -> None:
         """The runner says that it has failed; what it does goes on, or only begins then."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from lakegate.ports import MAIN
-from tests.simulation.installation import FLIGHTS, Terms, Violation
+from tests.simulation.installation import FLIGHTS, Installation, Terms, Violation
 from tests.simulation.mutations import MUTATIONS, Mutation
 from tests.simulation.schedule import REUPLOADS
 from tests.simulation.simulation import Simulation
@@ -35,6 +35,11 @@ FILES = st.tuples(st.integers(0, 2), st.sampled_from([b"1", b"2"]), st.sampled_f
 CALLS = (1, 2, 5, 10, 20, 40)
 MINUTES = (3, 3, 3, 16, 15 * 24 * 60)
 MOST_AT_WORK = 4
+BAD_ENDS = {
+    "killed": Installation.kill_job,
+    "given up": Installation.give_job_up,
+    "cut off": Installation.cut_job_off,
+}
 COVERED = (
     *(f"call: {fate}" for fate in Fate),
     *(f"worker: {kind}" for kind in ("ingest", "settle", "sweep", "retry", "discard", "approve")),
@@ -113,14 +118,14 @@ class Lakegate(RuleBasedStateMachine):
         self._finish_workers()
 
     @precondition(lambda self: self.world.running_jobs())
-    @rule(data=st.data(), steps=st.sampled_from([1, 2, 9, 9]), end=st.sampled_from(["", "", "", "killed", "given up"]))
+    @rule(data=st.data(), steps=st.sampled_from([1, 2, 9, 9]), end=st.sampled_from(["", "", "", *BAD_ENDS]))
     def run_job(self, data: st.DataObject, steps: int, end: str) -> None:
         job = data.draw(st.sampled_from(self.world.running_jobs()))
         for _ in range(steps if not end else steps % 3):
             if not job.ended:
                 self.world.work(job)
         if end and not job.ended:
-            (self.world.kill_job if end == "killed" else self.world.give_job_up)(job)
+            BAD_ENDS[end](self.world, job)
         self.simulation.look()
 
     @precondition(lambda self: self.world.job_events)

@@ -53,6 +53,7 @@ S3 = "com.amazonaws.services.s3.model.AmazonS3Exception"
         ("com.amazonaws.SdkClientException",),
         ("org.apache.http.NoHttpResponseException",),
         ("org.apache.http.ConnectionClosedException",),
+        ("org.apache.iceberg.shaded.org.apache.hc.core5.http.NoHttpResponseException",),
         ("org.apache.http.conn.ConnectTimeoutException",),
     ],
 )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from json import loads
 from pathlib import Path
+from urllib.error import URLError
 
 import pyarrow as pa
 import pytest
@@ -23,7 +24,8 @@ from lakegate.audit.report import Report, Source, Verdict
 from lakegate.audit.wire import to_plain
 from lakegate.cli.terminal import sound
 from spark_jobs import append as appending
-from spark_jobs import append_and_audit, session
+from spark_jobs import append_and_audit, hadoop, nessie, session
+from spark_jobs.append_and_audit import noted_if_cut_off
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES
 from spark_jobs.look import Look
@@ -269,6 +271,32 @@ def test_a_job_has_not_begun_before_it_has_its_tables(run: Run, lake: Lake) -> N
     with pytest.raises(Py4JJavaError):
         run(job)
     assert not has_begun(lake, job)
+
+
+def test_a_job_that_loses_nessie_on_its_way_takes_back_that_it_began(
+    on_nessie: SparkSession, run: Run, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heads = iter([lake.head()])
+
+    def head(*_: str) -> str:
+        if first := next(heads, ""):
+            return first
+        raise URLError("connection refused")
+
+    monkeypatch.setattr(nessie, "head", head)
+    job = job_for(lake, a_plan(), rows(1))
+    with pytest.raises(URLError), noted_if_cut_off(on_nessie, job):
+        run(job)
+    assert next(heads, None) is None
+    assert not has_begun(lake, job)
+
+
+def test_a_job_that_fails_by_itself_takes_nothing_back(on_nessie: SparkSession, lake: Lake) -> None:
+    job = job_for(lake, a_plan(), rows(1))
+    hadoop.write(on_nessie, job.begun_uri, b"")
+    with pytest.raises(MemoryError), noted_if_cut_off(on_nessie, job):
+        raise MemoryError
+    assert has_begun(lake, job)
 
 
 def test_another_iceberg_than_the_jobs_own_ends_it(run: Run, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 
-from lakegate.audit.job import Job, JobFile
+from lakegate.audit.job import CUT_OFF, Job, JobFile
 from lakegate.audit.plan import Plan
 from lakegate.audit.report import Report
 from lakegate.audit.wire import from_json, to_json
@@ -129,9 +129,11 @@ def report_of(lake: Lake, job: Job) -> Report:
 
 
 def has_begun(lake: Lake, job: Job) -> bool:
-    """Whether the job has noted that it began on its files."""
+    """Whether the job has noted that it began on its files, and not that it was cut off from them."""
     key = job.begun_uri.removeprefix(f"s3://{lake.bucket}/")
-    return "Contents" in lake.s3().list_objects_v2(Bucket=lake.bucket, Prefix=key)
+    if "Contents" not in lake.s3().list_objects_v2(Bucket=lake.bucket, Prefix=key):
+        return False
+    return bool(lake.s3().get_object(Bucket=lake.bucket, Key=key)["Body"].read() != CUT_OFF)
 
 
 def configure(folder: Path, properties: Mapping[str, str]) -> Path:

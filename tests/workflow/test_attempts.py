@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from lakegate.audit.job import Job
+from lakegate.audit.job import CUT_OFF, Job
 from lakegate.audit.wire import to_json
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
@@ -36,10 +36,10 @@ def dropped(world: World, name: str = "1") -> Attempt:
     return attempt
 
 
-def crash(world: World, reason: str = "out of memory", *, waited: bool = False) -> None:
+def crash(world: World, reason: str = "out of memory", *, waited: bool = False, cut_off: bool = False) -> None:
     """The waiting jobs crash, and that is settled as their events come."""
     attempts = world.attempts()
-    world.kill_jobs(reason, waited=waited)
+    world.kill_jobs(reason, waited=waited, cut_off=cut_off)
     for attempt in attempts:
         settle(world.service, attempt)
 
@@ -74,7 +74,9 @@ def test_the_next_attempt_waits_and_status_says_until_when(world: World) -> None
     assert line.state == "job failed, attempt 2 begins after 2013-01-01 00:02:01 UTC"
     wait(world, 1)
     [line] = status(world.service).in_flight
-    assert (line.attempt, line.state) == (2, "appending and auditing")
+    assert (line.attempt, line.state) == (2, "waits for its job to begin")
+    world.store.write(begun_name(first.next()), b"")
+    assert status(world.service).in_flight[0].state == "appending and auditing"
 
 
 def test_every_wait_is_twice_the_one_before_up_to_the_longest(world: World) -> None:
@@ -149,7 +151,7 @@ def test_attempts_that_never_begin_are_further_and_further_apart_and_status_says
     dropped(world)
     crash(world, "no room", waited=True)
     [line] = status(world.service).in_flight
-    assert line.state == "job never began, attempt 2 begins after 2013-01-01 00:02:01 UTC"
+    assert line.state == "job did not get through, attempt 2 begins after 2013-01-01 00:02:01 UTC"
     assert line.reasons == ("no room",)
     wait(world, world.service.grace.total_seconds())
     crash(world, "no room", waited=True)
@@ -178,7 +180,7 @@ def test_files_on_which_no_job_begins_for_an_hour_are_told_of_once_a_day_for_the
     first, second = world.messages()
     assert (first.kind, first.table, len(first.files)) == (Kind.WAITING, "nyc.flights", 1)
     assert first.why.startswith("Nothing is lost")
-    assert first.why.endswith("The last try: the Spark job never began on its files (run run-0001): no room")
+    assert first.why.endswith("The last try: the Spark job did not get through to its files (run run-0001): no room")
     assert first.commands == ("lakegate status", f"lakegate show {first.batch}")
     assert second.kind is Kind.WAITING
     wait(world, LONGEST.total_seconds())
@@ -200,6 +202,28 @@ def test_one_that_begins_after_it_was_given_up_for_never_having_begun_rejects_no
     wait(world, LONGEST.total_seconds())
     world.run()
     assert world.rows_on_main() == {"1": 3}
+
+
+def test_jobs_that_were_cut_off_from_their_files_reject_nothing(world: World) -> None:
+    dropped(world)
+    for _ in range(world.service.attempts + 1):
+        crash(world, "Nessie does not answer", cut_off=True)
+        wait(world, LONGEST.total_seconds())
+    assert world.rejected() == {}
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
+
+
+def test_one_that_is_cut_off_after_it_was_given_up_has_crashed(world: World) -> None:
+    first = dropped(world)
+    world.kill_jobs("it took longer than it may")
+    assert end(world.service.store, first, End.GIVEN_UP)
+    world.store.write(begun_name(first), CUT_OFF)
+    assert status(world.service).in_flight[0].state.startswith("job failed, attempt 2 begins")
+    for _ in range(world.service.attempts):
+        wait(world, LONGEST.total_seconds())
+        crash(world)
+    assert world.rejected()["1"][0].endswith("attempts a1, a2 and a3 crashed in a row")
 
 
 def test_a_job_that_an_earlier_release_froze_is_taken_to_have_begun(world: World) -> None:

@@ -261,10 +261,10 @@ class World:
 
     # Spark.
 
-    def kill_jobs(self, reason: str, *, waited: bool = False) -> None:
+    def kill_jobs(self, reason: str, *, waited: bool = False, cut_off: bool = False) -> None:
         """The jobs that are waiting now end badly."""
         for run in self.runner.running():
-            self.runner.fail(run.id, reason, waited=waited)
+            self.runner.fail(run.id, reason, waited=waited, cut_off=cut_off)
 
     def allow_attempts(self, number: int) -> None:
         """So many in a row may crash before their batch is rejected."""
