@@ -228,10 +228,10 @@ def show(
 
 @app.command()
 def retry(ctx: typer.Context, batch: Batch, *, as_json: AsJson = False) -> None:
-    """Try a batch's rejected files again, with the contract of now, on a branch of their own."""
-    from lakegate.cli import batches
+    """Try a batch's rejected files again, with the contract of now, on branches of their own."""
+    from lakegate.cli.retry import retry as run
 
-    raise typer.Exit(batches.retry(_installation(ctx), batch, as_json=as_json))
+    raise typer.Exit(run(_installation(ctx), batch, as_json=as_json))
 
 
 def _reason(why: str) -> str:
