@@ -1,18 +1,25 @@
-"""`retry`: a rejected batch is tried again, in as many attempts as its contract asks for."""
+"""`retry`: rejected batches are tried again, one or many. What keeps one of many keeps no other."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rich.console import RenderableType
 
-from lakegate.cli.exits import Exit
+from lakegate.cli.exits import Exit, exit_code, paragraph
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, indented, say, say_json
 from lakegate.counts import count
-from lakegate.workflow.retry import Retried
+from lakegate.errors import foreseen
+from lakegate.workflow.retry import Retried, UnderWay
 from lakegate.workflow.retry import retry as try_again
 
 
-def retry(installation: Installation, batch: str, *, as_json: bool) -> Exit:
+def retry(installation: Installation, batches: Sequence[str], *, as_json: bool) -> Exit:
+    several = list(dict.fromkeys(batches))
+    return _one(installation, *several, as_json=as_json) if len(several) == 1 else _all(installation, several, as_json)
+
+
+def _one(installation: Installation, batch: str, *, as_json: bool) -> Exit:
     retried = _retried(installation, batch)
     if as_json:
         say_json(_plain(retried))
@@ -48,3 +55,44 @@ def _plain(retried: Retried) -> dict[str, object]:
     its = [{"attempt": attempt.number, "branch": attempt.branch} for attempt in retried.attempts]
     more = {"attempts": its} if len(its) > 1 else {}
     return {"batch": first.batch, "table": first.table, **its[0], **more, "left": dict(retried.left)}
+
+
+@dataclass(kw_only=True)
+class _Told:
+    """What became of each batch; what is being worked on already is under way, too."""
+
+    retried: list[Retried] = field(default_factory=list)
+    under_way: list[str] = field(default_factory=list)
+    left: dict[str, Exception] = field(default_factory=dict)
+
+    def add(self, installation: Installation, batch: str) -> list[RenderableType]:
+        """Try the batch again. Returns what to say of it."""
+        try:
+            self.retried.append(_retried(installation, batch))
+        except UnderWay as why:
+            self.under_way.append(batch)
+            return [f"Under way already: {why}"]
+        except Exception as why:  # noqa: BLE001 (what is a fault of ours is raised when all were tried)
+            self.left[batch] = why
+            first, *more = paragraph(why).split("\n")
+            return [f"Left: {batch}: {first}", *(indented(line, 4) for line in more)]
+        return _said(self.retried[-1])
+
+    @property
+    def plain(self) -> dict[str, object]:
+        left = {batch: paragraph(why) for batch, why in self.left.items()}
+        return {"retried": [_plain(it) for it in self.retried], "under_way": self.under_way, "left": left}
+
+
+def _all(installation: Installation, batches: Sequence[str], as_json: bool) -> Exit:  # noqa: FBT001
+    told = _Told()
+    for batch in batches:
+        lines = told.add(installation, batch)
+        if not as_json:
+            say(*lines)
+    if as_json:
+        say_json(told.plain)
+    else:
+        say(f"{len(batches) - len(told.left):,} of {len(batches):,} under way. Next: lakegate wait")
+    foreseen(told.left.values())
+    return max(map(exit_code, told.left.values()), default=Exit.DONE)
