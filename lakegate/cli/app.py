@@ -98,6 +98,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing els
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
 Contracts = Annotated[list[Path], typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)]
 Batch = Annotated[str, typer.Argument(metavar="BATCH", help="A batch's id, as status and Slack name it.")]
+Batches = Annotated[list[str], typer.Argument(metavar="BATCH", help="Batches' ids, as status and Slack name them.")]
 
 
 def _installation(ctx: typer.Context) -> Any:
@@ -227,11 +228,11 @@ def show(
 
 
 @app.command()
-def retry(ctx: typer.Context, batch: Batch, *, as_json: AsJson = False) -> None:
-    """Try a batch's rejected files again, with the contract of now, on a branch of their own."""
-    from lakegate.cli import batches
+def retry(ctx: typer.Context, batches: Batches, *, as_json: AsJson = False) -> None:
+    """Try batches' rejected files again, with the contract of now, on branches of their own."""
+    from lakegate.cli.retry import retry as run
 
-    raise typer.Exit(batches.retry(_installation(ctx), batch, as_json=as_json))
+    raise typer.Exit(run(_installation(ctx), batches, as_json=as_json))
 
 
 def _reason(why: str) -> str:

@@ -1,11 +1,11 @@
-"""`status`, `retry`, `approve`, `discard`, `reconcile`: batches as a person sees and moves them.
+"""`status`, `approve`, `discard`, `reconcile`: batches as a person sees and moves them.
 
 It decides nothing itself.
 """
 
 import getpass
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from rich.console import RenderableType
@@ -14,10 +14,11 @@ from rich.text import Text
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
+from lakegate.cli.retry import left_as_rejected
 from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
 from lakegate.counts import count
-from lakegate.workflow import retry as workflow
 from lakegate.workflow.approve import approve as publish_approved
+from lakegate.workflow.retry import discard as give_up
 from lakegate.workflow.status import Line, Status
 from lakegate.workflow.status import status as read_status
 
@@ -130,23 +131,9 @@ def _next(now: Status) -> list[str]:
     return ["Next: lakegate contract push CONTRACT"] if now.held else []
 
 
-def retry(installation: Installation, batch: str, *, as_json: bool) -> Exit:
-    with busy(f"starting a new attempt at {batch}"):
-        retried = workflow.retry(installation.service, batch)
-    attempt = retried.attempt
-    if as_json:
-        now = {"batch": batch, "table": attempt.table, "attempt": attempt.number, "branch": attempt.branch}
-        say_json(now | {"left": dict(retried.left)})
-        return Exit.DONE
-    say(f"Attempt a{attempt.number} at {batch} of {attempt.table} is under way on {attempt.branch}")
-    say(*_left(retried.left))
-    say(f"Next: lakegate wait {batch}")
-    return Exit.DONE
-
-
 def discard(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
     with busy(f"discarding {batch}"):
-        files = workflow.discard(installation.service, batch, why, _person())
+        files = give_up(installation.service, batch, why, _person())
     if as_json:
         say_json({"batch": batch, "files": files, "why": why})
         return Exit.DONE
@@ -160,14 +147,8 @@ def approve(installation: Installation, batch: str, why: str, *, as_json: bool) 
     if as_json:
         say_json({"batch": batch, "files": approved.files, "why": why, "left": dict(approved.left)})
         return Exit.DONE
-    say(f"{count(approved.files, 'file')} of {batch} published as audited: {why}", *_left(approved.left))
+    say(f"{count(approved.files, 'file')} of {batch} published as audited: {why}", *left_as_rejected(approved.left))
     return Exit.DONE
-
-
-def _left(left: Mapping[str, str]) -> list[RenderableType]:
-    """What stays rejected, and why."""
-    head = [f"Left as rejected ({count(len(left), 'file')}):"] if left else []
-    return [*head, *(indented(f"{key}: {why}", 4, "yellow") for key, why in left.items())]
 
 
 def reconcile(installation: Installation, *, as_json: bool) -> Exit:

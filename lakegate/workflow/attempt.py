@@ -1,6 +1,6 @@
 """Opening an attempt: its branch, its claims, its staged files, its job. Each step may be done again from the start."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import structlog
@@ -49,6 +49,26 @@ def open_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion
         attempt = attempt.next()
     launch(service, attempt)
     return attempt
+
+
+def open_attempts(
+    service: Service,
+    attempt: Attempt,
+    files: Iterable[FileVersion],
+    portion: Callable[[list[FileVersion]], list[FileVersion]],
+) -> Iterator[Attempt]:
+    """The same for more files than one attempt is to take, from this number on: each takes what it is noted for, or
+    else the `portion` of what is left. So no file is given to two attempts by those who do this at once, or again.
+    """
+    left = list(files)
+    while left:
+        noted = {file.id for file in _noted(service, attempt, portion(left))}
+        its = [file for file in left if file.id in noted]
+        if its and _take_on(service, attempt, its):
+            left = [file for file in left if file.id not in noted]
+            launch(service, attempt)
+            yield attempt
+        attempt = attempt.next()
 
 
 def _take_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
@@ -100,11 +120,16 @@ def _meant_for(service: Service, attempt: Attempt, files: list[FileVersion]) -> 
     """
     if attempt.number == 1:
         return files
-    name = f"attempts/{attempt.branch}/files.json"
-    service.store.create(name, to_json(files).encode())
-    noted = from_json(tuple[FileVersion, ...], service.store.read(name) or b"[]")
+    noted = _noted(service, attempt, files)
     known = {file.id: file for file in files}
     return [known.get(file.id, file) for file in noted] if known.keys() <= {file.id for file in noted} else []
+
+
+def _noted(service: Service, attempt: Attempt, files: list[FileVersion]) -> tuple[FileVersion, ...]:
+    """The files that the attempt is for: these, where nobody noted others first."""
+    name = f"attempts/{attempt.branch}/files.json"
+    service.store.create(name, to_json(files).encode())
+    return from_json(tuple[FileVersion, ...], service.store.read(name) or b"[]")
 
 
 def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> bool:

@@ -149,21 +149,42 @@ class OpenClaims:
         return bool(set(self.by_key.get(file.key, {})) - {file.version_id})
 
 
-def open_claims(service: Service, keys: Iterable[str], decided: Mapping[str, Receipt]) -> OpenClaims:
-    """Look on every open attempt's branch for claims of these keys; `decided` are main's receipts for them.
-
-    Of a batch's attempts at the same file the last one works on it.
+class Looks:
+    """Looks at what open branches claim of these keys. What a branch claims where its head stands never changes: it is
+    asked for once, however often somebody looks.
     """
-    catalog, wanted, claims = service.catalog, sorted(set(keys)), list[tuple[FileVersion, Attempt]]()
-    for branch in catalog.branches() if wanted else ():
-        attempt = Attempt.parse(branch.name)
-        if attempt and not attempt.nonce:
-            files = claimed_files(catalog.receipts(f"{branch.name}@{branch.head}", wanted), attempt)
-            claims += [(file, attempt) for file in files]
-    receipts = with_closed(service, decided, [file for file, _ in claims])
-    found: dict[str, dict[str, Attempt]] = {}
-    for file, attempt in claims:
-        other = found.setdefault(file.key, {}).get(file.version_id)
-        if is_open(receipts, file, attempt) and not (other and other.number > attempt.number):
-            found[file.key][file.version_id] = attempt
-    return OpenClaims(by_key=found)
+
+    def __init__(self, service: Service, keys: Iterable[str]) -> None:
+        self._service, self._keys = service, sorted(set(keys))
+        self._seen: dict[Branch, list[FileVersion]] = {}
+
+    def look(self, keys: Iterable[str], decided: Mapping[str, Receipt]) -> OpenClaims:
+        """Who works on these of the keys now; `decided` are main's receipts for them.
+
+        Of a batch's attempts at the same file the last one works on it.
+        """
+        claims = self._claims(set(keys))
+        receipts = with_closed(self._service, decided, [file for file, _ in claims])
+        found: dict[str, dict[str, Attempt]] = {}
+        for file, attempt in claims:
+            other = found.setdefault(file.key, {}).get(file.version_id)
+            if is_open(receipts, file, attempt) and not (other and other.number > attempt.number):
+                found[file.key][file.version_id] = attempt
+        return OpenClaims(by_key=found)
+
+    def _claims(self, keys: set[str]) -> list[tuple[FileVersion, Attempt]]:
+        branches = open_branches(self._service.catalog) if keys else {}
+        found = [(file, attempt) for branch, attempt in branches.items() for file in self._of(branch, attempt)]
+        return [(file, attempt) for file, attempt in found if file.key in keys]
+
+    def _of(self, branch: Branch, attempt: Attempt) -> list[FileVersion]:
+        if branch not in self._seen:
+            receipts = self._service.catalog.receipts(f"{branch.name}@{branch.head}", self._keys)
+            self._seen[branch] = claimed_files(receipts, attempt)
+        return self._seen[branch]
+
+
+def open_claims(service: Service, keys: Iterable[str], decided: Mapping[str, Receipt]) -> OpenClaims:
+    """Look once on every open attempt's branch for claims of these keys; `decided` are main's receipts for them."""
+    wanted = set(keys)
+    return Looks(service, wanted).look(wanted, decided)

@@ -16,7 +16,7 @@ from lakegate.landing.standing import Standing, standing
 from lakegate.ports import Message, ToldFile
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import launch, open_attempt
-from lakegate.workflow.claims import OpenClaims, open_claims
+from lakegate.workflow.claims import Looks, OpenClaims
 from lakegate.workflow.decide import Finding, decide
 from lakegate.workflow.hold import hold
 from lakegate.workflow.service import Service
@@ -54,9 +54,10 @@ def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
     for file in found:
         contract = shelf.route(file.key)
         (by_table.setdefault(contract.table, (contract, []))[1] if contract else held).append(file)
+    looks = Looks(service, [file.key for _, files in by_table.values() for file in files])
     reasons = [(file, shelf.why_held(file.key)) for file in held]
     steps: list[tuple[list[FileVersion], Callable[[], None]]] = [(held, partial(hold, service, reasons))]
-    steps += [(files, partial(ingest, service, contract, files)) for contract, files in by_table.values()]
+    steps += [(files, partial(ingest, service, contract, files, looks)) for contract, files in by_table.values()]
     failures += [failure for files, step in steps if (failure := _try(files, step))]
     foreseen(failure.error for failure in failures)
     return failures
@@ -119,21 +120,21 @@ class Triage:
         return any(other.key == file.key for other in self.fresh)
 
 
-def triage(service: Service, table: str, files: Iterable[FileVersion], reuploads: Reuploads) -> Triage:
+def triage(service: Service, table: str, files: Iterable[FileVersion], reuploads: Reuploads, looks: Looks) -> Triage:
     """Sort files (oldest first) by what is known of them now."""
     files = list(files)
     _, receipts = main_receipts(service, files)
-    claims = open_claims(service, [file.key for file in files], receipts)
+    claims = looks.look([file.key for file in files], receipts)
     result = Triage(table=table, reuploads=reuploads, receipts=receipts)
     for file in files:
         result.add(file, claims)
     return result
 
 
-def ingest(service: Service, contract: Contract, files: Iterable[FileVersion]) -> None:
+def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], looks: Looks) -> None:
     """Files of one table that are now routed: decide what can be decided at once, start an attempt for the rest."""
     table, ingestion = contract.table, contract.ingestion
-    sorted_out = triage(service, table, files, ingestion.reuploads)
+    sorted_out = triage(service, table, files, ingestion.reuploads, looks)
     _discard(service, table, _closed(sorted_out, Decision.DISCARDED))
     _reject(service, table, _closed(sorted_out, Decision.REJECTED))
     for attempt in sorted(sorted_out.resumed, key=lambda attempt: attempt.branch):

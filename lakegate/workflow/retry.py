@@ -4,19 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lakegate.errors import Misconfigured, Refused
-from lakegate.landing.attempts import Attempt
+from lakegate.landing.attempts import Attempt, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, Decided
 from lakegate.workflow.archive import receipts_at
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempt import open_attempts
 from lakegate.workflow.claims import job_of, open_claims
 from lakegate.workflow.decide import Finding, decide
 from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import delete_settled
 from lakegate.workflow.shelf import contract_of
+
+
+class UnderWay(Refused):
+    """What is asked for is being done already."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +37,21 @@ class Rejected:
         number = max(entry.attempt for _, entry in self.files)
         return Attempt(table=self.table, batch=self.batch, number=number)
 
+    @property
+    def one_of_each_key(self) -> list[FileVersion]:
+        """Versions of one key are tried one after the other: first what was tried least, of these the oldest."""
+        tried = sorted(self.files, key=lambda pair: (pair[1].attempt, pair[0].order), reverse=True)
+        first = {file.key: file for file, _ in tried}
+        return sorted(first.values(), key=lambda file: file.order)
+
     def refused(self, why: str) -> Refused:
         return Refused(f"batch {self.batch} of {self.table}: {why}")
+
+    def under_way(self, attempt: Attempt) -> UnderWay:
+        return UnderWay(
+            f"batch {self.batch} of {self.table} is being worked on at {attempt.branch}; "
+            f"run: lakegate wait {self.batch}"
+        )
 
 
 def decisions_of(service: Service, batch: str) -> list[Decided]:
@@ -46,7 +63,14 @@ def decisions_of(service: Service, batch: str) -> list[Decided]:
 
 
 def rejected(service: Service, batch: str) -> Rejected:
-    """What is rejected of a batch. Raises Refused where nothing is, or where it is being worked on."""
+    """What is rejected of a batch. Raises Refused where nothing is, or where some of it is being worked on."""
+    found = _rejected(service, batch)
+    for attempt in _claimed(service, found).values():
+        raise found.under_way(attempt)
+    return found
+
+
+def _rejected(service: Service, batch: str) -> Rejected:
     decisions = decisions_of(service, batch)
     table = decisions[0].note.table
     keys = {file.key for decided in decisions for file in decided.note.files}
@@ -60,51 +84,71 @@ def rejected(service: Service, batch: str) -> Rejected:
     if not files:
         raise Refused(f"batch {batch} of {table}: none of its files is rejected; run: lakegate show {batch}")
     ordered = tuple(sorted(files, key=lambda pair: pair[0].order))
-    found = Rejected(table=table, batch=batch, files=ordered, receipts=receipts)
-    _refuse_if_claimed(service, found)
-    return found
+    return Rejected(table=table, batch=batch, files=ordered, receipts=receipts)
 
 
-def _refuse_if_claimed(service: Service, found: Rejected) -> None:
-    claims = open_claims(service, [file.key for file, _ in found.files], found.receipts)
-    for file, _ in found.files:
-        if attempt := claims.attempt(file):
-            raise Refused(
-                f"batch {found.batch} of {found.table} is being worked on at {attempt.branch}; "
-                f"run: lakegate wait {found.batch}"
-            )
+def _claimed(service: Service, found: Rejected) -> dict[str, Attempt]:
+    """The attempts that work on them, by key."""
+    files = [file for file, _ in found.files]
+    claims = open_claims(service, [file.key for file in files], found.receipts)
+    return {file.key: attempt for file in files if (attempt := claims.attempt(file))}
 
 
 def without_closed(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
     """What may be published of them still, by the contract of now, and why the rest may not, by key: another version of
     its key is on main. Raises Refused where nothing is left.
     """
+    still, left = _not_closed(service, found)
+    if not still.files:
+        key, why = next(iter(left.items()))
+        raise found.refused(f'{key}: {why}. Run: lakegate discard {found.batch} --why "…"')
+    return still, left
+
+
+def _not_closed(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
     reuploads = contract_of(service.store, found.table).ingestion.reuploads
     stand = {file.id: standing(found.receipts[file.key], file, found.table, reuploads) for file, _ in found.files}
     left = {file.key: its.reason for file, _ in found.files if (its := stand[file.id]).decision}
     files = tuple(pair for pair in found.files if not stand[pair[0].id].decision)
-    if not files:
-        key, why = next(iter(left.items()))
-        raise found.refused(f'{key}: {why}. Run: lakegate discard {found.batch} --why "…"')
     return replace(found, files=files), left
 
 
 @dataclass(frozen=True, kw_only=True)
 class Retried:
-    """The attempt that is under way, and why the files that it leaves out stay rejected, by key."""
+    """The attempts that are under way, and why the files that they leave out stay rejected, by key."""
 
-    attempt: Attempt
+    attempts: tuple[Attempt, ...]
     left: Mapping[str, str]
 
 
 def retry(service: Service, batch: str) -> Retried:
-    """Start a new attempt at a batch's rejected files, with the contract of now."""
-    found = rejected(service, batch)
-    _, left = without_closed(service, found)
-    attempt = open_attempt(service, found.last.next(), [file for file, _ in found.files])  # which leaves them out, too
-    if service.catalog.head(attempt.branch) is None and job_of(service.store, attempt) is None:
+    """Start new attempts at a batch's rejected files, with the contract of now: as many as its limits ask for. Done
+    again, it goes on with those that nobody works on. Raises UnderWay where somebody does on all.
+    """
+    found, left = _free(service, _rejected(service, batch))
+    limits = contract_of(service.store, found.table).ingestion
+    sizes = {key: len(receipt.to_json()) for key, receipt in found.receipts.items()}
+    opened = open_attempts(
+        service, found.last.next(), found.one_of_each_key, lambda files: next(batches(files, limits, sizes))
+    )
+    attempts = tuple([attempt for attempt in opened if _is_there(service, attempt)])
+    if not attempts:
         raise found.refused(f"nothing of it may be tried by now. Run: lakegate show {batch}")
-    return Retried(attempt=attempt, left=left)
+    return Retried(attempts=attempts, left=left)
+
+
+def _free(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
+    """Of those that nobody works on: what may be published still, and why the rest may not."""
+    claimed = _claimed(service, found)
+    free = replace(found, files=tuple(pair for pair in found.files if pair[0].key not in claimed))
+    if claimed and not _not_closed(service, free)[0].files:
+        raise found.under_way(next(iter(claimed.values())))
+    return without_closed(service, free)
+
+
+def _is_there(service: Service, attempt: Attempt) -> bool:
+    """Whether it has claimed something: without claims it has neither branch nor job."""
+    return service.catalog.head(attempt.branch) is not None or job_of(service.store, attempt) is not None
 
 
 def discard(service: Service, batch: str, why: str, by: str) -> int:

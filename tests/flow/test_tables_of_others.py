@@ -104,7 +104,7 @@ def test_a_null_that_their_table_does_not_take_is_its_files_fault_alone(
     for [said] in (told[file.key] for file in wrong.values()):
         [statement] = re.findall("ALTER TABLE .* DROP NOT NULL", said)
         owner.sql(statement.replace("TABLE ", "TABLE theirs."))
-    again = retry(installation.service, attempt.batch).attempt
+    again = retry(installation.service, attempt.batch).attempts[0]
     installation.runner.submit_all()
     installation.settle(again)
     assert sorted(row["id"] for row in installation.rows()) == [1, 1, 1, 1, 2, 2, 2, 2]

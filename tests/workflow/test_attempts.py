@@ -262,7 +262,7 @@ def test_a_retry_by_a_person_starts_the_count_anew(world: World) -> None:
     dropped(world)
     crash_until_rejected(world)
     [line] = status(world.service).rejected
-    assert retry(world.service, line.batch).attempt.number == 4
+    assert retry(world.service, line.batch).attempts[0].number == 4
     crash(world)
     wait(world, world.service.grace.total_seconds())
     [attempt] = [attempt for attempt in world.attempts() if attempt.number > 4]
@@ -428,7 +428,7 @@ def test_an_attempt_at_a_retried_file_stays_though_a_later_one_at_others_of_its_
     world.push_contract(changed=True)
     settle(world.service, first)
     world.mend("1")
-    retried = retry(world.service, first.batch).attempt
+    retried = retry(world.service, first.batch).attempts[0]
     world.run(settle_after=False)
     world.push_contract(drift=True)
     settle(world.service, first.next())

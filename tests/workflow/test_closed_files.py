@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.workflow.approve import approve
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempt import open_attempts
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -262,10 +263,10 @@ def test_a_retry_that_claims_nothing_says_so(monkeypatch: pytest.MonkeyPatch) ->
     world.run()
     [line] = status(world.service).rejected
 
-    def meanwhile(*args: Any) -> Attempt:
+    def meanwhile(*args: Any) -> Iterator[Attempt]:
         world.push_contract(reuploads="ignore")
-        return open_attempt(*args)
+        return open_attempts(*args)
 
-    monkeypatch.setattr("lakegate.workflow.retry.open_attempt", meanwhile)
+    monkeypatch.setattr("lakegate.workflow.retry.open_attempts", meanwhile)
     with pytest.raises(Refused):  # and not a Retried whose attempt has no branch and never will
         retry(world.service, line.batch)

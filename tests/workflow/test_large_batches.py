@@ -52,7 +52,7 @@ def as_it_comes_back(note: Note) -> Note:
 
 def test_all_files_of_a_large_rejected_batch_are_tried_again(world: World) -> None:
     [attempt] = world.attempts()
-    assert len(world.claims(retry(world.service, attempt.batch).attempt)) == MOST_FILES
+    assert len(world.claims(retry(world.service, attempt.batch).attempts[0])) == MOST_FILES
 
 
 def test_all_files_of_a_large_rejected_batch_are_discarded(world: World) -> None:

@@ -431,7 +431,7 @@ def a_batch_whose_good_file_needs_a_new_attempt(world: World) -> str:
 def test_a_retry_takes_no_number_that_a_new_attempt_at_other_files_has() -> None:
     world = World()
     batch = a_batch_whose_good_file_needs_a_new_attempt(world)
-    assert retry(world.service, batch).attempt.number == 3
+    assert retry(world.service, batch).attempts[0].number == 3
     world.run()
     assert world.rows_on_main() == {"1.parquet": 2, "2.parquet": 2, "3.parquet": 3}
     assert world.branches() == []
@@ -441,7 +441,7 @@ def test_a_retry_takes_no_number_that_a_finished_attempt_at_other_files_had() ->
     world = World()
     batch = a_batch_whose_good_file_needs_a_new_attempt(world)
     world.run()
-    assert retry(world.service, batch).attempt.number == 3
+    assert retry(world.service, batch).attempts[0].number == 3
     world.run()
     assert world.rows_on_main() == {"1.parquet": 2, "2.parquet": 2, "3.parquet": 3}
     assert world.branches() == []

@@ -34,7 +34,7 @@ def test_a_route_goes_over_to_a_table_of_its_own_and_a_batch_stays_with_its_tabl
     with pytest.raises(Refused, match="overlaps"):
         push(world.store, [("new.yaml", new)])
     push(world.store, [("new.yaml", new), ("old.yaml", CONTRACT.replace("nyc/flights/", "nyc/before/").encode())])
-    assert retry(world.service, line.batch).attempt.table == TABLE
+    assert retry(world.service, line.batch).attempts[0].table == TABLE
     world.run()
     assert discard(world.service, line.batch, "it goes to a table of its own", "me") == 1
     world.drop("1 again", rows=1, under=world.key("1"), body=world.body_of("1"))

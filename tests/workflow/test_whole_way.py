@@ -190,7 +190,7 @@ def test_a_killed_job_is_told_its_branch_kept_and_a_retry_publishes(world: World
     assert "killed by SIGKILL" in line.reasons[0]
     assert line.branch in world.branches()
     assert len(world.messages()) == 1
-    attempt = retry(world.service, line.batch).attempt
+    attempt = retry(world.service, line.batch).attempts[0]
     assert attempt.number == 2
     world.run()
     assert world.rows_on_main() == {"1.parquet": 3}

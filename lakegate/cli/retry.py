@@ -1,0 +1,98 @@
+"""`retry`: rejected batches are tried again, one or many. What keeps one of many keeps no other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.console import RenderableType
+
+from lakegate.cli.exits import Exit, exit_code, paragraph
+from lakegate.cli.installation import Installation
+from lakegate.cli.terminal import busy, indented, say, say_json
+from lakegate.counts import count
+from lakegate.errors import foreseen
+from lakegate.workflow.retry import Retried, UnderWay
+from lakegate.workflow.retry import retry as try_again
+
+
+def retry(installation: Installation, batches: Sequence[str], *, as_json: bool) -> Exit:
+    several = list(dict.fromkeys(batches))
+    return _one(installation, *several, as_json=as_json) if len(several) == 1 else _all(installation, several, as_json)
+
+
+def _one(installation: Installation, batch: str, *, as_json: bool) -> Exit:
+    retried = _retried(installation, batch)
+    if as_json:
+        say_json(_plain(retried))
+        return Exit.DONE
+    say(*_said(retried))
+    say(f"Next: lakegate wait {batch}")
+    return Exit.DONE
+
+
+def _retried(installation: Installation, batch: str) -> Retried:
+    with busy(f"starting a new attempt at {batch}"):
+        return try_again(installation.service, batch)
+
+
+def _said(retried: Retried) -> list[RenderableType]:
+    first, *more = retried.attempts
+    at = f"at {first.batch} of {first.table}"
+    if not more:
+        return [f"Attempt a{first.number} {at} is under way on {first.branch}", *left_as_rejected(retried.left)]
+    *names, last = [f"a{attempt.number}" for attempt in retried.attempts]
+    return [f"Attempts {', '.join(names)} and {last} {at} are under way", *left_as_rejected(retried.left)]
+
+
+def left_as_rejected(left: Mapping[str, str]) -> list[RenderableType]:
+    """What stays rejected, and why."""
+    head = [f"Left as rejected ({count(len(left), 'file')}):"] if left else []
+    return [*head, *(indented(f"{key}: {why}", 4, "yellow") for key, why in left.items())]
+
+
+def _plain(retried: Retried) -> dict[str, object]:
+    """The first attempt, and all of them where they are several."""
+    first = retried.attempts[0]
+    its = [{"attempt": attempt.number, "branch": attempt.branch} for attempt in retried.attempts]
+    more = {"attempts": its} if len(its) > 1 else {}
+    return {"batch": first.batch, "table": first.table, **its[0], **more, "left": dict(retried.left)}
+
+
+@dataclass(kw_only=True)
+class _Told:
+    """What became of each batch; what is being worked on already is under way, too."""
+
+    retried: list[Retried] = field(default_factory=list)
+    under_way: list[str] = field(default_factory=list)
+    left: dict[str, Exception] = field(default_factory=dict)
+
+    def add(self, installation: Installation, batch: str) -> list[RenderableType]:
+        """Try the batch again. Returns what to say of it."""
+        try:
+            self.retried.append(_retried(installation, batch))
+        except UnderWay as why:
+            self.under_way.append(batch)
+            return [f"Under way already: {why}"]
+        except Exception as why:  # noqa: BLE001 (what is a fault of ours is raised when all were tried)
+            self.left[batch] = why
+            first, *more = paragraph(why).split("\n")
+            return [f"Left: {batch}: {first}", *(indented(line, 4) for line in more)]
+        return _said(self.retried[-1])
+
+    @property
+    def plain(self) -> dict[str, object]:
+        left = {batch: paragraph(why) for batch, why in self.left.items()}
+        return {"retried": [_plain(it) for it in self.retried], "under_way": self.under_way, "left": left}
+
+
+def _all(installation: Installation, batches: Sequence[str], as_json: bool) -> Exit:  # noqa: FBT001
+    told = _Told()
+    for batch in batches:
+        lines = told.add(installation, batch)
+        if not as_json:
+            say(*lines)
+    if as_json:
+        say_json(told.plain)
+    else:
+        say(f"{len(batches) - len(told.left):,} of {len(batches):,} under way. Next: lakegate wait")
+    foreseen(told.left.values())
+    return max(map(exit_code, told.left.values()), default=Exit.DONE)
