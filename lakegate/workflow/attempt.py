@@ -9,7 +9,7 @@ from lakegate.audit.files import FileFormat
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.limits import beyond
 from lakegate.audit.wire import from_json, to_json
-from lakegate.errors import Conflict, Refused, Retryable
+from lakegate.errors import Conflict, Refused, Retryable, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
@@ -42,12 +42,13 @@ def open_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion
 
     Files that main says are not to be ingested any more are left out, for whoever receives them again; with none left
     there is no branch. Returns the attempt, whose number is a later one where the asked one was used up for something
-    else.
+    else. What keeps its job from being started keeps nobody from starting it later: its files are claimed by then.
     """
     files = list(files)
     while not _take_on(service, attempt, files):
         attempt = attempt.next()
-    launch(service, attempt)
+    with noting(f"Attempt a{attempt.number} at {attempt.batch} is noted all the same, and the next sweep starts it"):
+        launch(service, attempt)
     return attempt
 
 

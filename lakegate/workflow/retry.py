@@ -1,9 +1,10 @@
 """What a person may do with a rejected batch: try it again, or discard it. Only rejected files can be changed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lakegate.errors import Misconfigured, Refused
+from lakegate.counts import count
+from lakegate.errors import Misconfigured, Refused, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
@@ -49,6 +50,16 @@ def rejected(service: Service, batch: str) -> Rejected:
     """What is rejected of a batch. Raises Refused where nothing is, or where it is being worked on."""
     decisions = decisions_of(service, batch)
     table = decisions[0].note.table
+    found = rejections(service, table, batch, decisions)
+    if not found.files:
+        raise Refused(f"batch {batch} of {table}: none of its files is rejected; run: lakegate show {batch}")
+    if attempt := worked_on(service, found):
+        raise Refused(f"batch {batch} of {table} is being worked on at {attempt.branch}; run: lakegate wait {batch}")
+    return found
+
+
+def rejections(service: Service, table: str, batch: str, decisions: Sequence[Decided]) -> Rejected:
+    """What is rejected of a batch by now, by its decisions; perhaps nothing."""
     keys = {file.key for decided in decisions for file in decided.note.files}
     receipts = receipts_at(service, MAIN, keys)
     files = [
@@ -57,22 +68,14 @@ def rejected(service: Service, batch: str) -> Rejected:
         for entry in receipt.entries
         if entry.batch == batch and entry.decision is Decision.REJECTED
     ]
-    if not files:
-        raise Refused(f"batch {batch} of {table}: none of its files is rejected; run: lakegate show {batch}")
     ordered = tuple(sorted(files, key=lambda pair: pair[0].order))
-    found = Rejected(table=table, batch=batch, files=ordered, receipts=receipts)
-    _refuse_if_claimed(service, found)
-    return found
+    return Rejected(table=table, batch=batch, files=ordered, receipts=receipts)
 
 
-def _refuse_if_claimed(service: Service, found: Rejected) -> None:
+def worked_on(service: Service, found: Rejected) -> Attempt | None:
+    """The attempt that tries some of these files again, if one does."""
     claims = open_claims(service, [file.key for file, _ in found.files], found.receipts)
-    for file, _ in found.files:
-        if attempt := claims.attempt(file):
-            raise Refused(
-                f"batch {found.batch} of {found.table} is being worked on at {attempt.branch}; "
-                f"run: lakegate wait {found.batch}"
-            )
+    return next((attempt for file, _ in found.files if (attempt := claims.attempt(file))), None)
 
 
 def without_closed(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
@@ -102,7 +105,9 @@ def retry(service: Service, batch: str) -> Retried:
     found = rejected(service, batch)
     _, left = without_closed(service, found)
     attempt = open_attempt(service, found.last.next(), [file for file, _ in found.files])  # which leaves them out, too
-    if service.catalog.head(attempt.branch) is None and job_of(service.store, attempt) is None:
+    with noting(f"Attempt a{attempt.number} at {batch} may be under way all the same. Run: lakegate show {batch}"):
+        is_open = service.catalog.head(attempt.branch) is not None or job_of(service.store, attempt) is not None
+    if not is_open:
         raise found.refused(f"nothing of it may be tried by now. Run: lakegate show {batch}")
     return Retried(attempt=attempt, left=left)
 
@@ -114,5 +119,6 @@ def discard(service: Service, batch: str, why: str, by: str) -> int:
     findings = [Finding(file=file, reasons=entry.reasons) for file, entry in found.files]
     discarded = decide(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
     if discarded:
-        delete_settled(service, attempt)
+        with noting(f"{count(len(discarded), 'file')} of {batch} discarded all the same; the next sweep tidies up"):
+            delete_settled(service, attempt)
     return len(discarded)

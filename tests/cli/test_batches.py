@@ -1,7 +1,10 @@
 """`status`, `show`, `retry`, `discard`, `reconcile`: what a person and what a script read."""
 
+from typing import Any
+
 import pytest
 
+from lakegate.errors import Retryable
 from lakegate.ports import Branch
 from tests.cli.desk import ROWS, Desk
 
@@ -253,6 +256,58 @@ def test_retry_publishes_what_was_mended(desk: Desk) -> None:
     desk.work()
     told = desk.json("status")
     assert [len(told["rejected"]), len(told["published"])] == [0, 1]
+
+
+def unreachable(*_: Any) -> None:
+    raise Retryable("nobody answers")
+
+
+def test_a_retry_that_cannot_be_started_says_that_it_is_noted_and_the_next_sweep_starts_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = desk.rejected()
+    with monkeypatch.context() as patch:
+        patch.setattr(desk.world.runner, "start", unreachable)
+        told = desk.run("retry", batch)
+    assert (told.exit_code, "nobody answers" in told.stderr) == (3, True)
+    assert f"Attempt a2 at {batch} is noted all the same, and the next sweep starts it" in told.stderr
+    desk.sweep()
+    assert len(desk.world.runner.running()) == 1
+
+
+def test_a_retry_that_fails_once_its_job_is_started_says_that_it_may_be_under_way(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = desk.rejected()
+    runs, head = desk.world.job_runs(), desk.world.service.catalog.head
+
+    def fails_then(branch: str) -> str | None:
+        if desk.world.job_runs() > runs:
+            raise Retryable("nobody answers")
+        return head(branch)
+
+    monkeypatch.setattr(desk.world.service.catalog, "head", fails_then)
+    told = desk.run("retry", batch)
+    assert (told.exit_code, f"Attempt a2 at {batch} may be under way all the same" in told.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "fails", "says"),
+    [
+        ("approve", "lakegate.workflow.approve.settle", "published all the same"),
+        ("discard", "lakegate.workflow.retry.delete_settled", "discarded all the same"),
+    ],
+)
+def test_a_command_that_fails_after_it_was_decided_says_what_was(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str, fails: str, says: str
+) -> None:
+    batch = desk.rejected()
+    with monkeypatch.context() as patch:
+        patch.setattr(fails, unreachable)
+        told = desk.run(command, batch, "--why", "known")
+    assert (told.exit_code, f"1 file of {batch} {says}" in told.stderr) == (3, True)
+    desk.sweep()
+    assert (desk.json("status")["rejected"], desk.world.branches()) == ([], [])
 
 
 def test_retry_of_a_published_batch_is_forbidden(desk: Desk) -> None:
