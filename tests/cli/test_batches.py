@@ -80,6 +80,40 @@ def test_status_of_a_branch_that_goes_while_it_is_looked_at_does_without_it(
     assert (len(now["rejected"]), now["in_flight"]) == (1, [])
 
 
+def mended(desk: Desk) -> str:
+    """A file that was rejected, and that was uploaded anew and published since; the batch that was rejected."""
+    batch = desk.rejected("1.parquet")
+    desk.published("1.parquet")
+    return batch
+
+
+def test_status_says_of_what_was_mended_by_another_upload_that_it_is_overtaken(desk: Desk) -> None:
+    batch = mended(desk)
+    told = desk.run("status").stdout
+    assert "Rejected (" not in told
+    assert f"overtaken by other versions of their keys since (1)\n\n    {batch}\n" in told
+
+
+def test_show_offers_to_discard_what_is_overtaken_and_nothing_that_is_refused(desk: Desk) -> None:
+    batch = mended(desk)
+    words = {command.split()[1] for command in desk.json("show", batch)["next"]}
+    assert words & {"retry", "approve", "discard", "wait"} == {"discard"}
+    assert desk.run("discard", batch, "--why", "mended").exit_code == 0
+
+
+def test_status_says_when_the_bucket_was_listed_last_where_that_was_long_ago(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.published()
+    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    desk.sweep()
+    desk.world.clock.advance(10 * 60)
+    assert "listed the bucket" not in desk.run("status").stdout
+    desk.world.clock.advance(10 * 60)
+    told = desk.run("status").stdout
+    assert "A sweep last listed the bucket 20 minutes ago; what landed since is not shown. lakegate wait" in told
+
+
 def test_status_where_all_was_discarded_does_not_say_that_nothing_has_landed(desk: Desk) -> None:
     assert desk.run("discard", desk.rejected(), "--why", "a test file").exit_code == 0
     told = desk.run("status").stdout
@@ -240,6 +274,13 @@ def test_show_of_a_batch_under_way_says_wait(desk: Desk) -> None:
     told = desk.run("show", batch)
     assert told.exit_code == 0
     assert f"lakegate wait {batch}" in told.stdout
+
+
+def test_show_of_a_batch_that_is_retried_says_wait_and_offers_nothing_that_is_refused(desk: Desk) -> None:
+    batch = desk.rejected()
+    assert desk.run("retry", batch).exit_code == 0
+    words = {command.split()[1] for command in desk.json("show", batch)["next"]}
+    assert words & {"retry", "approve", "discard", "wait"} == {"wait"}
 
 
 def test_an_unknown_batch_is_misuse_for_every_command(desk: Desk) -> None:
