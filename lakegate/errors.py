@@ -9,7 +9,8 @@ LakegateError
     └── ContractFaults   the contract is wrong, with every fault by line
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -24,6 +25,16 @@ def foreseen(errors: Iterable[Exception]) -> list[LakegateError]:
         if not isinstance(error, LakegateError):
             raise error
     return [error for error in found if isinstance(error, LakegateError)]
+
+
+@contextmanager
+def noting(done: str) -> Iterator[None]:
+    """An error from within is raised as it is, and what is done all the same is noted with it, for people."""
+    try:
+        yield
+    except LakegateError as error:
+        error.add_note(done)
+        raise
 
 
 class Retryable(LakegateError):

@@ -11,11 +11,12 @@ from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import PREFIX, Attempt
-from lakegate.landing.receipts import Decision
 from lakegate.ports import Decided
 from lakegate.workflow.claims import claims_on, open_attempts
 from lakegate.workflow.history import DECISIONS
+from lakegate.workflow.overtaken import overtaken
 from lakegate.workflow.reports import read_report
+from lakegate.workflow.retry import Rejected, rejections, worked_on
 from lakegate.workflow.service import Service
 from lakegate.workflow.tell import rows_query
 
@@ -54,7 +55,7 @@ def look(service: Service, batch: str) -> BatchView:
         raise Misconfigured(f"no batch {batch} is known; run: lakegate status")
     attempts = _attempts(service, tables[0], batch, {attempt.number for attempt in kept.values()}, decisions)
     tries = tuple(_try(service, attempt, kept=attempt.branch in kept) for attempt in attempts)
-    commands = _next(batch, tables[0], tries, decisions)
+    commands = _next(service, rejections(service, tables[0], batch, decisions), tries)
     return BatchView(batch=batch, table=tables[0], attempts=tries, decisions=decisions, next=commands)
 
 
@@ -84,23 +85,27 @@ def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
     )
 
 
-def _next(batch: str, table: str, tries: tuple[Try, ...], decisions: tuple[Decided, ...]) -> tuple[str, ...]:
-    last: dict[tuple[str, str], Decision] = {}
-    for decided in decisions:
-        for file in decided.note.files:
-            last.setdefault((file.key, file.version_id), decided.note.decision)
+def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[str, ...]:
+    batch, table = found.batch, found.table
     commands = rows_commands(batch, tries)
     kept = [attempt for attempt in tries if attempt.kept]
     appended = [(attempt.branch, ids) for attempt in kept if (ids := _appended(attempt))]
     commands += rows_query(table, *appended[-1]) if appended else []
     commands += _quarantine_commands(batch, table, tries)
-    if Decision.REJECTED in last.values():
-        approve = [f'lakegate approve {batch} --why "…"'] if appended else []
-        again = [f"lakegate retry {batch}"] if tries else []  # without one, its contract has to change first
-        commands += [*again, *approve, f'lakegate discard {batch} --why "…"']
+    if found.files and not worked_on(service, found):
+        commands += _ways_on(service, found, tried=bool(tries), appended=bool(appended))
     elif kept:
         commands += [f"lakegate wait {batch}"]
     return tuple(commands)
+
+
+def _ways_on(service: Service, found: Rejected, *, tried: bool, appended: bool) -> list[str]:
+    """What a person may do with what is rejected: with what is overtaken, discard it."""
+    gone = {file.id for file in overtaken(service, found.receipts)}
+    is_of_use = any(file.id not in gone for file, _ in found.files)
+    again = [f"lakegate retry {found.batch}"] if is_of_use and tried else []  # else its contract changes first
+    approve = [f'lakegate approve {found.batch} --why "…"'] if is_of_use and appended else []
+    return [*again, *approve, f'lakegate discard {found.batch} --why "…"']
 
 
 def _appended(attempt: Try) -> list[str]:

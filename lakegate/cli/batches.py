@@ -5,8 +5,8 @@ It decides nothing itself.
 
 import getpass
 import os
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -25,6 +25,7 @@ from lakegate.workflow.status import status as read_status
 SHOWN = 20  # lines of a list; --json has all
 FILES_SHOWN = 3  # files of a line
 REASONS_SHOWN = 10  # reasons of a line
+LATE = timedelta(minutes=15)  # by then sweeps have listed all but the largest buckets again
 
 
 def status(installation: Installation, *, as_json: bool) -> Exit:
@@ -34,7 +35,7 @@ def status(installation: Installation, *, as_json: bool) -> Exit:
         say_json(now)
         return Exit.DONE
     at = installation.service.clock.now()
-    for part in (*_in_flight(now, at), *_held(now, at), *_rejected(now, at), *_published(now, at)):
+    for part in (*_in_flight(now, at), *_unseen(now, at), *_held(now, at), *_rejected(now, at), *_published(now, at)):
         say(part)
     say(*_next(now))
     return Exit.DONE
@@ -49,6 +50,14 @@ def _in_flight(now: Status, at: datetime) -> list[RenderableType]:
     return [made, *why, *_more(now.in_flight)] if now.in_flight else []
 
 
+def _unseen(now: Status, at: datetime) -> list[RenderableType]:
+    """What is not shown of what has landed."""
+    if now.seen_at is None or at - now.seen_at < LATE:
+        return []
+    when = ago(now.seen_at, at)
+    return [f"A sweep last listed the bucket {when}; what landed since is not shown. lakegate wait lists it anew", ""]
+
+
 def _held(now: Status, at: datetime) -> list[RenderableType]:
     made = terminal.table("file", "since", "why", title=f"Held ({_files(now.held)})")
     for line in now.held[:SHOWN]:
@@ -58,23 +67,28 @@ def _held(now: Status, at: datetime) -> list[RenderableType]:
 
 def _rejected(now: Status, at: datetime) -> list[RenderableType]:
     if not now.rejected:
-        return _older(now)
+        return _other_batches(now)
     lines: list[RenderableType] = [Text(f"Rejected ({_files(now.rejected)}{_of_last(now)})\n", style="bold")]
     for line in now.rejected[:SHOWN]:
         lines.append(Text("✗ ", style="red") + Text(clean(f"{line.table}  {line.batch}  {ago(line.since, at)}")))
         lines += [*(f"    {name}" for name in _unexplained(line)), *_reasons(line)]
         lines += [f"    branch: {line.branch}"] if line.branch else []
         lines += [f"    next: lakegate show {line.batch}", ""]
-    return [*lines, *_more(now.rejected), *_older(now)]
+    return [*lines, *_more(now.rejected), *_other_batches(now)]
 
 
-def _older(now: Status) -> list[RenderableType]:
-    """The batches whose branches alone tell of them."""
-    if not now.older:
+def _other_batches(now: Status) -> list[RenderableType]:
+    """Those that are rejected, and of which no more is said: branches alone tell of them, or they need nobody."""
+    gone = dict.fromkeys(line.batch for line in now.overtaken)
+    older = _batches("Rejected earlier, and still on branches", now.older)
+    return [*older, *_batches("Rejected, and overtaken by other versions of their keys since", gone)]
+
+
+def _batches(title: str, batches: Collection[str]) -> list[RenderableType]:
+    if not batches:
         return []
-    more = f", and {rest:,} more (--json has all)" if (rest := len(now.older) - SHOWN) > 0 else ""
-    title = f"Rejected earlier, and still on branches ({len(now.older):,})"
-    return [Text(f"{title}\n", style="bold"), f"    {', '.join(now.older[:SHOWN])}{more}", ""]
+    more = f", and {rest:,} more (--json has all)" if (rest := len(batches) - SHOWN) > 0 else ""
+    return [Text(f"{title} ({len(batches):,})\n", style="bold"), f"    {', '.join([*batches][:SHOWN])}{more}", ""]
 
 
 def _of_last(now: Status) -> str:

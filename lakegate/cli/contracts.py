@@ -8,10 +8,11 @@ from rich.text import Text
 
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.terminal import busy, clean, say, say_json
+from lakegate.cli.terminal import busy, clean, indented, say, say_json
 from lakegate.contracts import Contract, load, overlaps
 from lakegate.counts import count
 from lakegate.errors import ContractFaults, Fault, LakegateError, Refused, Retryable
+from lakegate.landing.files import FileVersion
 from lakegate.workflow.landed import still_held
 from lakegate.workflow.shelf import Shelf
 from lakegate.workflow.shelf import push as shelve
@@ -26,6 +27,17 @@ class Judged:
     route: str = ""
     checks: int = 0
     faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakenUp:
+    """The keys of held files that the sweep after a push has taken up, and of those that it has left; and what a step
+    of it failed by, which may have been another.
+    """
+
+    files: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    failed: str = ""
 
 
 def check(paths: Sequence[Path], *, as_json: bool) -> Exit:
@@ -50,20 +62,40 @@ def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) ->
             what = "Nothing was pushed: one of the two must change; if both do, push them in one command"
             raise Refused(f"{error}\n{what}") from error
     try:
-        waiting = _take_up(installation, pushed)
+        taken = _take_up(installation, pushed)
     except LakegateError as error:
-        what = "the contracts are pushed, and held files were not taken up"
-        raise Retryable(f"{what}: {error}. Run: lakegate reconcile") from error
-    _report(judged, [], as_json=as_json, verdict="is pushed", taken_up=waiting)
+        raise _left_held("held files may be left", str(error)) from error
+    if taken.failed and taken.left:
+        raise _left_held(f"{count(len(taken.left), 'held file')} not taken up", taken.failed)
+    _report(judged, [], as_json=as_json, verdict="is pushed", taken=taken)
     return Exit.DONE
 
 
-def _take_up(installation: Installation, pushed: Sequence[Contract]) -> list[str]:
+def _left_held(what: str, why: str) -> Retryable:
+    return Retryable(f"the contracts are pushed, and {what}: {why}. Run: lakegate reconcile")
+
+
+def _take_up(installation: Installation, pushed: Sequence[Contract]) -> TakenUp:
+    """Have a sweep take up the held files that the contracts route, and look what has become of them: it takes up only
+    so many, and fails by any of its steps.
+    """
     waiting = _held_for(installation, pushed)
-    if waiting:
-        with busy(f"taking up {count(len(waiting), 'held file')}"):
-            installation.sweep()
-    return waiting
+    if not waiting:
+        return TakenUp()
+    with busy(f"taking up {count(len(waiting), 'held file')}"):
+        failed = _sweep(installation)
+        left = {file.id: file.key for file in _held_for(installation, pushed)}
+    files = tuple(file.key for file in waiting if file.id not in left)
+    return TakenUp(files=files, left=tuple(left.values()), failed=failed)
+
+
+def _sweep(installation: Installation) -> str:
+    """What it failed by, if it did."""
+    try:
+        installation.sweep()
+    except LakegateError as error:
+        return str(error)
+    return ""
 
 
 def _read(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
@@ -91,24 +123,35 @@ def _judge(files: Sequence[tuple[str, bytes]]) -> tuple[list[Contract], list[Jud
     return contracts, judged
 
 
-def _held_for(installation: Installation, pushed: Sequence[Contract]) -> list[str]:
-    """The keys of held files that the contracts on the shelf route by now."""
+def _held_for(installation: Installation, pushed: Sequence[Contract]) -> list[FileVersion]:
+    """The held files that the contracts on the shelf route by now."""
     shelf = Shelf.read(installation.service.store)
     tables = {contract.table for contract in pushed}
-    routed = [(held.file.key, shelf.route(held.file.key)) for held in still_held(installation.service)]
-    return [key for key, contract in routed if contract and contract.table in tables]
+    routed = [(held.file, shelf.route(held.file.key)) for held in still_held(installation.service)]
+    return [file for file, contract in routed if contract and contract.table in tables]
 
 
 def _report(
-    judged: Sequence[Judged], faults: Sequence[str], *, as_json: bool, verdict: str, taken_up: Sequence[str] = ()
+    judged: Sequence[Judged], faults: Sequence[str], *, as_json: bool, verdict: str, taken: TakenUp | None = None
 ) -> None:
+    taken = taken or TakenUp()
     if as_json:
-        say_json({"contracts": judged, "faults": faults, "taken_up": taken_up})
+        now = {"contracts": judged, "faults": faults, "taken_up": taken.files}
+        say_json(now | {"left": taken.left, "sweep_failed": taken.failed})
         return
     for item in judged:
         say(*(f"{item.file}:{fault.line}: {fault.message}" for fault in item.faults))
         if not item.faults:
             say(Text(clean(f"{item.file}: {item.table} {verdict}: {item.route}, {count(item.checks, 'check')}")))
     say(*faults)
-    if taken_up:
-        say(f"{count(len(taken_up), 'held file')} taken up; next: lakegate wait", *(f"    {key}" for key in taken_up))
+    _report_taken_up(taken)
+
+
+def _report_taken_up(taken: TakenUp) -> None:
+    if taken.files:
+        say(f"{count(len(taken.files), 'held file')} taken up; next: lakegate wait")
+        say(*(f"    {key}" for key in taken.files))
+    if taken.left:
+        say(f"{count(len(taken.left), 'held file')} left: the next sweep goes on (now: lakegate reconcile)")
+    if taken.failed:
+        say("The sweep, which is tried again by itself, failed at something else:", indented(taken.failed, 4, "yellow"))

@@ -40,7 +40,11 @@ def _is_about_a_file(error: Exception) -> TypeGuard[OSError]:
 
 
 def paragraph(error: Exception) -> str:
-    """What a person reads instead of a traceback."""
+    """What a person reads instead of a traceback; what is done all the same comes last."""
+    return "\n".join([_said(error), *getattr(error, "__notes__", ())])
+
+
+def _said(error: Exception) -> str:
     if isinstance(error, OutcomeUnknown):
         return f"{error}\nIt may have been done all the same. Look first: lakegate status"
     if isinstance(error, LakegateError):

@@ -154,7 +154,7 @@ def versions_of(service: Service, now: Status, target: str) -> list[Version]:
 
 
 def _of_batch(service: Service, now: Status, batch: str) -> list[Version]:
-    lines = (*now.in_flight, *now.rejected, *now.published, *now.discarded)
+    lines = (*now.in_flight, *now.rejected, *now.overtaken, *now.published, *now.discarded)
     pairs = [pair for line in lines if line.batch == batch for pair in zip(line.files, line.versions, strict=True)]
     if pairs:
         return pairs

@@ -12,7 +12,7 @@ from lakegate.landing.standing import IDENTICAL
 from lakegate.ports import Branch
 from lakegate.workflow.archive import all_of, main_receipts
 from lakegate.workflow.service import Service
-from lakegate.workflow.status import Line, Status, status
+from lakegate.workflow.status import OVERTAKEN, Line, Status, status
 
 Version = tuple[str, str]  # landing key, version id
 FIRST_PAUSE, LONGEST_PAUSE = 0.4, 3.0  # seconds
@@ -83,7 +83,7 @@ class Followed:
 
 def sights(now: Status) -> dict[Version, Sight]:
     """Every file version that a status knows; what is under way counts before what was decided earlier."""
-    lines = (*now.discarded, *now.published, *now.rejected, *now.held, *now.in_flight)
+    lines = (*now.discarded, *now.published, *now.overtaken, *now.rejected, *now.held, *now.in_flight)
     return {(sight.file, sight.version): sight for line in lines for sight in _of_line(line)}
 
 
@@ -102,7 +102,11 @@ def _of_line(line: Line) -> Iterator[Sight]:
 
 
 def _said(state: str, reasons: tuple[str, ...]) -> str:
-    """Bytes that are on main anyway are as good as published; what was ignored or overtaken is not."""
+    """Bytes that are on main anyway are as good as published; what was ignored or overtaken is not, and who waited for
+    a version hears that it was rejected, whatever came after it.
+    """
+    if state == OVERTAKEN:
+        return Decision.REJECTED
     same = state == Decision.DISCARDED and any(reason.endswith(IDENTICAL) for reason in reasons)
     return ALREADY if same else str(state)
 

@@ -4,10 +4,12 @@ What was audited is what is published, by its commit: nothing is appended or mea
 """
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from lakegate.audit.report import Report
-from lakegate.errors import Refused
+from lakegate.counts import count
+from lakegate.errors import Refused, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.audited import Audited, NeedsNewAttempt
@@ -40,7 +42,9 @@ def approve(service: Service, batch: str, why: str, by: str) -> Approved:
     chosen = _chosen(service, found)
     published, refused = 0, dict[str, Refused]()
     for audited, files in chosen:
-        if error := _publish(service, found, audited, files, why=why, by=by):
+        with _noting_published(batch, published):
+            error = _publish(service, found, audited, files, why=why, by=by)
+        if error:
             refused |= {file.key: error for file in files}
         else:
             published += len(files)
@@ -49,6 +53,11 @@ def approve(service: Service, batch: str, why: str, by: str) -> Approved:
     with_rows = {file.id for _, files in chosen for file in files}
     without_rows = {file.key: ROWLESS for file, _ in found.files if file.id not in with_rows}
     return Approved(files=published, left=left | without_rows | {key: str(error) for key, error in refused.items()})
+
+
+def _noting_published(batch: str, files: int) -> AbstractContextManager[None]:
+    """What is published of other attempts stays so, whatever becomes of this one."""
+    return noting(f"{count(files, 'file')} of {batch} published before that") if files else nullcontext()
 
 
 def _publish(
@@ -61,8 +70,9 @@ def _publish(
         return found.refused(f"{moved}. Run: lakegate retry {found.batch}, and approve what that rejects")
     except Refused as error:
         return error
-    tell_approved(service, audited.attempt)
-    settle(service, audited.attempt)
+    with noting(f"{count(len(files), 'file')} of {found.batch} published all the same; the next sweep tidies up"):
+        tell_approved(service, audited.attempt)
+        settle(service, audited.attempt)
     return None
 
 

@@ -9,7 +9,7 @@ from lakegate.audit.files import FileFormat
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.limits import beyond
 from lakegate.audit.wire import from_json, to_json
-from lakegate.errors import Conflict, Refused, Retryable
+from lakegate.errors import Conflict, Refused, Retryable, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
@@ -42,12 +42,12 @@ def open_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion
 
     Files that main says are not to be ingested any more are left out, for whoever receives them again; with none left
     there is no branch. Returns the attempt, whose number is a later one where the asked one was used up for something
-    else.
+    else. What keeps its job from being started keeps nobody from starting it later: its files are claimed by then.
     """
     files = list(files)
     while not _take_on(service, attempt, files):
         attempt = attempt.next()
-    launch(service, attempt)
+    _start(service, attempt)
     return attempt
 
 
@@ -66,9 +66,14 @@ def open_attempts(
         its = [file for file in left if file.id in noted]
         if its and _take_on(service, attempt, its):
             left = [file for file in left if file.id not in noted]
-            launch(service, attempt)
+            _start(service, attempt)
             yield attempt
         attempt = attempt.next()
+
+
+def _start(service: Service, attempt: Attempt) -> None:
+    with noting(f"Attempt a{attempt.number} at {attempt.batch} is noted all the same, and the next sweep starts it"):
+        launch(service, attempt)
 
 
 def _take_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:

@@ -15,6 +15,7 @@ from lakegate.landing.receipts import Decision, entry_of
 from lakegate.ports import Branch, ToldFile
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import claims_on
+from lakegate.workflow.overtaken import overtaken
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
@@ -47,17 +48,28 @@ def _life(service: Service, table: str) -> timedelta:
 
 
 def _warn(service: Service, attempt: Attempt, ends: datetime) -> datetime | None:
-    """Tell of the files that are still rejected; when they were told of, or None where Slack can't be reached."""
+    """Tell of the files that a person may still do something with; when they were told of, or None where Slack can't be
+    reached. Where there is none of them, nothing is left to be told but the rejection.
+    """
+    files = _still_of_use(service, attempt)
+    if not files:
+        return told_at(service, rejection(attempt))
+    has_rows = not _with_rows(service, attempt).isdisjoint(files)
+    tell(service, _name(attempt), expiring_message(attempt, files.values(), ends, has_rows=has_rows))
+    return told_at(service, _name(attempt))
+
+
+def _still_of_use(service: Service, attempt: Attempt) -> dict[str, ToldFile]:
+    """Its files, by id, that are still rejected and not overtaken."""
     claims = claims_on(service, attempt)
     _, receipts = main_receipts(service, claims)
-    rejected = {
+    gone = {file.id for file in overtaken(service, receipts)}
+    return {
         file.id: ToldFile(key=file.key, reasons=entry.reasons)
         for file in claims
+        if file.id not in gone
         if (entry := entry_of(receipts, file)) and entry.decision is Decision.REJECTED
     }
-    has_rows = not _with_rows(service, attempt).isdisjoint(rejected)
-    tell(service, _name(attempt), expiring_message(attempt, rejected.values(), ends, has_rows=has_rows))
-    return told_at(service, _name(attempt))
 
 
 def _with_rows(service: Service, attempt: Attempt) -> set[str]:

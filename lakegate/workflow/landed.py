@@ -3,7 +3,8 @@ looked at, for everything before it is decided, or held.
 """
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
 
 from lakegate.audit.wire import from_json, to_json
@@ -21,9 +22,12 @@ NOTED = 1000  # files: a status is for people
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """Files that waited when the last sweep looked, the oldest of them."""
+    """Files that waited when the last sweep looked, the oldest of them; `at` is when it began to, None where it did not
+    say, or where somebody has just looked.
+    """
 
     files: tuple[FileVersion, ...] = ()
+    at: datetime | None = None
 
 
 def undecided(
@@ -69,15 +73,15 @@ def _free(service: Service, files: list[FileVersion], receipts: Mapping[str, Rec
     return sorted((file for file in files if claims.attempt(file) is None), key=claims.other_version)
 
 
-def note_waiting(service: Service, files: list[FileVersion]) -> None:
-    """Keep what a sweep found for whoever asks: listing a whole bucket takes minutes."""
-    service.store.write(SEEN, to_json(Seen(files=tuple(files[:NOTED]))).encode())
+def note_waiting(service: Service, files: list[FileVersion], at: datetime) -> None:
+    """Keep what a sweep found, and since when, for whoever asks: listing a whole bucket takes minutes."""
+    service.store.write(SEEN, to_json(Seen(files=tuple(files[:NOTED]), at=at)).encode())
 
 
-def seen_waiting(service: Service) -> list[FileVersion]:
+def seen_waiting(service: Service) -> Seen:
     """What waits now, where the landing bucket is listed in one call; of a larger one, what the last sweep saw."""
-    some = list(islice(service.landing.versions(), NOTED))
-    if len(some) == NOTED:
+    seen = Seen(files=tuple(islice(service.landing.versions(), NOTED)))
+    if len(seen.files) == NOTED:
         body = service.store.read(SEEN)
-        some = list(from_json(Seen, body).files) if body else []
-    return waiting(service, some)
+        seen = from_json(Seen, body) if body else Seen()
+    return replace(seen, files=tuple(waiting(service, seen.files)))

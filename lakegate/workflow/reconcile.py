@@ -117,10 +117,11 @@ def _receive_lost(service: Service) -> None:
     hold. Oldest first, and no more than a sweep has time for: the next one goes on. Held files that are decided, not
     among what landed any more, or markers to this release, are forgotten.
     """
-    due = service.clock.now() - service.grace  # when the listing begins: what lands in its minutes is listed in part
+    began = service.clock.now()  # to list: what lands in the minutes that this takes is listed in part
+    due = began - service.grace
     held, listed = {entry.file.id: entry.file for entry in held_files(service)}, set[str]()
     files = waiting(service, _noting(service.landing.versions(), held, listed), held)
-    note_waiting(service, files)
+    note_waiting(service, files, began)
     receipts = known(service, held.values())
     for file_id, file in held.items():
         if file_id not in listed or entry_of(receipts, file) or file.is_marker:

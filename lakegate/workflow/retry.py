@@ -1,9 +1,10 @@
 """What a person may do with a rejected batch: try it again, or discard it. Only rejected files can be changed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lakegate.errors import Misconfigured, Refused
+from lakegate.counts import count
+from lakegate.errors import Misconfigured, Refused, noting
 from lakegate.landing.attempts import Attempt, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt
@@ -65,7 +66,7 @@ def decisions_of(service: Service, batch: str) -> list[Decided]:
 def rejected(service: Service, batch: str) -> Rejected:
     """What is rejected of a batch. Raises Refused where nothing is, or where some of it is being worked on."""
     found = _rejected(service, batch)
-    for attempt in _claimed(service, found).values():
+    if attempt := worked_on(service, found):
         raise found.under_way(attempt)
     return found
 
@@ -73,6 +74,14 @@ def rejected(service: Service, batch: str) -> Rejected:
 def _rejected(service: Service, batch: str) -> Rejected:
     decisions = decisions_of(service, batch)
     table = decisions[0].note.table
+    found = rejections(service, table, batch, decisions)
+    if not found.files:
+        raise Refused(f"batch {batch} of {table}: none of its files is rejected; run: lakegate show {batch}")
+    return found
+
+
+def rejections(service: Service, table: str, batch: str, decisions: Sequence[Decided]) -> Rejected:
+    """What is rejected of a batch by now, by its decisions; perhaps nothing."""
     keys = {file.key for decided in decisions for file in decided.note.files}
     receipts = receipts_at(service, MAIN, keys)
     files = [
@@ -81,8 +90,6 @@ def _rejected(service: Service, batch: str) -> Rejected:
         for entry in receipt.entries
         if entry.batch == batch and entry.decision is Decision.REJECTED
     ]
-    if not files:
-        raise Refused(f"batch {batch} of {table}: none of its files is rejected; run: lakegate show {batch}")
     ordered = tuple(sorted(files, key=lambda pair: pair[0].order))
     return Rejected(table=table, batch=batch, files=ordered, receipts=receipts)
 
@@ -92,6 +99,11 @@ def _claimed(service: Service, found: Rejected) -> dict[str, Attempt]:
     files = [file for file, _ in found.files]
     claims = open_claims(service, [file.key for file in files], found.receipts)
     return {file.key: attempt for file in files if (attempt := claims.attempt(file))}
+
+
+def worked_on(service: Service, found: Rejected) -> Attempt | None:
+    """The attempt that tries some of these files again, if one does."""
+    return next(iter(_claimed(service, found).values()), None)
 
 
 def without_closed(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
@@ -128,10 +140,10 @@ def retry(service: Service, batch: str) -> Retried:
     found, left = _free(service, _rejected(service, batch))
     limits = contract_of(service.store, found.table).ingestion
     sizes = {key: len(receipt.to_json()) for key, receipt in found.receipts.items()}
-    opened = open_attempts(
-        service, found.last.next(), found.one_of_each_key, lambda files: next(batches(files, limits, sizes))
-    )
-    attempts = tuple([attempt for attempt in opened if _is_there(service, attempt)])
+    its, first = found.one_of_each_key, found.last.next()
+    opened = list(open_attempts(service, first, its, lambda files: next(batches(files, limits, sizes))))
+    with noting(f"Attempt a{opened[0].number} at {batch} may be under way all the same. Run: lakegate show {batch}"):
+        attempts = tuple([attempt for attempt in opened if _is_there(service, attempt)])
     if not attempts:
         raise found.refused(f"nothing of it may be tried by now. Run: lakegate show {batch}")
     return Retried(attempts=attempts, left=left)
@@ -158,5 +170,6 @@ def discard(service: Service, batch: str, why: str, by: str) -> int:
     findings = [Finding(file=file, reasons=entry.reasons) for file, entry in found.files]
     discarded = decide(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
     if discarded:
-        delete_settled(service, attempt)
+        with noting(f"{count(len(discarded), 'file')} of {batch} discarded all the same; the next sweep tidies up"):
+            delete_settled(service, attempt)
     return len(discarded)

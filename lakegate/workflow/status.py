@@ -15,17 +15,19 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
 from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
-from lakegate.workflow.archive import receipts_of
+from lakegate.workflow.archive import receipts_at, receipts_of
 from lakegate.workflow.claims import claims_at, is_open, job_of, open_branches
 from lakegate.workflow.crash import crash
 from lakegate.workflow.hold import Held
 from lakegate.workflow.landed import seen_waiting, still_held
+from lakegate.workflow.overtaken import overtaken
 from lakegate.workflow.reports import has_begun, report_name
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import Shelf
 
 DECISIONS = 1000  # as far back as main's log is read
 AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
+OVERTAKEN = "overtaken"  # the state of what is rejected, and needs nobody
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,8 @@ class Line:
 class Status:
     """The four lists that `lakegate status` shows, newest first. Where main's log goes back further than it was read,
     `of_last` is how many decisions were, and `older` are the batches that were rejected before and are still kept.
+    What was rejected is `overtaken` once its key's other versions decide it. Where the bucket is too large to be listed
+    each time, what has landed is as it was `seen_at`.
     """
 
     in_flight: tuple[Line, ...]
@@ -59,8 +63,10 @@ class Status:
     rejected: tuple[Line, ...]
     published: tuple[Line, ...]
     discarded: tuple[Line, ...] = ()
+    overtaken: tuple[Line, ...] = ()
     of_last: int | None = None
     older: tuple[str, ...] = ()
+    seen_at: datetime | None = None
 
 
 def status(service: Service, settled: set[Branch] | None = None) -> Status:
@@ -71,23 +77,26 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     attempts = open_branches(service.catalog)
     flights = _in_flight(service, attempts, settled)
     claimed = {version for line in flights for version in line.versions}
-    landed = [file for file in seen_waiting(service) if file.version_id not in claimed]
+    seen = seen_waiting(service)
+    landed = [file for file in seen.files if file.version_id not in claimed]
     noted = still_held(service)
     shelf = Shelf.read(service.store) if landed or noted else Shelf(contracts=())
     landed += [each.file for each in noted if shelf.route(each.file.key)]  # the next sweep takes them up
     decisions = list(service.catalog.decisions(DECISIONS))
     is_cut = len(decisions) >= DECISIONS
-    decided = _decided(decisions, {branch.name for branch in attempts})
+    decided = _decided(decisions, {branch.name for branch in attempts}, _overtaken(service, decisions))
     kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
-    older = kept - {line.batch for line in decided if line.state == Decision.REJECTED}
+    older = kept - {line.batch for line in decided if line.state in {Decision.REJECTED, OVERTAKEN}}
     return Status(
         in_flight=_newest_first([*flights, *_landed(shelf, landed)]),
         held=_newest_first(_held(each) for each in noted if not shelf.route(each.file.key)),
         rejected=tuple(line for line in decided if line.state == Decision.REJECTED),
         published=tuple(line for line in decided if line.state == Decision.PUBLISHED),
         discarded=tuple(line for line in decided if line.state == Decision.DISCARDED),
+        overtaken=tuple(line for line in decided if line.state == OVERTAKEN),
         of_last=DECISIONS if is_cut else None,
         older=tuple(sorted(older)) if is_cut else (),
+        seen_at=seen.at,
     )
 
 
@@ -172,19 +181,35 @@ def _waiting(file: FileVersion, table: str, state: str, reasons: tuple[str, ...]
     )
 
 
-def _decided(decisions: Iterable[Decided], open_branches: set[str]) -> list[Line]:
-    """Decisions newest first; a file version counts where it was decided last, and no more once it was replaced."""
+def _overtaken(service: Service, decisions: Iterable[Decided]) -> set[tuple[str, str]]:
+    """The keys and version ids of rejected files that are overtaken. Of keys alone of which something else was decided
+    besides: others' receipts need not be read.
+    """
+    rejected, other = set[str](), set[str]()
+    for decided in decisions:
+        keys = rejected if decided.note.decision is Decision.REJECTED else other
+        keys.update(file.key for file in decided.note.files)
+    return {(file.key, file.version_id) for file in overtaken(service, receipts_at(service, MAIN, rejected & other))}
+
+
+def _decided(decisions: Iterable[Decided], open_branches: set[str], gone: set[tuple[str, str]]) -> list[Line]:
+    """Decisions newest first; a file version counts where it was decided last, and no more once it was replaced. Those
+    that are `gone` are overtaken.
+    """
     seen: set[tuple[str, str]] = set()
-    lines = []
+    lines: list[Line] = []
     for decided in decisions:
         files = [file for file in decided.note.files if (file.key, file.version_id) not in seen]
         seen.update((file.key, version) for file in files for version in (file.version_id, *file.replaces))
-        if files:
-            lines.append(_line(decided.note, files, decided.at, open_branches))
+        by_state: dict[str, list[DecidedFile]] = {}
+        for file in files:
+            state = OVERTAKEN if (file.key, file.version_id) in gone else decided.note.decision
+            by_state.setdefault(state, []).append(file)
+        lines += [_line(decided.note, some, state, decided.at, open_branches) for state, some in by_state.items()]
     return lines
 
 
-def _line(note: Note, files: list[DecidedFile], at: datetime, open_branches: set[str]) -> Line:
+def _line(note: Note, files: list[DecidedFile], state: str, at: datetime, open_branches: set[str]) -> Line:
     branch = Attempt(table=note.table, batch=note.batch, number=note.attempt).branch
     return Line(
         batch=note.batch,
@@ -192,7 +217,7 @@ def _line(note: Note, files: list[DecidedFile], at: datetime, open_branches: set
         branch=branch if branch in open_branches else "",
         files=tuple(file.key for file in files),
         versions=tuple(file.version_id for file in files),
-        state=note.decision,
+        state=state,
         rows=sum(file.rows for file in files),
         reasons=_reasons(files) or ((note.why,) if note.why else ()),
         since=at,

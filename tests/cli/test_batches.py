@@ -1,7 +1,10 @@
 """`status`, `show`, `retry`, `discard`, `reconcile`: what a person and what a script read."""
 
+from typing import Any
+
 import pytest
 
+from lakegate.errors import Retryable
 from lakegate.ports import Branch
 from tests.cli.desk import ROWS, Desk
 
@@ -75,6 +78,40 @@ def test_status_of_a_branch_that_goes_while_it_is_looked_at_does_without_it(
     monkeypatch.setattr(desk.world.service.catalog, "branches", lambda: branches)
     now = desk.json("status")
     assert (len(now["rejected"]), now["in_flight"]) == (1, [])
+
+
+def mended(desk: Desk) -> str:
+    """A file that was rejected, and that was uploaded anew and published since; the batch that was rejected."""
+    batch = desk.rejected("1.parquet")
+    desk.published("1.parquet")
+    return batch
+
+
+def test_status_says_of_what_was_mended_by_another_upload_that_it_is_overtaken(desk: Desk) -> None:
+    batch = mended(desk)
+    told = desk.run("status").stdout
+    assert "Rejected (" not in told
+    assert f"overtaken by other versions of their keys since (1)\n\n    {batch}\n" in told
+
+
+def test_show_offers_to_discard_what_is_overtaken_and_nothing_that_is_refused(desk: Desk) -> None:
+    batch = mended(desk)
+    words = {command.split()[1] for command in desk.json("show", batch)["next"]}
+    assert words & {"retry", "approve", "discard", "wait"} == {"discard"}
+    assert desk.run("discard", batch, "--why", "mended").exit_code == 0
+
+
+def test_status_says_when_the_bucket_was_listed_last_where_that_was_long_ago(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.published()
+    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    desk.sweep()
+    desk.world.clock.advance(10 * 60)
+    assert "listed the bucket" not in desk.run("status").stdout
+    desk.world.clock.advance(10 * 60)
+    told = desk.run("status").stdout
+    assert "A sweep last listed the bucket 20 minutes ago; what landed since is not shown. lakegate wait" in told
 
 
 def test_status_where_all_was_discarded_does_not_say_that_nothing_has_landed(desk: Desk) -> None:
@@ -239,6 +276,13 @@ def test_show_of_a_batch_under_way_says_wait(desk: Desk) -> None:
     assert f"lakegate wait {batch}" in told.stdout
 
 
+def test_show_of_a_batch_that_is_retried_says_wait_and_offers_nothing_that_is_refused(desk: Desk) -> None:
+    batch = desk.rejected()
+    assert desk.run("retry", batch).exit_code == 0
+    words = {command.split()[1] for command in desk.json("show", batch)["next"]}
+    assert words & {"retry", "approve", "discard", "wait"} == {"wait"}
+
+
 def test_an_unknown_batch_is_misuse_for_every_command(desk: Desk) -> None:
     for command in (("show",), ("retry",), ("discard", "--why", "x")):
         told = desk.run(*command, "20130101T0000-0123abcd")
@@ -253,6 +297,58 @@ def test_retry_publishes_what_was_mended(desk: Desk) -> None:
     desk.work()
     told = desk.json("status")
     assert [len(told["rejected"]), len(told["published"])] == [0, 1]
+
+
+def unreachable(*_: Any) -> None:
+    raise Retryable("nobody answers")
+
+
+def test_a_retry_that_cannot_be_started_says_that_it_is_noted_and_the_next_sweep_starts_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = desk.rejected()
+    with monkeypatch.context() as patch:
+        patch.setattr(desk.world.runner, "start", unreachable)
+        told = desk.run("retry", batch)
+    assert (told.exit_code, "nobody answers" in told.stderr) == (3, True)
+    assert f"Attempt a2 at {batch} is noted all the same, and the next sweep starts it" in told.stderr
+    desk.sweep()
+    assert len(desk.world.runner.running()) == 1
+
+
+def test_a_retry_that_fails_once_its_job_is_started_says_that_it_may_be_under_way(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = desk.rejected()
+    runs, head = desk.world.job_runs(), desk.world.service.catalog.head
+
+    def fails_then(branch: str) -> str | None:
+        if desk.world.job_runs() > runs:
+            raise Retryable("nobody answers")
+        return head(branch)
+
+    monkeypatch.setattr(desk.world.service.catalog, "head", fails_then)
+    told = desk.run("retry", batch)
+    assert (told.exit_code, f"Attempt a2 at {batch} may be under way all the same" in told.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "fails", "says"),
+    [
+        ("approve", "lakegate.workflow.approve.settle", "published all the same"),
+        ("discard", "lakegate.workflow.retry.delete_settled", "discarded all the same"),
+    ],
+)
+def test_a_command_that_fails_after_it_was_decided_says_what_was(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str, fails: str, says: str
+) -> None:
+    batch = desk.rejected()
+    with monkeypatch.context() as patch:
+        patch.setattr(fails, unreachable)
+        told = desk.run(command, batch, "--why", "known")
+    assert (told.exit_code, f"1 file of {batch} {says}" in told.stderr) == (3, True)
+    desk.sweep()
+    assert (desk.json("status")["rejected"], desk.world.branches()) == ([], [])
 
 
 def test_retry_of_a_published_batch_is_forbidden(desk: Desk) -> None:

@@ -88,5 +88,42 @@ def test_a_push_whose_sweep_fails_says_that_it_is_pushed(desk: Desk, monkeypatch
     told = desk.run("contract", "push", desk.contract())
     assert told.exit_code == 3
     assert "the contracts are pushed" in told.stderr
+    assert "1 held file not taken up" in told.stderr
     assert "lakegate reconcile" in told.stderr
     assert "nyc.planes" in [contract.table for contract in Shelf.read(desk.world.store).contracts]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_push_whose_sweep_fails_at_something_else_has_taken_up_what_waited(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, *, as_json: bool
+) -> None:
+    desk.run("drop", desk.file("1.parquet"), "--to", "nyc/planes/", "--wait")
+    sweep = desk.sweep
+
+    def fails_too() -> None:
+        sweep()
+        raise Retryable("Slack does not answer")
+
+    monkeypatch.setattr(desk, "sweep", fails_too)
+    if as_json:
+        told = desk.json("contract", "push", desk.contract())
+        assert (told["taken_up"], told["left"]) == (["nyc/planes/1.parquet"], [])
+        assert told["sweep_failed"] == "Slack does not answer"
+        return
+    said = desk.run("contract", "push", desk.contract())
+    assert said.exit_code == 0
+    for words in ("1 held file taken up", "Slack does not answer"):
+        assert words in said.stdout
+
+
+def test_a_push_for_more_held_files_than_a_sweep_takes_up_says_how_many_are_left(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.run("drop", *(desk.file(f"{n}.parquet") for n in range(3)), "--to", "nyc/planes/", "--wait")
+    monkeypatch.setattr("lakegate.workflow.reconcile.AT_ONCE", 2)
+    told = desk.run("contract", "push", desk.contract())
+    assert told.exit_code == 0
+    assert "2 held files taken up" in told.stdout
+    assert "1 held file left: the next sweep goes on" in told.stdout
+    desk.sweep()
+    assert {line["state"] for line in desk.json("status")["in_flight"]} == {"waits for its job to begin"}

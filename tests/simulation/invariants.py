@@ -459,6 +459,10 @@ class End:
         messages = [it for it in self.world.notifier.messages if it.kind is kind and it.batch == batch]
         return any(told.key == file.key for message in messages for told in message.files)
 
+    def may_be_overtaken(self, file: str) -> bool:
+        """Whether a rejected version, by id, has others of its key on main."""
+        return bool(self.receipts[self.entries[file][0].key].on_main)
+
 
 def every_file_version_has_its_end(end: End) -> Iterator[str]:
     for file in end.world.landing.versions():
@@ -474,12 +478,14 @@ def nothing_is_under_way(end: End) -> Iterator[str]:
 
 
 def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Iterator[str]:
+    """Until it expires: that it does is told, but for what is overtaken, with which nobody could do anything."""
     kept: dict[str, set[str]] = {}
     for file, entry in end.rejected:
         if entry.attempt:  # attempt 0 had no branch
             kept.setdefault(branch_of(entry), set()).add(file.id)
     branches = {branch.name for branch in end.world.service.catalog.branches()}
     expired = {message.branch for message in end.world.notifier.messages if message.kind is Kind.EXPIRING}
+    expired |= {branch for branch, files in kept.items() if all(map(end.may_be_overtaken, files))}
     for branch in sorted((branches ^ kept.keys()) - (expired - branches)):
         yield f"{branch} is {'there for nothing' if branch in branches else 'gone, and had rejected files'}"
     for branch in sorted(branches & kept.keys() - end.world.meddled):
@@ -488,9 +494,10 @@ def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Ite
 
 def a_branch_goes_when_its_life_is_over_and_people_were_told_before(end: End) -> Iterator[str]:
     told = end.world.notifier.first
-    for branch in sorted({branch_of(entry) for _, entry in end.rejected if entry.attempt} & end.world.gone.keys()):
+    gone = end.world.gone.keys() - {branch.name for branch in end.world.service.catalog.branches()}
+    for branch in sorted({branch_of(entry) for _, entry in end.rejected if entry.attempt} & gone):
         rejected, warned = (told.get((kind, branch)) for kind in (Kind.REJECTED, Kind.EXPIRING))
-        if rejected and warned and end.world.gone[branch] < max(rejected + LIFE, warned + NOTICE):
+        if rejected and end.world.gone[branch] < max(rejected + LIFE, warned + NOTICE if warned else rejected + LIFE):
             yield f"{branch} went at {end.world.gone[branch]}, told of at {rejected}, warned of at {warned}"
 
 

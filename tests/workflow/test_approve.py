@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from lakegate.errors import Refused
+from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import Approved, approve
 from lakegate.workflow.decide import Finding, decide
+from lakegate.workflow.publish import publish_rejected
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.status import status
@@ -202,7 +205,8 @@ def test_rows_that_came_after_the_audit_are_not_published_with_it(world: World) 
     assert world.rows_on_main() == {"0": 1, "good": 7, "1": 3}
 
 
-def test_an_approval_says_what_it_published_though_another_attempt_of_the_batch_is_refused() -> None:
+def rejected_by_two_attempts() -> tuple[World, str]:
+    """A batch of which `1` was rejected by the second attempt, and `2` by the first, with an earlier contract."""
     world = World()
     world.drop("0", rows=1)
     world.run()
@@ -214,8 +218,31 @@ def test_an_approval_says_what_it_published_though_another_attempt_of_the_batch_
     world.push_contract(changed=True)
     world.run()
     assert set(world.rejected()) == {"1", "2"}
-    batch = status(world.service).rejected[0].batch
+    return world, status(world.service).rejected[0].batch
+
+
+def test_an_approval_says_what_it_published_though_another_attempt_of_the_batch_is_refused() -> None:
+    world, batch = rejected_by_two_attempts()
     done = approve(world.service, batch, why="known", by="ann")
     assert "1" in world.rows_on_main()
     assert done.files == 1
     assert set(done.left) == {world.key("2")}
+
+
+def test_an_approval_says_what_it_published_though_it_fails_at_another_attempt_of_the_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, batch = rejected_by_two_attempts()
+    asked: list[Any] = []
+
+    def fails_then(*given: Any, **said: Any) -> None:
+        asked.append(given)
+        if len(asked) > 1:
+            raise Retryable("main kept moving")
+        publish_rejected(*given, **said)
+
+    monkeypatch.setattr("lakegate.workflow.approve.publish_rejected", fails_then)
+    with pytest.raises(Retryable) as failed:
+        approve(world.service, batch, why="known", by="ann")
+    assert "1" in world.rows_on_main()
+    assert failed.value.__notes__ == [f"1 file of {batch} published before that"]

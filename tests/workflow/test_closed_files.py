@@ -18,7 +18,7 @@ from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
-from lakegate.workflow.status import status
+from lakegate.workflow.status import OVERTAKEN, status
 from lakegate.workflow.tell import prepare
 from tests.workflow.world import World
 
@@ -73,6 +73,60 @@ def rejected_with_one_that_is_overtaken(world: World) -> str:
     entry = world.entries()["2"]
     assert entry
     return entry.batch
+
+
+def rejected_and_mended(world: World) -> str:
+    """A file was rejected, and another version of it is published; the batch that was rejected."""
+    world.drop("2", rows=7, bad="broken")
+    world.run()
+    [line] = status(world.service).rejected
+    again(world, "2b", rows=6, of="2")
+    world.run()
+    return line.batch
+
+
+def test_what_was_rejected_and_is_overtaken_needs_nobody(world: World) -> None:
+    batch = rejected_and_mended(world)
+    now = status(world.service)
+    assert (now.rejected, [(line.batch, line.state) for line in now.overtaken]) == ((), [(batch, OVERTAKEN)])
+
+
+def test_of_a_batch_what_is_not_overtaken_stays_to_be_looked_at(world: World) -> None:
+    batch = rejected_with_one_that_is_overtaken(world)
+    now = status(world.service)
+    [rejected], [overtaken] = now.rejected, now.overtaken
+    assert (rejected.batch, rejected.files) == (batch, (world.key("2"),))
+    assert (overtaken.batch, overtaken.files) == (batch, (world.key("1"),))
+
+
+@pytest.mark.parametrize("word", ["append", "reject"])
+def test_what_may_be_published_beside_the_other_version_or_by_another_contract_is_not_overtaken(
+    world: World, word: str
+) -> None:
+    batch = rejected_and_mended(world)
+    world.push_contract(reuploads=word)
+    assert [line.batch for line in status(world.service).rejected] == [batch]
+
+
+def test_without_a_contract_nothing_is_known_to_be_overtaken(world: World) -> None:
+    batch = rejected_and_mended(world)
+    world.remove_contract()
+    assert [line.batch for line in status(world.service).rejected] == [batch]
+
+
+def test_who_waited_for_what_is_overtaken_hears_that_it_was_rejected(world: World) -> None:
+    rejected_and_mended(world)
+    file = world.files["2"]
+    assert sights(status(world.service))[file.key, file.version_id].state == Decision.REJECTED
+
+
+def test_what_is_overtaken_is_not_said_to_be_older_than_main_s_log_was_read(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rejected_and_mended(world)
+    monkeypatch.setattr("lakegate.workflow.status.DECISIONS", 2)
+    now = status(world.service)
+    assert (len(now.overtaken), now.of_last, now.older) == (1, 2, ())
 
 
 def test_a_batch_is_retried_without_what_was_overtaken(world: World) -> None:

@@ -56,6 +56,29 @@ def test_people_are_told_to_approve_where_there_are_rows(unreadable: str, *, app
     assert ("Until then approve" in message.why) == approves
 
 
+def test_people_are_told_of_the_files_with_which_something_can_still_be_done() -> None:
+    world = World()
+    for name in "12":
+        world.drop(name, rows=1, bad="odd", deliver=False)
+    world.drop_together("1", "2")
+    world.run()
+    world.drop("1b", rows=1, under=world.key("1"))
+    world.run()
+    sweep(world, 27.1)
+    [message] = [it for it in world.messages() if it.kind is Kind.EXPIRING]
+    assert [file.key for file in message.files] == [world.key("2")]
+
+
+def test_where_that_is_none_of_them_the_branch_goes_without_a_word_and_not_before_its_life_is_over(
+    world: World,
+) -> None:
+    world.drop("mended", rows=1, under=world.key("bad"))
+    world.run()
+    for days, left in ((27.1, 1), (2.8, 1), (0.2, 0)):
+        sweep(world, days)
+        assert (expiring(world), len(world.branches())) == ([], left)
+
+
 def test_a_branch_stays_until_its_notice_is_over_however_late_people_were_told(world: World) -> None:
     world.notifier_down()
     sweep(world, 60)

@@ -1,5 +1,6 @@
 """Old receipts leave main for the archive, the watermark goes up behind them, and nothing decided is ever forgotten."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -18,7 +19,7 @@ from lakegate.ports import MAIN
 from lakegate.workflow.archive import CLOSED, PREFIX, main_receipts
 from lakegate.workflow.fold import fold
 from lakegate.workflow.hold import held_files
-from lakegate.workflow.landed import NOTED, undecided, waiting
+from lakegate.workflow.landed import NOTED, SEEN, undecided, waiting
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle
@@ -291,6 +292,26 @@ def test_a_status_lists_no_large_bucket_and_tells_what_the_last_sweep_saw(world:
 
 def _some(files: list[FileVersion]) -> list[FileVersion]:
     return files[:10]
+
+
+def test_a_status_says_when_a_sweep_looked_where_it_does_not_look_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = world.clock.now()
+    reconcile(world.service)
+    world.clock.advance(3600)
+    assert status(world.service).seen_at is None
+    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    assert status(world.service).seen_at == began
+
+
+def test_what_an_earlier_release_s_sweep_saw_is_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    reconcile(world.service)
+    noted = json.loads(world.store.objects[SEEN])
+    del noted["at"]
+    world.store.write(SEEN, json.dumps(noted).encode())
+    assert status(world.service).seen_at is None
 
 
 def test_of_two_that_fold_at_once_none_puts_an_older_receipt_in_the_archive(

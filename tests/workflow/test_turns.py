@@ -95,7 +95,7 @@ def test_one_that_a_person_tries_again_after_crashes_keeps_none_waiting(world: W
         world.kill_jobs("out of memory")
         world.clock.advance(LONGEST.total_seconds())
         assert reconcile(world.service) == []
-    assert retry(world.service, slow.batch).attempt.number == world.service.attempts + 1
+    assert [its.number for its in retry(world.service, slow.batch).attempts] == [world.service.attempts + 1]
     fast = opened(world, "2")
     audit(world, fast)
     settle(world.service, fast)
