@@ -126,7 +126,7 @@ MUTATIONS = (
                 new="False",
             ),
         ),
-        seeds_from=80,
+        seeds_from=130,
     ),
     Mutation(
         says="publish merges the branch as it is, whatever was audited",
@@ -158,6 +158,7 @@ MUTATIONS = (
     Mutation(
         says="a publish brings columns of files that stay behind",
         edits=(Edit(function=guards.guard_schema, old="- asked", new="- asked - set(audited.report.evolves)"),),
+        seeds_from=100,
     ),
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",
@@ -166,15 +167,17 @@ MUTATIONS = (
     Mutation(
         says="a table that verdicts refer to may lose data files",
         edits=(Edit(function=guards._only_gained, old="not changes.removed", new="True"),),
+        seeds_from=100,
     ),
     Mutation(
         says="a table that verdicts refer to may lose rows to delete files",
         edits=(Edit(function=guards._only_gained, old="not changes.deletes", new="True"),),
+        seeds_from=150,
     ),
     Mutation(
         says="workers that rebase an attempt share a branch",
         edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
-        seeds_from=3400,
+        seeds_from=3910,
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
@@ -195,12 +198,12 @@ MUTATIONS = (
             Edit(function=rebase.rebase_on_main, old="audited.brought(files)", new="audited.paths(files)"),
             Edit(function=proofs.prove_own, old="audited.brought(files)", new="audited.paths(files)"),
         ),
-        seeds_from=230,
+        seeds_from=270,
     ),
     Mutation(
         says="a data file is replaced that somebody has rewritten since",
         edits=(Edit(function=guards.guard_replaced, old="paths & since.removed", new="False"),),
-        seeds_from=410,
+        seeds_from=670,
     ),
     Mutation(
         says="rows that somebody has rewritten stay when they are replaced",
@@ -215,7 +218,7 @@ MUTATIONS = (
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
             Edit(function=attempt._meant_for, old="attempt.number == 1", new="attempt.number"),
         ),
-        seeds_from=290,
+        seeds_from=370,
     ),
     Mutation(
         says="the branch is deleted before its files are decided",
@@ -245,7 +248,7 @@ MUTATIONS = (
                 new="    service.store.create(TOLD + name, to_json(Told(at=service.clock.now())).encode())\n    try:\n",
             ),
         ),
-        seeds_from=1300,
+        seeds_from=1740,
     ),
     Mutation(
         says="receipts are taken off main before they are in the archive",
@@ -264,6 +267,7 @@ MUTATIONS = (
     Mutation(
         says="a version that was taken out of its receipt was never decided",
         edits=(Edit(function=archive.with_closed, old="if it.key in receipts and", new="if False and"),),
+        seeds_from=50,
     ),
     Mutation(
         says="bytes that were uploaded again are not newer than those before them",
@@ -309,11 +313,12 @@ MUTATIONS = (
     Mutation(
         says="a file is rejected for a key of one that failed once rows had left it",
         edits=(Edit(function=settle._freed, old="if finding.file.id in ids", new="if False"),),
+        seeds_from=50,
     ),
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
         edits=(Edit(function=settle._publish_good, old="(*left, *free)", new="left"),),
-        seeds_from=1700,
+        seeds_from=1870,
     ),
     Mutation(
         says="a job that never began on its files has crashed",
@@ -322,6 +327,7 @@ MUTATIONS = (
     Mutation(
         says="a job that was cut off from its files has crashed",
         edits=(Edit(function=reports.has_begun, old="not in (None, CUT_OFF)", new="is not None"),),
+        seeds_from=160,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",
