@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from lakegate.audit.partitions import IDENTITY, partition
 from lakegate.audit.plan import Column, Plan, SchemaPolicy, Stance
 from lakegate.audit.reserved import reserved_for
 from lakegate.audit.types import (
@@ -337,9 +338,7 @@ def _reordered(names: Sequence[str], contract: Sequence[str]) -> list[str]:
 
 def _partition_names(partitions: Iterable[str]) -> set[str]:
     """What Iceberg calls the partition fields of transformed columns."""
-    calls = [re.fullmatch(r"(\w+?)s?\((?:\d+, )?`?(.+?)`?\)", transform) for transform in partitions]
-    short = {"truncate": "trunc"}
-    return {f"{call[2]}_{short.get(call[1], call[1])}".lower() for call in calls if call}
+    return {each.field.lower() for each in map(partition, partitions) if each.transform != IDENTITY}
 
 
 def _mistyped(label: str, found: Type, wanted: str) -> str:

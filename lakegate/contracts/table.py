@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from lakegate.audit.files import PARQUET
 from lakegate.audit.limits import DEFAULTS
+from lakegate.audit.partitions import IDENTITY, Partition
 from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity, Stance
 from lakegate.contracts import words
 from lakegate.contracts.checks import Checked, checked, column_checks, entries, key_checks, without_repeats
@@ -13,7 +14,7 @@ from lakegate.contracts.columns import Read, check_names, check_places, read_col
 from lakegate.contracts.custom import COLUMN, TABLE
 from lakegate.contracts.document import Document, Item
 from lakegate.contracts.formats import Written, parse_checks, spelled
-from lakegate.contracts.metrics import fingerprint, nulls, transform
+from lakegate.contracts.metrics import fingerprint, nulls
 from lakegate.contracts.policy import policy_of
 from lakegate.contracts.promises import promise_checks
 from lakegate.contracts.quality import Around, quality_checks
@@ -28,8 +29,6 @@ _NESTED = ("properties", "items", "map", "key", "value")  # where a nested colum
 _OF_VALUES = (MetricKind.DUPLICATES, MetricKind.ORPHANS, MetricKind.VALUE)
 _UNSAID = -1  # the standard's way of saying that a position isn't given
 _TRANSFORM = re.compile(r"(identity|years|months|days|hours)|(bucket|truncate)\[([1-9][0-9]{0,5})\]")
-# What Iceberg calls the partition field of a transformed column; no column may be called so.
-_SUFFIX = {"years": "year", "months": "month", "days": "day", "hours": "hour", "bucket": "bucket", "truncate": "trunc"}
 
 
 def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
@@ -197,12 +196,13 @@ def _refuse_same_decimals(partitioned: Sequence[Read]) -> None:
 
 def _partition(read: Read, names: set[str]) -> str | None:
     said = setting(read.item, _PARTITION)
-    text = said.plain("value") if said else "identity"
+    text = said.plain("value") if said else IDENTITY
     if (match := _TRANSFORM.fullmatch(str(text))) is None:
         known = "identity, years, months, days, hours, bucket[16] or truncate[4]"
         (said or read.item).fault(f"{text!r} is no partition transform: write {known}")
         return None
     name, width = match[1] or match[2], int(match[3]) if match[3] else None
+    made = Partition(column=read.field.name, transform=name, width=width)
     if name not in read.field.type.transforms:
         instead = ": take bucket[16], or do without" if "bucket" in read.field.type.transforms else ""
         text = f"{read.field.name!r} is {read.field.type.name}, which {name} cannot partition{instead}"
@@ -210,10 +210,10 @@ def _partition(read: Read, names: set[str]) -> str | None:
     elif name != "bucket" and _is_masked(read.item.value):
         hidden = "its values are masked, and would stand in the names of data files: take bucket[16], or do without"
         (said or read.item).fault(f"{read.field.name!r} can't partition the table by {name}: {hidden}")
-    elif name in _SUFFIX and f"{read.field.name}_{_SUFFIX[name]}".lower() in names:
-        read.item.fault(f"{name} would need the name {read.field.name}_{_SUFFIX[name]} for itself, and a column has it")
+    elif name != IDENTITY and made.field.lower() in names:
+        read.item.fault(f"{name} would need the name {made.field} for itself, and a column has it")
     else:
-        return transform(name, read.field.name, width)
+        return str(made)
     return None
 
 
