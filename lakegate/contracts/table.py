@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from lakegate.audit.files import PARQUET
 from lakegate.audit.limits import DEFAULTS
+from lakegate.audit.names import folded
 from lakegate.audit.partitions import IDENTITY, Partition
 from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity, Stance
 from lakegate.contracts import words
@@ -169,7 +170,7 @@ def _ordered(columns: Sequence[Read], flag: str, position: str) -> list[Read]:
 
 
 def _partitions(columns: Sequence[Read]) -> tuple[str, ...]:
-    names = {read.field.name.lower() for read in columns}
+    names = {folded(read.field.name) for read in columns}
     for read in columns:
         if setting(read.item, _PARTITION) and read.item.plain("partitioned") is not True:
             read.item.fault(f"{_PARTITION} without partitioned: true")
@@ -210,7 +211,7 @@ def _partition(read: Read, names: set[str]) -> str | None:
     elif name != "bucket" and _is_masked(read.item.value):
         hidden = "its values are masked, and would stand in the names of data files: take bucket[16], or do without"
         (said or read.item).fault(f"{read.field.name!r} can't partition the table by {name}: {hidden}")
-    elif name != IDENTITY and made.field.lower() in names:
+    elif name != IDENTITY and folded(made.field) in names:
         read.item.fault(f"{name} would need the name {made.field} for itself, and a column has it")
     else:
         return str(made)

@@ -64,6 +64,7 @@ def test_a_file_at_fault_changes_nothing_of_the_table() -> None:
         ("_file", "int", "its name is reserved: it is Iceberg's own"),
         ("_Spec_ID", "int", "its name is reserved: it is Iceberg's own"),
         ("_metadata", "int", "its name is reserved: it is Spark's own"),
+        ("_FİLE", "int", "its name is reserved: it is Iceberg's own"),
         ("a\nb", "int", "its name cannot be a column's"),
         ("id_bucket", "int", "the table's partitions have that name"),
     ],
@@ -152,6 +153,24 @@ def test_a_name_that_differs_in_case_alone_from_a_column_of_the_table_is_no_new_
         {
             FREEZE: ('column "ZIP" is not in the contract',),
             EVOLVE: ('column "ZIP" is new and differs in case or spaces alone from "zip", which the table has',),
+            DISCARD: (),
+        }[stance]
+    ]
+
+
+@pytest.mark.parametrize("stance", [FREEZE, EVOLVE, DISCARD])
+@pytest.mark.parametrize("name", ["İSİM", "\u0131s\u0131m", "i\u017fim", "i\u0307sim"])
+def test_a_name_that_an_engine_takes_for_a_columns_is_a_fault_whatever_the_policy(stance: Stance, name: str) -> None:
+    by = asked({"new_columns": stance, "missing_columns": ALLOW}, {"id": "int", "isim": "string"})
+    [found] = faults(by, {"id": "int", name: "string"})
+    assert found[0] == f'column "isim" is missing (the file calls it {quoted(name)})'
+    there = {"id": "int", "isim": "string", "kalan": "int"}
+    assert faults(by, {"id": "int", "isim": "string", "\u212aalan": "int"}, there=there) == [
+        {
+            FREEZE: ('column "\u212aalan" is not in the contract',),
+            EVOLVE: (
+                'column "\u212aalan" is new and differs in case or spaces alone from "kalan", which the table has',
+            ),
             DISCARD: (),
         }[stance]
     ]

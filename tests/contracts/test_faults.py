@@ -770,6 +770,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         [("customProperties", "takes effect with `vendor: lakegate`")],
     ),
     "names that differ in case": (AMOUNT, "      - name: ID\n", [("name: ID", "given twice, first on line 15")]),
+    "names that are one to engines": (AMOUNT, "      - name: İd\n", [("name: İd", "given twice, first on line 15")]),
     "names that differ in case, of columns that do not": (
         AMOUNT,
         f"      - {{name: Amount, physicalName: gross, logicalType: number}}\n{AMOUNT}        physicalName: net\n",
