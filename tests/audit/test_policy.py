@@ -76,6 +76,19 @@ def test_not_everything_can_be_a_new_column(name: str, kind: str, said: str) -> 
     assert fit.faults[0].endswith(said)
 
 
+@pytest.mark.parametrize(
+    ("stance", "said"),
+    [
+        (FREEZE, ('column "m" is not in the contract',)),
+        (EVOLVE, ('column "m" is new and is interval day to second, which a table cannot hold',)),
+        (DISCARD, ()),
+    ],
+)
+def test_a_map_with_values_that_no_table_holds_is_its_files_fault(stance: Stance, said: tuple[str, ...]) -> None:
+    by = asked({"new_columns": stance})
+    assert faults(by, CONTRACT | {"m": "map<string,interval day to second>"}, CONTRACT) == [said, ()]
+
+
 def test_a_reserved_name_is_a_fault_even_where_the_table_has_it_and_is_never_read() -> None:
     found = CONTRACT | {"_pos": "bigint"}
     said = 'column "_pos" is new and its name is reserved: it is Iceberg\'s own'
