@@ -147,6 +147,8 @@ def strangers(of: Type) -> Iterator[str]:
         if of.name not in _KNOWN and not _DECIMAL.fullmatch(of.name):
             yield of.name
         return
+    if of == Struct({}):
+        yield "a struct without fields"
     for _, part in parts(of):
         yield from strangers(part)
 

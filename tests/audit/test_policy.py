@@ -89,6 +89,21 @@ def test_a_map_with_values_that_no_table_holds_is_its_files_fault(stance: Stance
     assert faults(by, CONTRACT | {"m": "map<string,interval day to second>"}, CONTRACT) == [said, ()]
 
 
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [
+        ({"meta": "struct<>"}, "meta"),
+        ({"meta": "struct<`x`:int,`e`:array<struct<>>>"}, "meta"),
+        ({"meta": "map<string,struct<>>"}, "meta"),
+        ({"at": "struct<`zip`:string,`e`:struct<>>"}, "at.e"),
+    ],
+)
+def test_a_struct_without_fields_is_no_part_of_a_table(kind: dict[str, str], label: str) -> None:
+    contract = CONTRACT | {"at": "struct<`zip`:string>"}
+    said = f'column "{label}" is new and is a struct without fields, which a table cannot hold'
+    assert faults(asked({"new_columns": EVOLVE}, contract), contract | kind, contract) == [(said,), ()]
+
+
 def test_a_reserved_name_is_a_fault_even_where_the_table_has_it_and_is_never_read() -> None:
     found = CONTRACT | {"_pos": "bigint"}
     said = 'column "_pos" is new and its name is reserved: it is Iceberg\'s own'

@@ -156,6 +156,16 @@ def test_a_map_of_intervals_is_no_column_of_a_table(spark: SparkSession, tmp_pat
     assert [it.faults for it in looks(spark, tmp_path, evolve, good(spark, tmp_path, kind), body)] == [(), (said,)]
 
 
+def test_a_record_without_fields_is_no_column_of_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    nothing = {"type": "record", "name": "nothing", "fields": []}
+    row = _number(1) + _number(1) + b"a"
+    body = header(record(("id", "int"), ("name", "string"), ("meta", nothing)))
+    body += _number(1) + _number(len(row)) + row + b"s" * 16
+    evolve = by(FileKind.AVRO, replace(PLAN, policy=SchemaPolicy(new_columns=Stance.EVOLVE)))
+    said = 'column "meta" is new and is a struct without fields, which a table cannot hold'
+    assert [(it.rows, it.faults) for it in looks(spark, tmp_path, evolve, body)] == [(1, (said,))]
+
+
 def nested(depth: int) -> pa.Table:
     value: Any = 1
     for _ in range(depth):
