@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.fit import CONTRACT_HASH, FILE_COLUMN, columns_of
+from lakegate.audit.fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
 from lakegate.audit.partitions import Partition, partition
 from lakegate.audit.plan import Column, MetricKind, Plan, Scope
 from lakegate.audit.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, quoted
@@ -151,6 +151,7 @@ def unfit(plan: Plan, there: Shape) -> list[str]:
     contract, known = columns_of(plan), there.contract
     told = [_lost(pair) for pair in pairs(known, contract)]
     told += [_apart(pair) for pair in pairs(there.own, contract)]
+    told += confused(there.own, contract)
     asked = _asked(plan)
     if there.partitions != asked:
         told.append(f"the table is partitioned by {_listed(there.partitions)}, the contract says {_listed(asked)}")

@@ -125,7 +125,7 @@ class _Judge:
         if self.policy.reordered_columns is Stance.FREEZE:
             self.faults += _reordered([name for name in names if name in contract.fields], list(contract.fields))
         grown = self.struct("", Struct({column.name: _type_of(column) for column in found}), contract, table)
-        self.faults += [] if self.faults or grown == table else _confused(table, grown)
+        self.faults += [] if self.faults or grown == table else confused(table, grown)
         return grown
 
     def struct(self, label: str, found: Struct, contract: Struct, table: Struct) -> Struct:
@@ -306,7 +306,7 @@ def _shortened(of: Type, at: _Place = ()) -> Iterator[_Place]:
         yield from _shortened(part, inner)
 
 
-def _confused(table: Struct, grown: Struct) -> Iterator[str]:
+def confused(table: Struct, grown: Struct) -> Iterator[str]:
     """New parts that would go by the name of another: Iceberg writes a place with dots, and engines ignore case."""
     known = {place for _, place in places(table)}
     taken = {folded(".".join(place)): place for place in (*_shortened(table), *known)}
