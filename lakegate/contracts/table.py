@@ -56,7 +56,7 @@ def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
         contract_version=root.plain("version", ""),
         contract_hash="",
         columns=tuple(_planned(read) for read in columns),
-        partitions=_partitions(columns),
+        partitions=_partitions(columns, policy),
         metrics=tuple(metrics),
         checks=tuple(checks),
         budget=budget_of(table, found),
@@ -169,29 +169,32 @@ def _ordered(columns: Sequence[Read], flag: str, position: str) -> list[Read]:
     return sorted(flagged, key=lambda read: places.get(id(read), 0))
 
 
-def _partitions(columns: Sequence[Read]) -> tuple[str, ...]:
+def _partitions(columns: Sequence[Read], policy: SchemaPolicy) -> tuple[str, ...]:
     names = {folded(read.field.name) for read in columns}
     for read in columns:
         if setting(read.item, _PARTITION) and read.item.plain("partitioned") is not True:
             read.item.fault(f"{_PARTITION} without partitioned: true")
     partitioned = _ordered(columns, "partitioned", "partitionKeyPosition")
-    _refuse_same_decimals(partitioned)
+    _refuse_same_decimals(partitioned, widen=policy.widened_types is Stance.EVOLVE)
     found = [_partition(read, names) for read in partitioned]
     return tuple(sql for sql in found if sql)
 
 
-def _refuse_same_decimals(partitioned: Sequence[Read]) -> None:
+def _refuse_same_decimals(partitioned: Sequence[Read], *, widen: bool) -> None:
     """Iceberg's manifests define a decimal type where a partition first has it and then call it by name, which
-    PyIceberg cannot read: nothing but the first files of such a table could ever be published.
+    PyIceberg cannot read: nothing but the first files of such a table could ever be published. Where files may `widen`
+    them, decimals with as many places may become the same type.
     """
     first: dict[str, Read] = {}
     for read in partitioned:
         said, name = setting(read.item, _PARTITION), read.field.type.name
         if read.field.type.kind != "decimal" or (said and str(said.plain("value")).startswith("bucket")):
             continue
-        if (other := first.setdefault(name, read)) is not read:
-            why = "the table's manifests could not be read: take bucket[16] for one of the two, or other digits"
-            text = f"{read.field.name!r} can't partition the table by {name} beside {other.field.name!r}: {why}"
+        other = first.setdefault(name.rpartition(",")[2] if widen else name, read)
+        if other is not read:
+            may, more = (", for files may make them one type", "places") if widen else ("", "digits")
+            why = f"the table's manifests could not be read: take bucket[16] for one of the two, or other {more}"
+            text = f"{read.field.name!r} can't partition the table by {name} beside {other.field.name!r}{may}: {why}"
             (said or read.item).fault(text)
 
 
