@@ -3,7 +3,7 @@
 It never repeats an append whose outcome is unknown.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -16,7 +16,7 @@ from lakegate.audit.job import Job
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
-from spark_jobs import avro_header, decimals, nessie, not_null, orc_footer, parquet_footer, paths
+from spark_jobs import avro_header, decimals, nessie, not_null, orc_footer, parquet_footer, partitions, paths
 from spark_jobs.apart import each
 from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, by_task, names, root
@@ -26,6 +26,7 @@ from spark_jobs.session import LAKE
 from spark_jobs.table import table_name
 from spark_jobs.unparsed import count, parsed
 
+_Tell = Callable[[Plan, DataFrame], Mapping[str, tuple[str, ...]]]
 _THREADS = 4
 _CORRUPT = {
     FileKind.PARQUET: "a page is corrupt",
@@ -85,11 +86,19 @@ def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look], error: E
     """
     looked = find_corrupt(spark, plan, looks)
     for leads_to, tell in _UNWRITABLE:
-        readable = [look for look in looked if not look.faults]
-        if readable and (error is None or leads_to(error)):
-            wrong = tell(plan, rows_of(spark, plan, readable))
-            looked = [replace(look, faults=wrong.get(look.file.id, look.faults)) for look in looked]
+        if error is None or leads_to(error):
+            looked = _unwritable(spark, plan, looked, tell)
+    # What has run out tells so in many words, and of no partition: it is asked where nothing else explains the error.
+    if error is None or not any(look.faults for look in looked):
+        looked = _unwritable(spark, plan, looked, partitions.too_many)
     return looked
+
+
+def _unwritable(spark: SparkSession, plan: Plan, looks: Sequence[Look], tell: _Tell) -> list[Look]:
+    """The same files, with what is told of those that have no fault yet."""
+    readable = [look for look in looks if not look.faults]
+    wrong = tell(plan, rows_of(spark, plan, readable)) if readable else {}
+    return [replace(look, faults=wrong.get(look.file.id, look.faults)) for look in looks]
 
 
 def find_corrupt(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.fit import quoted as shown
+from lakegate.audit.partitions import IDENTITY, partition
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
 from spark_jobs.java import causes
@@ -18,7 +19,6 @@ from spark_jobs.java import causes
 LONGEST = 700
 """Bytes. S3 takes 1,024 for the whole of a key: the rest is the table's place, names of columns and of the file."""
 _NO_ROOM = re.compile(r"KeyTooLong|key is too long|File name too long|Mkdirs failed to create")
-_CUT = re.compile(r"truncate\((\d+),\s*`?(.+?)`?\)")
 
 
 def had_no_room(error: Exception) -> bool:
@@ -48,10 +48,9 @@ def sizes(plan: Plan, rows: DataFrame) -> dict[str, int]:
 def _texts(plan: Plan) -> Mapping[str, str]:
     """The SQL of what Iceberg writes, by the column of text or bytes."""
     kinds, found = {column.name: column.type for column in plan.columns}, {}
-    for transform in plan.partitions:
-        cut = _CUT.fullmatch(transform)
-        name = cut[2] if cut else transform.removeprefix("`").removesuffix("`")
-        value = f"substring({quoted(name)}, 1, {cut[1]})" if cut else quoted(name)
-        if kinds.get(name) in ("string", "binary"):
-            found[name] = f"replace(base64({value}), '\\r\\n', '')" if kinds[name] == "binary" else value
+    for each in map(partition, plan.partitions):
+        kind, value = kinds.get(each.column), quoted(each.column)
+        if kind in ("string", "binary") and each.transform in (IDENTITY, "truncate"):
+            written = f"substring({value}, 1, {each.width})" if each.width else value
+            found[each.column] = f"replace(base64({written}), '\\r\\n', '')" if kind == "binary" else written
     return found

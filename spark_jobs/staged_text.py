@@ -19,6 +19,7 @@ from lakegate.audit.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import Limits, beyond, more_than
 from lakegate.audit.mask import masked, raw
+from lakegate.audit.names import folded
 from lakegate.audit.plan import Plan
 from spark_jobs import hadoop
 from spark_jobs.apart import each
@@ -121,7 +122,7 @@ def _reason_of(plan: Plan, seen: Seen | str) -> str:
 def _is_a_row(plan: Plan, layout: Sequence[str]) -> bool:
     """Whether what stands in the header's place may be values that must not be told as names of columns."""
     named = plan.files.kind is FileKind.CSV and bool(masked(plan.columns))
-    return named and not {name.lower() for name in layout} & {column.name.lower() for column in plan.columns}
+    return named and not {*map(folded, layout)} & {folded(column.name) for column in plan.columns}
 
 
 def _layout(plan: Plan, seen: Seen) -> list[str]:

@@ -11,7 +11,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.fit import CONTRACT_HASH, FILE_COLUMN, columns_of
+from lakegate.audit.fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
+from lakegate.audit.partitions import Partition, partition
 from lakegate.audit.plan import Column, MetricKind, Plan, Scope
 from lakegate.audit.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, quoted
 from spark_jobs import iceberg
@@ -67,7 +68,7 @@ def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequenc
 
 def create(plan: Plan, columns: Sequence[Column]) -> list[str]:
     """The statements that make the plan's table and its namespace."""
-    partitions = f" PARTITIONED BY ({', '.join(map(_transform, plan.partitions))})" if plan.partitions else ""
+    partitions = f" PARTITIONED BY ({_listed(_asked(plan))})" if plan.partitions else ""
     return making(plan.table, (*columns, _FILE), properties(plan, columns), partitions)
 
 
@@ -150,7 +151,8 @@ def unfit(plan: Plan, there: Shape) -> list[str]:
     contract, known = columns_of(plan), there.contract
     told = [_lost(pair) for pair in pairs(known, contract)]
     told += [_apart(pair) for pair in pairs(there.own, contract)]
-    asked = tuple(map(_plain, plan.partitions))
+    told += confused(there.own, contract)
+    asked = _asked(plan)
     if there.partitions != asked:
         told.append(f"the table is partitioned by {_listed(there.partitions)}, the contract says {_listed(asked)}")
     return [*dict.fromkeys(filter(None, told)), *_advice(known, contract)]
@@ -223,27 +225,16 @@ def _pairs(values: Mapping[str, str]) -> str:
     return ", ".join(f"{_text(name)} = {_text(value)}" for name, value in values.items())
 
 
-def _plain(transform: str) -> str:
-    """One spelling: `bucket(16, x)`, whatever its spaces and quotes."""
-    return re.sub(r"\s*,\s*", ", ", transform.replace("`", "")).strip()
-
-
-def _transform(transform: str) -> str:
-    """A transform with its column quoted, for a statement."""
-    plain = _plain(transform)
-    call = re.fullmatch(r"(\w+)\((?:(\d+), )?(.+)\)", plain)
-    if call is None:
-        return quoted(plain)
-    width = f"{call[2]}, " if call[2] else ""
-    return f"{call[1]}({width}{quoted(call[3])})"
+def _asked(plan: Plan) -> tuple[str, ...]:
+    """The plan's partitions in their one spelling, which is that of a statement, too."""
+    return tuple(str(partition(spelled)) for spelled in plan.partitions)
 
 
 def _spoken(transform: str, column: str) -> str:
-    """An Iceberg transform as a plan spells it: `month` of x → `months(x)`, `bucket[16]` → `bucket(16, x)`."""
-    if transform == "identity":
-        return column
-    sized = re.fullmatch(r"(\w+)\[(\d+)]", transform)
-    return f"{sized[1]}({sized[2]}, {column})" if sized else f"{_CALLS.get(transform, transform)}({column})"
+    """An Iceberg transform as a plan spells it: `month` → ``months(`x`)``, `bucket[16]` → ``bucket(16, `x`)``."""
+    if sized := re.fullmatch(r"(\w+)\[(\d+)]", transform):
+        return str(Partition(column=column, transform=sized[1], width=int(sized[2])))
+    return str(Partition(column=column, transform=_CALLS.get(transform, transform)))
 
 
 def _listed(partitions: Iterable[str]) -> str:

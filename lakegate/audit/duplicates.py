@@ -6,8 +6,9 @@ itself good, or one of the table, whose rows come before every row of the batch.
 later one is to blame, unless the earlier one is rejected anyway.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from lakegate.audit.report import Source
 from lakegate.audit.verdicts import Measured
@@ -46,10 +47,22 @@ class Repeats:
 
     def count(self, file: str, earlier: Collection[str]) -> int:
         """How many rows of the file repeat a row of itself or of the earlier files, which are good."""
-        return sum(_repeating(pattern, file, earlier) * pattern.keys for pattern in self.patterns)
+        if not (mine := self._by_file.get(file)):
+            return 0
+        before = frozenset(earlier)
+        return sum(_repeating(pattern, file, before) * pattern.keys for pattern in mine)
+
+    @cached_property
+    def _by_file(self) -> Mapping[str, Sequence[Pattern]]:
+        """There may be a pattern for each key, and most are of few files."""
+        found: dict[str, list[Pattern]] = {}
+        for pattern in self.patterns:
+            for file in pattern.counts:
+                found.setdefault(file, []).append(pattern)
+        return found
 
 
-def _repeating(pattern: Pattern, file: str, earlier: Collection[str]) -> int:
-    rows = pattern.counts.get(file, 0)
-    is_first = not pattern.taken and not any(other in pattern.counts for other in earlier)
+def _repeating(pattern: Pattern, file: str, earlier: frozenset[str]) -> int:
+    rows = pattern.counts[file]
+    is_first = not pattern.taken and earlier.isdisjoint(pattern.counts)
     return max(rows - 1, 0) if is_first else rows

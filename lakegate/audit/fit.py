@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from lakegate.audit.names import folded
+from lakegate.audit.partitions import IDENTITY, partition
 from lakegate.audit.plan import Column, Plan, SchemaPolicy, Stance
 from lakegate.audit.reserved import reserved_for
 from lakegate.audit.types import (
@@ -123,7 +125,7 @@ class _Judge:
         if self.policy.reordered_columns is Stance.FREEZE:
             self.faults += _reordered([name for name in names if name in contract.fields], list(contract.fields))
         grown = self.struct("", Struct({column.name: _type_of(column) for column in found}), contract, table)
-        self.faults += [] if self.faults or grown == table else _confused(table, grown)
+        self.faults += [] if self.faults or grown == table else confused(table, grown)
         return grown
 
     def struct(self, label: str, found: Struct, contract: Struct, table: Struct) -> Struct:
@@ -144,9 +146,9 @@ class _Judge:
         """A name that is nearly a column's is a fault whatever the policy: its values must not become nulls."""
         some = found.fields.keys() & contract.fields.keys()  # without any, Spark takes the whole for null
         allowed = self.policy.missing_columns is Stance.ALLOW and some
-        for name in contract.fields:
+        for name in [each for each in contract.fields if each not in found.fields]:
             near = _alike(name, found.fields)
-            if name not in found.fields and (near or not allowed):
+            if near or not allowed:
                 hint = f" (the file calls it {quoted(near[0])})" if near else ""
                 yield f"column {quoted(within(label, contract, name))} is missing{hint}"
 
@@ -179,7 +181,7 @@ class _Judge:
             return "its name cannot be a column's"
         if bad := [inner for inner, place in places(part) if not _is_name(place[-1])]:
             return f"its field {quoted(bad[0])} has a name that cannot be a column's"
-        if name.lower() in _partition_names(self.partitions):
+        if folded(name) in _partition_names(self.partitions):
             return "the table's partitions have that name"
         if kinds := list(strangers(part)):
             return NANOSECONDS if _NANOSECONDS.search(kinds[0]) else f"is {kinds[0]}, which a table cannot hold"
@@ -284,7 +286,7 @@ def _alike(name: str, others: Iterable[str]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    return name.strip().lower()
+    return folded(name.strip())
 
 
 def _is_name(name: str) -> bool:
@@ -304,12 +306,12 @@ def _shortened(of: Type, at: _Place = ()) -> Iterator[_Place]:
         yield from _shortened(part, inner)
 
 
-def _confused(table: Struct, grown: Struct) -> Iterator[str]:
+def confused(table: Struct, grown: Struct) -> Iterator[str]:
     """New parts that would go by the name of another: Iceberg writes a place with dots, and engines ignore case."""
     known = {place for _, place in places(table)}
-    taken = {".".join(place).lower(): place for place in (*_shortened(table), *known)}
+    taken = {folded(".".join(place)): place for place in (*_shortened(table), *known)}
     for _, place in places(grown):
-        name = ".".join(place).lower()
+        name = folded(".".join(place))
         if place not in known and name in taken:
             yield f"column {_spelled(place)} is new, and a table cannot tell it from {_spelled(taken[name])}"
         taken[name] = place
@@ -324,7 +326,7 @@ def _repeated(names: Sequence[str]) -> list[str]:
     same = [f"column {quoted(name)} is there {times} times" for name, times in Counter(names).items() if times > 1]
     spellings: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
-        spellings.setdefault(name.lower(), []).append(name)
+        spellings.setdefault(folded(name), []).append(name)
     alike = [" and ".join(map(quoted, group)) for group in spellings.values() if len(group) > 1]
     return same + [f"columns {group} differ in case alone" for group in alike]
 
@@ -337,9 +339,7 @@ def _reordered(names: Sequence[str], contract: Sequence[str]) -> list[str]:
 
 def _partition_names(partitions: Iterable[str]) -> set[str]:
     """What Iceberg calls the partition fields of transformed columns."""
-    calls = [re.fullmatch(r"(\w+?)s?\((?:\d+, )?`?(.+?)`?\)", transform) for transform in partitions]
-    short = {"truncate": "trunc"}
-    return {f"{call[2]}_{short.get(call[1], call[1])}".lower() for call in calls if call}
+    return {folded(each.field) for each in map(partition, partitions) if each.transform != IDENTITY}
 
 
 def _mistyped(label: str, found: Type, wanted: str) -> str:

@@ -1,5 +1,7 @@
 """Names that no column of a table may have, because readers of the lake have columns of these names for themselves."""
 
+from lakegate.audit.names import folded
+
 _OURS = "_lakegate"  # and whatever begins so
 _OWNERS = {
     "_file": "Iceberg",
@@ -15,5 +17,5 @@ _OWNERS = {
 
 def reserved_for(name: str) -> str:
     """Whose the name is; nothing where it is free. Engines compare names without case."""
-    plain = name.lower()
+    plain = folded(name)
     return "lakegate" if plain.startswith(_OURS) else _OWNERS.get(plain, "")

@@ -11,7 +11,8 @@ _ALIASES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "b
 _ALIASES |= {"decimal": "decimal(10,0)", "dec": "decimal(10,0)", "numeric": "decimal(10,0)"}
 _ALIASES |= {"timestamp_ltz": "timestamp"}
 _DECIMAL = re.compile(r"(?:decimal|dec|numeric)\((\d+)(?:,(\d+))?\)")
-_TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([<>,:])|([^\s<>,:()`]+(?:\s*\([^)]*\))?))")
+# A type may have several words: `interval day to second`.
+_TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([<>,:])|([^\s<>,:()`]+(?:\s+[^\s<>,:()`]+)*(?:\s*\([^)]*\))?))")
 _MOST_DIGITS = 38
 # Iceberg has no smaller integers.
 _KEPT = {"tinyint": "int", "smallint": "int"}
@@ -75,8 +76,11 @@ def canonical(text: str) -> str:
 
 def parse(text: str) -> Type:
     """A Spark SQL type as a tree. Text that nobody knows is an atom, too."""
-    found, rest = _parse([match.groups() for match in _TOKEN.finditer(text)])
-    return Atom(" ".join(text.split())) if rest else found
+    try:
+        found, rest = _parse([match.groups() for match in _TOKEN.finditer(text)])
+    except ValueError:
+        return Atom(_spaced(text))
+    return Atom(_spaced(text)) if rest else found
 
 
 _Tokens = list[tuple[str | None, ...]]
@@ -90,6 +94,7 @@ def _parse(tokens: _Tokens) -> tuple[Type, _Tokens]:
 
 
 def _parse_nested(word: str, tokens: _Tokens) -> tuple[Type, _Tokens]:
+    """ValueError where an array has not one part, or a map not two."""
     fields, parts = {}, []
     while tokens and tokens[0][1] != ">":
         name = ""
@@ -102,14 +107,22 @@ def _parse_nested(word: str, tokens: _Tokens) -> tuple[Type, _Tokens]:
         tokens = tokens[1:] if tokens and tokens[0][1] == "," else tokens
     if word == "struct":
         return Struct(fields), tokens[1:]
-    return (Array(parts[0]) if word == "array" else Map(*parts)), tokens[1:]
+    if word == "array":
+        [element] = parts
+        return Array(element), tokens[1:]
+    key, value = parts
+    return Map(key, value), tokens[1:]
 
 
 def _spelled(word: str) -> str:
-    spelled = re.sub(r"\s+", "", word)
-    if found := _DECIMAL.fullmatch(spelled):
+    if found := _DECIMAL.fullmatch(re.sub(r"\s+", "", word)):
         return f"decimal({found[1]},{found[2] or 0})"
+    spelled = _spaced(word)
     return _ALIASES.get(spelled, spelled)
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
 
 
 def kind(of: Type) -> str:
@@ -134,6 +147,8 @@ def strangers(of: Type) -> Iterator[str]:
         if of.name not in _KNOWN and not _DECIMAL.fullmatch(of.name):
             yield of.name
         return
+    if of == Struct({}):
+        yield "a struct without fields"
     for _, part in parts(of):
         yield from strangers(part)
 

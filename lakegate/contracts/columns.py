@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from lakegate.audit.names import folded
 from lakegate.audit.reserved import reserved_for
 from lakegate.audit.types import Array, Map, Struct, parse, places
 from lakegate.contracts import words
@@ -146,28 +147,28 @@ def check_names(columns: Sequence[Read]) -> None:
     """Spark compares names without case, so two columns that differ only in case would be one."""
     seen: dict[str, Read] = {}
     for read in columns:
-        first = seen.setdefault(read.field.own_name.lower(), read)
+        first = seen.setdefault(folded(read.field.own_name), read)
         if first is not read:
             twice = f"the column {read.field.own_name!r} is given twice, first on line {first.item.line}"
             read.item.fault(f"{twice} (upper and lower case are the same)")
-    for label, count in Counter(read.field.label.lower() for read in columns).items():
-        same = [read for read in columns if read.field.label.lower() == label]
-        if count > 1 and len({read.field.own_name.lower() for read in same}) > 1:
+    for label, count in Counter(folded(read.field.label) for read in columns).items():
+        same = [read for read in columns if folded(read.field.label) == label]
+        if count > 1 and len({folded(read.field.own_name) for read in same}) > 1:
             name = same[1].field.label
             same[1].item.fault(f"the name {name!r} is given twice, first on line {same[0].item.line}")
     for read in columns:
-        other = seen.get(read.field.label.lower(), read)
-        if read.field.own_name.lower() != other.field.own_name.lower() and other.field.label != read.field.label:
+        other = seen.get(folded(read.field.label), read)
+        if folded(read.field.own_name) != folded(other.field.own_name) and other.field.label != read.field.label:
             text = f"{read.field.label!r} is also the physicalName of the column {other.field.label!r}"
             read.item.fault(f"{text}, on line {other.item.line}: SQL could mean either, so rename one")
 
 
 def check_places(columns: Sequence[Read]) -> None:
     """Iceberg writes the place of a part with dots, so that no column may have that for a name."""
-    names = {read.field.own_name.lower(): read for read in columns}
+    names = {folded(read.field.own_name): read for read in columns}
     for read in columns:
         for _, place in places(parse(read.field.type.name)):
-            if other := names.get(".".join((read.field.own_name, *place)).lower()):
+            if other := names.get(folded(".".join((read.field.own_name, *place)))):
                 of = f"the column {read.field.own_name!r}"
                 other.item.fault(f"a part of {of} goes by the name {other.field.own_name!r}: rename one")
 

@@ -261,14 +261,6 @@ def column(name: str) -> exp.Column:
     return exp.Column(this=exp.Identifier(this=name, quoted=True))
 
 
-def transform(name: str, of: str, width: int | None = None) -> str:
-    """A partition transform in Spark SQL: `months(`time_hour`)`."""
-    if name == "identity":
-        return column(of).sql(dialect="spark")
-    widths = [] if width is None else [exp.Literal.number(width)]
-    return exp.Anonymous(this=name, expressions=[*widths, column(of)]).sql(dialect="spark", normalize_functions=False)
-
-
 def failing(field: Field, wrong: exp.Expr, proof: Proof | None = None, passes: exp.Expr | None = None) -> Metric:
     """How many rows are wrong. `passes` is a cheaper condition that is true of none that is."""
     certain = exp.Coalesce(this=field.anywhere(wrong), expressions=[exp.false()])

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from lakegate.audit.names import folded
 from lakegate.audit.plan import ROWS_VIEW
 from lakegate.contracts.like import once_through
 from lakegate.contracts.metrics import Field
@@ -162,10 +163,10 @@ _LOOSE = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Is, exp.Like, exp.E
 
 
 def columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:
-    """Columns by every name that SQL may call them, in lower case: the table's names win over the contract's."""
+    """Columns by every name that SQL may call them, without case: the table's names win over the contract's."""
     found: dict[str, tuple[str, Kind | None]] = {}
     for name, each in [(each.label, each) for each in fields] + [(each.name, each) for each in fields]:
-        found[name.lower()] = (each.name, _KINDS.get(each.type.kind))
+        found[folded(name)] = (each.name, _KINDS.get(each.type.kind))
     return found
 
 
@@ -227,7 +228,7 @@ class Reader:
             if having := select.args.get("having"):
                 self.want(having.this, Kind.TRUTH, "HAVING")
             found = [(self._name(item), self.kind(item.unalias())) for item in select.expressions]
-        names = [name.lower() for name, _ in found if name]
+        names = [folded(name) for name, _ in found if name]
         if len(set(names)) < len(names):
             raise NotAllowed("has two columns of one name: give one another name with AS")
         return found
@@ -242,7 +243,7 @@ class Reader:
             only(inner, "this", "alias")
             below = Reader(columns=self.columns, tables=self.tables, seen=self.seen)
             found = below.select(inner.this)
-            self.columns, self.derived = {name.lower(): (name, kind) for name, kind in found if name}, True
+            self.columns, self.derived = {folded(name): (name, kind) for name, kind in found if name}, True
             inner.set("alias", None)
             return
         self._table(inner)
@@ -282,7 +283,7 @@ class Reader:
         if isinstance(item, exp.Alias):
             only(item, "this", "alias")
             item.set("alias", exp.Identifier(this=item.alias, quoted=True))
-            if not item.alias or item.alias.lower().startswith("_lakegate"):
+            if not item.alias or folded(item.alias).startswith("_lakegate"):
                 raise NotAllowed(f"{item.alias!r}: names that begin with _lakegate are lakegate's own")
             return item.alias
         return self._known(item)[0] if isinstance(item, exp.Column) else ""
@@ -292,7 +293,7 @@ class Reader:
             raise NotAllowed(f"{_shown(node)}: there is no table or alias {node.table!r} (a column's dot goes in ``)")
         if not isinstance(node.this, exp.Identifier):
             raise NotAllowed(f"{_shown(node)} is not allowed here")
-        known = self.columns.get(node.name.lower())
+        known = self.columns.get(folded(node.name))
         if known is None:
             names = [name for name, _ in self.columns.values()]
             raise NotAllowed(f"the table has no column {node.name!r}{meant(node.name, names)}")

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from lakegate.audit.files import PARQUET
 from lakegate.audit.limits import DEFAULTS
+from lakegate.audit.names import folded
+from lakegate.audit.partitions import IDENTITY, Partition
 from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity, Stance
 from lakegate.contracts import words
 from lakegate.contracts.checks import Checked, checked, column_checks, entries, key_checks, without_repeats
@@ -13,7 +15,7 @@ from lakegate.contracts.columns import Read, check_names, check_places, read_col
 from lakegate.contracts.custom import COLUMN, TABLE
 from lakegate.contracts.document import Document, Item
 from lakegate.contracts.formats import Written, parse_checks, spelled
-from lakegate.contracts.metrics import fingerprint, nulls, transform
+from lakegate.contracts.metrics import fingerprint, nulls
 from lakegate.contracts.policy import policy_of
 from lakegate.contracts.promises import promise_checks
 from lakegate.contracts.quality import Around, quality_checks
@@ -28,8 +30,6 @@ _NESTED = ("properties", "items", "map", "key", "value")  # where a nested colum
 _OF_VALUES = (MetricKind.DUPLICATES, MetricKind.ORPHANS, MetricKind.VALUE)
 _UNSAID = -1  # the standard's way of saying that a position isn't given
 _TRANSFORM = re.compile(r"(identity|years|months|days|hours)|(bucket|truncate)\[([1-9][0-9]{0,5})\]")
-# What Iceberg calls the partition field of a transformed column; no column may be called so.
-_SUFFIX = {"years": "year", "months": "month", "days": "day", "hours": "hour", "bucket": "bucket", "truncate": "trunc"}
 
 
 def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
@@ -56,7 +56,7 @@ def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
         contract_version=root.plain("version", ""),
         contract_hash="",
         columns=tuple(_planned(read) for read in columns),
-        partitions=_partitions(columns),
+        partitions=_partitions(columns, policy),
         metrics=tuple(metrics),
         checks=tuple(checks),
         budget=budget_of(table, found),
@@ -169,40 +169,44 @@ def _ordered(columns: Sequence[Read], flag: str, position: str) -> list[Read]:
     return sorted(flagged, key=lambda read: places.get(id(read), 0))
 
 
-def _partitions(columns: Sequence[Read]) -> tuple[str, ...]:
-    names = {read.field.name.lower() for read in columns}
+def _partitions(columns: Sequence[Read], policy: SchemaPolicy) -> tuple[str, ...]:
+    names = {folded(read.field.name) for read in columns}
     for read in columns:
         if setting(read.item, _PARTITION) and read.item.plain("partitioned") is not True:
             read.item.fault(f"{_PARTITION} without partitioned: true")
     partitioned = _ordered(columns, "partitioned", "partitionKeyPosition")
-    _refuse_same_decimals(partitioned)
+    _refuse_same_decimals(partitioned, widen=policy.widened_types is Stance.EVOLVE)
     found = [_partition(read, names) for read in partitioned]
     return tuple(sql for sql in found if sql)
 
 
-def _refuse_same_decimals(partitioned: Sequence[Read]) -> None:
+def _refuse_same_decimals(partitioned: Sequence[Read], *, widen: bool) -> None:
     """Iceberg's manifests define a decimal type where a partition first has it and then call it by name, which
-    PyIceberg cannot read: nothing but the first files of such a table could ever be published.
+    PyIceberg cannot read: nothing but the first files of such a table could ever be published. Where files may `widen`
+    them, decimals with as many places may become the same type.
     """
     first: dict[str, Read] = {}
     for read in partitioned:
         said, name = setting(read.item, _PARTITION), read.field.type.name
         if read.field.type.kind != "decimal" or (said and str(said.plain("value")).startswith("bucket")):
             continue
-        if (other := first.setdefault(name, read)) is not read:
-            why = "the table's manifests could not be read: take bucket[16] for one of the two, or other digits"
-            text = f"{read.field.name!r} can't partition the table by {name} beside {other.field.name!r}: {why}"
+        other = first.setdefault(name.rpartition(",")[2] if widen else name, read)
+        if other is not read:
+            may, more = (", for files may make them one type", "places") if widen else ("", "digits")
+            why = f"the table's manifests could not be read: take bucket[16] for one of the two, or other {more}"
+            text = f"{read.field.name!r} can't partition the table by {name} beside {other.field.name!r}{may}: {why}"
             (said or read.item).fault(text)
 
 
 def _partition(read: Read, names: set[str]) -> str | None:
     said = setting(read.item, _PARTITION)
-    text = said.plain("value") if said else "identity"
+    text = said.plain("value") if said else IDENTITY
     if (match := _TRANSFORM.fullmatch(str(text))) is None:
         known = "identity, years, months, days, hours, bucket[16] or truncate[4]"
         (said or read.item).fault(f"{text!r} is no partition transform: write {known}")
         return None
     name, width = match[1] or match[2], int(match[3]) if match[3] else None
+    made = Partition(column=read.field.name, transform=name, width=width)
     if name not in read.field.type.transforms:
         instead = ": take bucket[16], or do without" if "bucket" in read.field.type.transforms else ""
         text = f"{read.field.name!r} is {read.field.type.name}, which {name} cannot partition{instead}"
@@ -210,10 +214,10 @@ def _partition(read: Read, names: set[str]) -> str | None:
     elif name != "bucket" and _is_masked(read.item.value):
         hidden = "its values are masked, and would stand in the names of data files: take bucket[16], or do without"
         (said or read.item).fault(f"{read.field.name!r} can't partition the table by {name}: {hidden}")
-    elif name in _SUFFIX and f"{read.field.name}_{_SUFFIX[name]}".lower() in names:
-        read.item.fault(f"{name} would need the name {read.field.name}_{_SUFFIX[name]} for itself, and a column has it")
+    elif name != IDENTITY and folded(made.field) in names:
+        read.item.fault(f"{name} would need the name {made.field} for itself, and a column has it")
     else:
-        return transform(name, read.field.name, width)
+        return str(made)
     return None
 
 

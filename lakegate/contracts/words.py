@@ -230,7 +230,8 @@ SLA: Place = (
 _SCOPE = "`table`: the whole table counts; `batch` (the default): each file on its own"
 COLUMN_SETTINGS: Place = _enforced(
     partitionTransform="if `partitioned`: `identity`, `years`, `months`, `days`, `hours`, `bucket[16]`, `truncate[4]`; "
-    "two columns of one decimal type only if one of them is by buckets",
+    "two columns of one decimal type (with `widenedTypes: evolve`, of as many places) only if one of them is by "
+    "buckets",
     scope=f"if `unique`. {_SCOPE}",
     severity="of the column's own words (`required`, `enum`, its options, …), not of its `quality`: `error` (if not "
     "said), `warning` or `quarantine`; a key of several columns is as severe as the severest of them",

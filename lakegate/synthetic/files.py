@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import json
-import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
@@ -19,6 +18,7 @@ from pyarrow import orc, parquet
 
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.limits import beyond
+from lakegate.audit.partitions import IDENTITY, partition
 from lakegate.audit.plan import Plan
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.avro import encoded
@@ -26,7 +26,6 @@ from lakegate.synthetic.spelling import holds, spelled
 
 _REFORM, _EPOCH = (1582, 10, 15), 1970
 _ROOM = 700  # bytes that a row's partition values may take in a data file's path: the job rejects a file with more
-_IDENTITY, _CUT = re.compile(r"`?(.+?)`?"), re.compile(r"truncate\((\d+),\s*`?(.+?)`?\)")
 _PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": partial(gzip.compress, mtime=0),  # the same bytes for the same rows
     ".bz2": bz2.compress,
@@ -128,11 +127,9 @@ def _fits_orc(value: Any) -> bool:
 
 def _has_room(value: str | bytes, column: str, plan: Plan) -> bool:
     """Whether a path has room for it where the table is partitioned by it, and others as long beside it."""
-    for transform in plan.partitions:
-        cut = _CUT.fullmatch(transform)
-        whole = _IDENTITY.fullmatch(transform)
-        if (cut[2] if cut else whole[1] if whole else "") == column:
-            written = value[: int(cut[1])] if cut else value
+    for each in map(partition, plan.partitions):
+        if each.column == column and each.transform in (IDENTITY, "truncate"):
+            written = value[: each.width]
             text = written if isinstance(written, str) else b64encode(written)
             return len(quote_plus(text)) <= _ROOM // len(plan.partitions)
     return True

@@ -3,7 +3,7 @@
 import pytest
 
 from lakegate.audit.fit import FileColumn, faults
-from lakegate.audit.types import Atom, canonical, holds
+from lakegate.audit.types import Array, Atom, Map, Struct, canonical, holds, parse
 from tests.support.plans import plan
 
 PLAN = plan("nyc.t", {"id": "bigint", "name": "string", "at": "timestamp"})
@@ -112,3 +112,20 @@ def test_a_type_has_one_spelling() -> None:
         "decimal(10,0)",
         "decimal(5,0)",
     ]
+
+
+def test_a_type_of_several_words_is_one_type_wherever_it_stands() -> None:
+    interval = Atom("interval day to second")
+    for text, tree in (
+        ("interval day to second", interval),
+        ("map<string,interval day to second>", Map(Atom("string"), interval)),
+        ("array<interval  day to second>", Array(interval)),
+        ("struct<`a b`:interval day to second,`c`:int>", Struct({"a b": interval, "c": Atom("int")})),
+    ):
+        assert parse(text) == tree
+        assert parse(str(tree)) == tree
+
+
+@pytest.mark.parametrize("text", ["map<int>", "map<int,int,int>", "array<>", "array<int,int>", "struct<`a`:map<>>"])
+def test_text_that_is_no_type_is_an_atom(text: str) -> None:
+    assert parse(text) == Atom(text)

@@ -64,6 +64,7 @@ def test_a_file_at_fault_changes_nothing_of_the_table() -> None:
         ("_file", "int", "its name is reserved: it is Iceberg's own"),
         ("_Spec_ID", "int", "its name is reserved: it is Iceberg's own"),
         ("_metadata", "int", "its name is reserved: it is Spark's own"),
+        ("_FİLE", "int", "its name is reserved: it is Iceberg's own"),
         ("a\nb", "int", "its name cannot be a column's"),
         ("id_bucket", "int", "the table's partitions have that name"),
     ],
@@ -73,6 +74,34 @@ def test_not_everything_can_be_a_new_column(name: str, kind: str, said: str) -> 
     found = [FileColumn(name="id", type="int"), FileColumn(name="name", type="string")]
     [fit] = agree(by, None, [[*found, FileColumn(name=name, unreadable=kind)]]).fits
     assert fit.faults[0].endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("stance", "said"),
+    [
+        (FREEZE, ('column "m" is not in the contract',)),
+        (EVOLVE, ('column "m" is new and is interval day to second, which a table cannot hold',)),
+        (DISCARD, ()),
+    ],
+)
+def test_a_map_with_values_that_no_table_holds_is_its_files_fault(stance: Stance, said: tuple[str, ...]) -> None:
+    by = asked({"new_columns": stance})
+    assert faults(by, CONTRACT | {"m": "map<string,interval day to second>"}, CONTRACT) == [said, ()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [
+        ({"meta": "struct<>"}, "meta"),
+        ({"meta": "struct<`x`:int,`e`:array<struct<>>>"}, "meta"),
+        ({"meta": "map<string,struct<>>"}, "meta"),
+        ({"at": "struct<`zip`:string,`e`:struct<>>"}, "at.e"),
+    ],
+)
+def test_a_struct_without_fields_is_no_part_of_a_table(kind: dict[str, str], label: str) -> None:
+    contract = CONTRACT | {"at": "struct<`zip`:string>"}
+    said = f'column "{label}" is new and is a struct without fields, which a table cannot hold'
+    assert faults(asked({"new_columns": EVOLVE}, contract), contract | kind, contract) == [(said,), ()]
 
 
 def test_a_reserved_name_is_a_fault_even_where_the_table_has_it_and_is_never_read() -> None:
@@ -152,6 +181,24 @@ def test_a_name_that_differs_in_case_alone_from_a_column_of_the_table_is_no_new_
         {
             FREEZE: ('column "ZIP" is not in the contract',),
             EVOLVE: ('column "ZIP" is new and differs in case or spaces alone from "zip", which the table has',),
+            DISCARD: (),
+        }[stance]
+    ]
+
+
+@pytest.mark.parametrize("stance", [FREEZE, EVOLVE, DISCARD])
+@pytest.mark.parametrize("name", ["İSİM", "\u0131s\u0131m", "i\u017fim", "i\u0307sim"])
+def test_a_name_that_an_engine_takes_for_a_columns_is_a_fault_whatever_the_policy(stance: Stance, name: str) -> None:
+    by = asked({"new_columns": stance, "missing_columns": ALLOW}, {"id": "int", "isim": "string"})
+    [found] = faults(by, {"id": "int", name: "string"})
+    assert found[0] == f'column "isim" is missing (the file calls it {quoted(name)})'
+    there = {"id": "int", "isim": "string", "kalan": "int"}
+    assert faults(by, {"id": "int", "isim": "string", "\u212aalan": "int"}, there=there) == [
+        {
+            FREEZE: ('column "\u212aalan" is not in the contract',),
+            EVOLVE: (
+                'column "\u212aalan" is new and differs in case or spaces alone from "kalan", which the table has',
+            ),
             DISCARD: (),
         }[stance]
     ]

@@ -1,6 +1,6 @@
 """Checks on files, and whose fault a duplicate is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pytest
@@ -218,6 +218,14 @@ def test_a_key_that_the_table_has_is_a_duplicate_in_every_file() -> None:
     assert taken.count("f2", []) == 7
     assert taken.count("f2", ["f1"]) == 7
     assert taken.count("f3", ["f1", "f2"]) == 0
+
+
+def test_a_file_that_repeats_nothing_is_compared_with_no_pattern_and_no_file() -> None:
+    class Unseen(list[str]):
+        def __iter__(self) -> Iterator[str]:
+            raise AssertionError
+
+    assert repeats(({"f1": 1, "f2": 1}, 7)).count("f3", Unseen(["f1", "f2"])) == 0
 
 
 def test_orphans_are_their_own_files_fault() -> None:

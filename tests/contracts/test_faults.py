@@ -15,6 +15,7 @@ from lakegate.errors import ContractFaults, Fault
 GOOD = (Path(__file__).parent / "shop.yaml").read_text()
 
 ORDERS = "  - name: orders\n"
+COLUMNS = "    physicalName: shop.orders\n    properties:\n"
 AMOUNT = "      - name: amount\n"
 TAGS = "      - name: tags\n        logicalType: array\n"
 BOUNDS = "{exclusiveMinimum: 0, maximum: 1000.5}"
@@ -770,6 +771,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         [("customProperties", "takes effect with `vendor: lakegate`")],
     ),
     "names that differ in case": (AMOUNT, "      - name: ID\n", [("name: ID", "given twice, first on line 15")]),
+    "names that are one to engines": (AMOUNT, "      - name: İd\n", [("name: İd", "given twice, first on line 15")]),
     "names that differ in case, of columns that do not": (
         AMOUNT,
         f"      - {{name: Amount, physicalName: gross, logicalType: number}}\n{AMOUNT}        physicalName: net\n",
@@ -834,6 +836,15 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         + DECIMAL.format("d", "decimal(9,3)", IDENTITY)
         + AMOUNT,
         [("name: b", "'b' can't partition the table by decimal(9,2) beside 'a': ")],
+    ),
+    "two partitions of decimals that files may make one type": (
+        COLUMNS,
+        COLUMNS.replace("    properties", OURS.format("widenedTypes", "evolve") + "\n    properties")
+        + DECIMAL.format("a", "decimal(10,2)", IDENTITY)
+        + DECIMAL.format("b", "decimal(12, 2)", IDENTITY)
+        + DECIMAL.format("c", "decimal(12,2)", BUCKET)
+        + DECIMAL.format("d", "decimal(12,3)", IDENTITY),
+        [("name: b", "'b' can't partition the table by decimal(12,2) beside 'a', for files may make them one type: ")],
     ),
     "masked values in the names of data files": (
         PLACED,

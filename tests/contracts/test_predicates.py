@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from lakegate.audit.partitions import partition
 from lakegate.audit.plan import Metric, MetricKind, Plan, Proof
+from lakegate.audit.reserved import reserved_for
 from lakegate.contracts import load
 from lakegate.contracts.patterns import portable
 from tests.contracts.texts import PATTERNS, REFUSED, TEXTS, Texts
@@ -191,7 +193,7 @@ def test_an_enum_of_numbers_fails_nan() -> None:
 
 names = st.text(
     st.characters(exclude_categories=("Cc", "Cs")) | st.sampled_from("`'\"\\.;- "), min_size=1, max_size=30
-).filter(lambda name: not name.lower().startswith("_lakegate"))
+).filter(lambda name: not reserved_for(name))
 
 
 @given(name=names)
@@ -209,6 +211,7 @@ def test_any_name_of_a_column_survives_a_transform(name: str) -> None:
     (transform,) = plan.partitions
 
     assert transform.startswith("bucket(16, `")
+    assert partition(transform).column == name
     assert found(transform) == {name}
 
 

@@ -303,6 +303,7 @@ QUERIES = {
     "SELECT PERCENTILE(x, a) FROM {object}": "a number from 0 to 1, written out",
     "SELECT MAX(m) FROM (SELECT COUNT(*) AS n FROM {object} GROUP BY a)": "the table has no column 'm'",
     "SELECT COUNT(*) FROM (SELECT a, A FROM {object})": "two columns of one name",
+    "SELECT COUNT(*) FROM (SELECT a AS i, a AS \u0131 FROM {object})": "two columns of one name",
     "SELECT COUNT(*) FROM (SELECT COUNT(*) FROM {object} GROUP BY 1)": "GROUP BY takes columns",
     "SELECT COUNT(*)": "has no FROM",
     "SELECT FROM {object}": "selects nothing",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import DataFileStatistics, Field
 from spark_jobs import append as appending
-from spark_jobs import iceberg, nessie, paths
+from spark_jobs import iceberg, nessie, partitions, paths
 from spark_jobs.append import rows_of
 from spark_jobs.errors import JobError
 from spark_jobs.iceberg import DataFiles, Difference
@@ -108,6 +109,89 @@ def test_a_file_with_a_value_that_no_path_has_room_for_is_refused_alone(spark: S
     assert {row["id"] for row in spark.table("lake.nyc.t").collect()} == {0, 2}
     again = appending.resume(spark, replace(job(), plan=by), seen, {IDS[0]: 1, IDS[2]: 1})
     assert again == done
+
+
+def days(*numbers: int | None) -> pa.Table:
+    """A row for each, of an id and a day."""
+    at = [None if number is None else datetime(2013, 1, 1, tzinfo=UTC) + timedelta(days=number) for number in numbers]
+    return pa.table({"id": [1] * len(at), "at": pa.array(at, pa.timestamp("us", "UTC"))})
+
+
+@pytest.fixture
+def three_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partitions, "MOST", 3)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("alone", "three_at_most")
+def test_a_file_with_too_many_partitions_for_its_task_is_refused_alone(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by = plan("nyc.t", {"id": "bigint", "at": "timestamp"}, partitions=["days(`at`)", "bucket(2, `id`)"])
+    prepare(spark, by, None)
+    seen = looks(spark, tmp_path, by, [days(1, 2, None, 2), days(1, 2, None, 4), days(7)])
+    write = appending._write
+
+    def runs_out(spark: SparkSession, by: Plan, those: list[Look]) -> None:
+        if seen[1] in those:
+            spark.range(1).select(F.raise_error(F.lit("Java heap space"))).collect()
+        write(spark, by, those)
+
+    monkeypatch.setattr(appending, "_write", runs_out)
+    done = appending.append(spark, replace(job(), plan=by), seen)
+    said = 'its values of the partition columns "at", "id" make 4 partitions, and the most is 3'
+    assert [look.faults for look in done] == [(), (said,), ()]
+    assert spark.table("lake.nyc.t").count() == 5
+    again = appending.resume(spark, replace(job(), plan=by), seen, {IDS[0]: 4, IDS[2]: 1})
+    assert again == done
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("alone", "three_at_most")
+def test_a_file_with_many_partitions_is_not_refused_for_the_fault_of_another(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    by = plan("nyc.t", {"name": "string"}, partitions=["name"])
+    prepare(spark, by, None)
+    seen = looks(spark, tmp_path, by, [pa.table({"name": ["ä" * 120]}), pa.table({"name": ["a", "b", "c", "d"]})])
+    done = appending.append(spark, replace(job(), plan=by), seen)
+    assert [bool(look.faults) for look in done] == [True, False]
+    assert spark.table("lake.nyc.t").count() == 4
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "by",
+    [
+        [],
+        ["`at`"],
+        ["years(`at`)", "`ok`"],
+        ["months(`day`)"],
+        ["days(`clock`)", "days(`at`)"],
+        ["hours(`at`)"],
+        ["truncate(2, `a name`)", "truncate(5, `id`)"],
+        ["truncate(1, `raw`)", "`d`"],
+        ["bucket(3, `id`)", "bucket(4, `a name`)", "bucket(2, `clock`)"],
+    ],
+)
+def test_a_file_has_as_many_partitions_as_iceberg_makes_of_its_rows(spark: SparkSession, by: list[str]) -> None:
+    kinds = {"id": "bigint", "at": "timestamp", "clock": "timestamp_ntz", "day": "date", "a name": "string"}
+    made = plan("nyc.t", kinds | {"raw": "binary", "d": "decimal(9,2)", "ok": "boolean"}, partitions=by)
+    rows = spark.range(12).selectExpr(
+        "id",
+        "if(id = 2, null, timestamp_seconds(id * 2000000 - 9000000)) at",
+        "timestamp_ntz'1969-12-31 20:00:00' + id * interval '7' hour clock",
+        "if(id = 3, null, date_from_unix_date(int(id * 20 - 100))) day",
+        "if(id = 5, null, concat('n', id % 4, id)) `a name`",
+        "binary(string(id % 3)) raw",
+        "cast(id % 5 as decimal(9,2)) d",
+        "id > 9 ok",
+        f"'f1' {FILE_COLUMN}",
+    )
+    prepare(spark, made, None)
+    rows.writeTo(f"{LAKE}.nyc.t").append()
+    there = spark.table(f"{LAKE}.nyc.t.partitions").count()
+    assert partitions.numbers(made, rows) == ({"f1": there} if by else {})
 
 
 def beyond_its_type(number: str) -> pa.Array:

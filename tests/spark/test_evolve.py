@@ -204,6 +204,9 @@ def test_a_contract_that_grows_and_widens_brings_its_table_along(spark: SparkSes
         ({"s": "struct<`b`:int>"}, 'column "s.a" is in the table and not in the contract'),
         ({"m": "map<bigint,int>"}, 'column "m.key" is int in the table, the contract says bigint'),
         ({"s": "array<int>"}, 'column "s" is struct in the table, the contract says array'),
+        ({"ID": "int"}, 'column "ID" is new, and a table cannot tell it from "id"'),
+        ({"s": "struct<`a`:int,`A`:int>"}, 'column "s"."A" is new, and a table cannot tell it from "s"."a"'),
+        ({"S.a": "int"}, 'column "S.a" is new, and a table cannot tell it from "s"."a"'),
     ],
 )
 def test_a_contract_that_takes_away_or_narrows_is_unfit(change: dict[str, str], said: str) -> None:
@@ -212,3 +215,17 @@ def test_a_contract_that_takes_away_or_narrows_is_unfit(change: dict[str, str], 
     contract = {name: kind for name, kind in (columns | change).items() if kind}
     assert unfit(plan("nyc.t", columns), there) == []
     assert said in "; ".join(unfit(plan("nyc.t", contract), there))
+
+
+def test_a_column_that_files_brought_is_not_the_contracts_by_a_name_in_other_case(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    first = plan("nyc.t", {"id": "int"}, policy=EVOLVE)
+    rows = {"id": pa.array([1], pa.int32())}
+    assert ingest(spark, tmp_path, first, pa.table(rows | {"zip": ["10001"]})) == [()]
+    for new in ({}, {"Zip": ["10001"]}):
+        later = plan("nyc.t", {"id": "int", "Zip": "string"}, policy=EVOLVE, contract_hash="h2")
+        with pytest.raises(Unfit, match='column "Zip" is new, and a table cannot tell it from "zip"'):
+            ingest(spark, tmp_path, later, pa.table(rows | new))
+    same = plan("nyc.t", {"id": "int", "zip": "string"}, policy=EVOLVE, contract_hash="h3")
+    assert ingest(spark, tmp_path, same, pa.table(rows)) == [()]

@@ -45,10 +45,10 @@ def written_orc(table: pa.Table) -> bytes:
     return out.getvalue()
 
 
-def written_avro(frame: DataFrame, folder: Path) -> bytes:
+def written(frame: DataFrame, folder: Path, kind: FileKind = FileKind.AVRO) -> bytes:
     """By Spark's own writer, as one file."""
-    frame.coalesce(1).write.format("avro").mode("overwrite").save(f"file:{folder}/written")
-    return next((folder / "written").glob("*.avro")).read_bytes()
+    frame.coalesce(1).write.format(kind).mode("overwrite").save(f"file:{folder}/written")
+    return next((folder / "written").glob(f"*.{kind}")).read_bytes()
 
 
 def header(schema: object) -> bytes:
@@ -86,7 +86,7 @@ def looks(spark: SparkSession, folder: Path, plan: Plan, *bodies: bytes) -> list
 def good(spark: SparkSession, folder: Path, kind: FileKind, table: pa.Table = GOOD) -> bytes:
     if kind is FileKind.AVRO:
         (folder / "rows.parquet").write_bytes(parquet(table))
-        return written_avro(spark.read.parquet(f"file:{folder}/rows.parquet"), folder)
+        return written(spark.read.parquet(f"file:{folder}/rows.parquet"), folder)
     return written_orc(table) if kind is FileKind.ORC else parquet(table)
 
 
@@ -139,13 +139,31 @@ def test_avro_is_typed_as_spark_reads_it(spark: SparkSession, tmp_path: Path) ->
     )
     types = ("int", "float", "decimal(3,2)", "timestamp", "timestamp_ntz", "date", "map<string,int>")
     plan = _typed_as(frame.columns, (*types, "struct<`q`:int,`R`:array<string>>"), FileKind.AVRO)
-    [found] = looks(spark, tmp_path, plan, written_avro(frame, tmp_path))
+    [found] = looks(spark, tmp_path, plan, written(frame, tmp_path))
     assert found.faults == ()
     assert rows_of(spark, plan, [found]).drop("_lakegate_file").collect() == frame.collect()
 
 
 def _typed_as(names: list[str], types: tuple[str, ...], kind: FileKind) -> Plan:
     return by(kind, plan("nyc.t", dict(zip(names, types, strict=True))))
+
+
+@pytest.mark.parametrize("kind", [FileKind.ORC, FileKind.AVRO])
+def test_a_map_of_intervals_is_no_column_of_a_table(spark: SparkSession, tmp_path: Path, kind: FileKind) -> None:
+    body = written(spark.sql("select 1 id, 'a' name, map('k', interval '1' day) m"), tmp_path, kind)
+    evolve = by(kind, replace(PLAN, policy=SchemaPolicy(new_columns=Stance.EVOLVE)))
+    said = 'column "m" is new and is interval day, which a table cannot hold'
+    assert [it.faults for it in looks(spark, tmp_path, evolve, good(spark, tmp_path, kind), body)] == [(), (said,)]
+
+
+def test_a_record_without_fields_is_no_column_of_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    nothing = {"type": "record", "name": "nothing", "fields": []}
+    row = _number(1) + _number(1) + b"a"
+    body = header(record(("id", "int"), ("name", "string"), ("meta", nothing)))
+    body += _number(1) + _number(len(row)) + row + b"s" * 16
+    evolve = by(FileKind.AVRO, replace(PLAN, policy=SchemaPolicy(new_columns=Stance.EVOLVE)))
+    said = 'column "meta" is new and is a struct without fields, which a table cannot hold'
+    assert [(it.rows, it.faults) for it in looks(spark, tmp_path, evolve, body)] == [(1, (said,))]
 
 
 def nested(depth: int) -> pa.Table:

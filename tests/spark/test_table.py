@@ -7,7 +7,8 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Plan, Proof
-from spark_jobs import iceberg
+from lakegate.audit.types import quoted
+from spark_jobs import iceberg, paths
 from spark_jobs.errors import Unfit
 from spark_jobs.session import LAKE
 from spark_jobs.table import Shape, create, evolve, prepare, properties, shape
@@ -56,7 +57,7 @@ def test_another_check_changes_what_the_table_says_of_itself_and_none_of_its_col
     [
         ({"id": "bigint", "at": "timestamp"}, (), 'column "name" is in the table and not in the contract'),
         (COLUMNS | {"id": "int"}, (), 'column "id" is bigint in the table, the contract says int'),
-        (COLUMNS, ("days(at)",), "the table is partitioned by nothing, the contract says days(at)"),
+        (COLUMNS, ("days(at)",), "the table is partitioned by nothing, the contract says days(`at`)"),
     ],
 )
 def test_any_other_difference_says_what_to_do(wanted: dict[str, str], partitions: tuple[str, ...], said: str) -> None:
@@ -83,11 +84,11 @@ def test_every_column_with_a_check_has_statistics() -> None:
 def test_a_table_is_made_as_its_plan_says_and_then_fits(spark: SparkSession) -> None:
     kinds = ("boolean", "int", "bigint", "float", "double", "decimal(10,2)", "string", "binary", "date", "timestamp")
     columns = {f"c {number}": kind for number, kind in enumerate((*kinds, "timestamp_ntz"))}
-    partitions = ("months(`c 9`)", "bucket(16, `c 2`)", "truncate(4, `c 6`)", "c 8")
+    partitions = ("months(`c 9`)", "bucket(16, `c 2`)", "truncate(4, `c 6`)", "`c 8`")
     by = plan("nyc.t", columns, [nulls("c 1")], partitions)
     seen = made(spark, by)
     assert seen.columns == columns | {FILE_COLUMN: "string"}
-    assert seen.partitions == ("months(c 9)", "bucket(16, c 2)", "truncate(4, c 6)", "c 8")
+    assert seen.partitions == partitions
     assert statements(by, seen) == []
 
 
@@ -96,6 +97,21 @@ def test_a_table_is_made_as_its_plan_says_and_then_fits(spark: SparkSession) -> 
 def test_a_time_transform_is_recognised(spark: SparkSession, unit: str) -> None:
     by = plan("nyc.t", COLUMNS, partitions=[f"{unit}(at)"])
     assert statements(by, made(spark, by)) == []
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["amount(EUR)", "days(at)", "a`b", "`a`", "a,b", "bucket(2, a)", "a.b", "'a\" b"])
+def test_a_column_of_any_name_partitions_the_table(spark: SparkSession, name: str) -> None:
+    column = quoted(name)
+    for table, spelled in (("nyc.whole", column), ("nyc.cut", f"truncate(4, {column})")):
+        by = plan(table, {name: "string"}, partitions=[spelled])
+        seen = made(spark, by)
+        assert seen.partitions == (spelled,)
+        assert statements(by, seen) == []
+        spark.createDataFrame([("text", "f1")], f"{column} string, {FILE_COLUMN} string").writeTo(
+            f"{LAKE}.{table}"
+        ).append()
+        assert paths.sizes(by, spark.table(f"{LAKE}.{table}")) == {"f1": 4}
 
 
 @pytest.mark.spark
@@ -130,7 +146,7 @@ def test_a_table_of_somebody_elses_gets_the_column_of_file_versions(spark: Spark
 def test_a_table_that_is_partitioned_by_a_nested_field_is_told(spark: SparkSession) -> None:
     spark.sql(f"CREATE NAMESPACE {LAKE}.nyc")
     spark.sql(f"CREATE TABLE {LAKE}.nyc.t (s struct<`a b`: timestamp>) USING iceberg PARTITIONED BY (days(s.`a b`))")
-    with pytest.raises(Unfit, match=r"the table is partitioned by days\(s\.a b\), the contract says nothing"):
+    with pytest.raises(Unfit, match=r"the table is partitioned by days\(`s\.a b`\), the contract says nothing"):
         made(spark, plan("nyc.t", {"s": "struct<`a b`: timestamp>"}))
 
 

@@ -1,0 +1,27 @@
+"""Names without case, as Spark itself compares them."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakegate.audit.names import folded
+from spark_jobs.java import jvm, state
+
+pytestmark = pytest.mark.spark
+EVERY = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) not in ("Cc", "Cs")]
+
+
+def test_letters_that_are_one_to_lakegate_are_one_to_spark(spark: SparkSession) -> None:
+    assert state(spark).conf().resolver().apply("".join(EVERY), "".join(map(folded, EVERY)))
+
+
+def test_letters_that_are_one_to_spark_are_one_to_lakegate(spark: SparkSession) -> None:
+    """A set in which those that differ in case alone are there once is as large to the one as to the other."""
+    java = jvm(spark).java
+    apart = java.util.TreeSet(java.lang.String.CASE_INSENSITIVE_ORDER)
+    apart.addAll(java.util.Collections.list(java.util.StringTokenizer("\t".join(EVERY), "\t")))
+    assert apart.size() == len({*map(folded, EVERY)})
