@@ -58,11 +58,21 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
 def _is_audited_again(service: Service, attempt: Attempt) -> bool:
     """By what it carries, or appended again: whichever it is, it comes after an audit, not after crashes alone."""
     job = readable_job_of(service.store, attempt)
-    before = replace(attempt, number=attempt.number - 1 - len(job.crashed)) if job else None
-    if before is None or before.number < 1 or _report(service, before) is None:
+    if job is None or not (job.carries or _was_audited(service, attempt, job)):
         return False
     run = service.runner.find(attempt.branch)
     return run is None or run.state is JobState.RUNNING
+
+
+def _was_audited(service: Service, attempt: Attempt, job: Job) -> bool:
+    """Whether the last attempt at any of its files, but for those that crashed just before it, has a report."""
+    ids = {file.id for file in job.files}
+    for number in range(min(job.crashed, default=attempt.number) - 1, 0, -1):
+        other = replace(attempt, number=number)
+        its = readable_job_of(service.store, other)
+        if its and not ids.isdisjoint(file.id for file in its.files):
+            return _report(service, other) is not None
+    return False
 
 
 def _report(service: Service, attempt: Attempt) -> Report | None:

@@ -11,6 +11,7 @@ from lakegate.workflow.retry import UnderWay, discard, retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
+from lakegate.workflow.turns import ahead
 from tests.workflow.test_crashes import Crash, Dying
 from tests.workflow.test_crashes_of_people import dying_service
 from tests.workflow.test_interleavings import interleave, retried
@@ -57,6 +58,19 @@ def test_a_batch_within_the_limits_is_one_attempt() -> None:
     world, batch = too_large()
     assert [attempt.number for attempt in retry(world.service, batch).attempts] == [2]
     assert tried(world) == [NAMES]
+
+
+def test_a_portion_that_is_still_appending_keeps_no_newer_batch_waiting() -> None:
+    world, batch = too_large()
+    world.push_contract(batchFiles=3)
+    one, two = retry(world.service, batch).attempts
+    world.runner.finish(next(run.id for run in world.runner.running() if run.branch == one.branch))
+    settle(world.service, one)
+    assert world.rows_on_main() == {"1": 2, "2": 2, "3": 2}
+    world.clock.advance(60)
+    newer = world.open_attempt(world.drop("6", rows=1, deliver=False))
+    assert ahead(world.service, newer) is None
+    assert two in world.attempts()
 
 
 def test_a_portion_that_crashes_is_rejected_alone_and_cut_again_by_the_next_retry() -> None:
