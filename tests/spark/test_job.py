@@ -266,7 +266,8 @@ def test_a_job_has_begun_on_its_files_before_it_meets_them(
     assert has_begun(lake, job)
 
 
-def test_a_job_has_not_begun_before_it_has_its_tables(run: Run, lake: Lake) -> None:
+def test_a_job_has_not_begun_before_it_has_its_tables(run: Run, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(session._CATALOG, ".rest.client.max-retries", "1")  # five take a minute
     job = replace(job_for(lake, a_plan(), rows(1)), warehouse="nowhere")
     with pytest.raises(Py4JJavaError):
         run(job)
