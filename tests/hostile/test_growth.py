@@ -12,7 +12,7 @@ def test_work_in_proportion_to_the_input_passes() -> None:
 
 
 def test_work_with_the_square_of_the_input_is_ended() -> None:
-    with pytest.raises(TooSlow, match="^10 times the input"):
+    with pytest.raises(TooSlow, match=r"^10 times the input"):
         assert_linear(lambda size: list(range(size)), lambda them: [it for it in them if it + 1 in them], 2_000)
 
 
