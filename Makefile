@@ -8,7 +8,7 @@ JOBS ?= 2
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test layers lint test-schedules test-unit test-nessie test-http test-spark test-synth test-local search bench bench-audit bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-http test-spark test-synth test-local search bench bench-audit bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -32,7 +32,7 @@ down: ## stop the local cloud
 test: test-schedules ## the whole gate: schedules, then linters and every layer of tests, two at a time (JOBS=1: one)
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) layers
 
-layers: test-nessie test-spark test-unit test-local test-http test-synth lint ## the same but the schedules, as `make -j` says
+layers: test-nessie test-spark test-unit test-local test-http test-hostile test-synth lint ## the same but the schedules, as `make -j` says
 
 lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
@@ -44,7 +44,10 @@ test-schedules: setup ## ten thousand simulated schedules of faults, always the 
 	$(PYTEST) -m schedules tests/simulation
 
 test-unit: setup ## the other tests without Spark and servers (five minutes)
-	$(PYTEST) -m "not schedules and not nessie and not http and not spark and not synth and not local"
+	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local"
+
+test-hostile: setup ## hostile names, files and contracts, by how work grows with them, and fuzzing (two minutes)
+	$(PYTEST) -m hostile tests/hostile
 
 test-nessie: setup ## tests against a real Nessie
 	$(PYTEST) -m nessie
