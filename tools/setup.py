@@ -1,7 +1,7 @@
 """Installs all that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
 
-It uses nothing of the machine but Python 3.11 and the network, and changes nothing outside the checkout but
-the package managers' own caches.
+It uses nothing of the machine but a Python and the network, and changes nothing outside the checkout but the package
+managers' own caches. Whatever Python 3.9 or newer starts it, what it installs runs on Python 3.11.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,11 +26,12 @@ VENV = ROOT / ".venv"
 # Two small distributions of the local cloud: its commands for .venv, its plug-ins for LocalStack's environment.
 CLOUD = Path("localstack/cloud")
 PLUGINS = Path("localstack/plugins")
-# An environment holds its own path and its Python: moved, or under another Python, it is made again.
-PLACE = f"{ROOT} {sys.version}".replace("\n", " ")
+OLDEST = (3, 9)  # that this file itself is written for
+WANTED = "3.11"
+PYTHONS = LOCAL / "python"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)  # Python 3.9 has no kw_only
 class Step:
     """One folder that set-up fills, and the files that decide what is in it."""
 
@@ -38,6 +40,11 @@ class Step:
     inputs: tuple[str, ...]
     run: Callable[[Path], None]
     resumes: bool = False  # it goes on from a half-filled folder by itself
+    python: str = ""  # an environment holds its Python and its own path: under others it is made again
+
+    @property
+    def place(self) -> str:
+        return f"{ROOT} {self.python}".rstrip()
 
     @property
     def stamp(self) -> Path:
@@ -47,52 +54,57 @@ class Step:
         digest = hashlib.sha256()
         for path in ("tools/setup.py", *self.inputs):
             digest.update((ROOT / path).read_bytes())
-        return f"{PLACE}\n{digest.hexdigest()}\n"
+        return f"{self.place}\n{digest.hexdigest()}\n"
 
     def recorded(self) -> str:
         """What the stamp says; nothing if the step never finished, was interrupted, or was made elsewhere."""
         text = self.stamp.read_text() if self.stamp.exists() else ""
-        return text if text.startswith(f"{PLACE}\n") else ""
+        return text if text.startswith(f"{self.place}\n") else ""
 
 
 def main() -> None:
-    if sys.version_info[:2] != (3, 11):
+    if sys.version_info[:2] < OLDEST:
         sys.exit(
-            f"lakegate needs Python 3.11; this is {sys.version.split()[0]} ({sys.executable}).\n"
-            "Install Python 3.11 and put it first on PATH, or name it for all of make: export PYTHON=python3.11"
+            f"Set-up needs Python 3.9 or newer; this is {sys.version.split()[0]} ({sys.executable}).\n"
+            "Install one and name it for all of make, such as: export PYTHON=python3.11"
         )
     LOCAL.mkdir(exist_ok=True)
     with (LOCAL / "setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two runs at once would undo each other
-        for step in steps():
+        perform(
+            Step(
+                what="uv, which installs the rest",
+                folder=BOOTSTRAP,
+                inputs=("tools/bootstrap.txt",),
+                run=bootstrap,
+            )
+        )
+        for step in steps(python()):
             perform(step)
 
 
-def steps() -> tuple[Step, ...]:
+def steps(python: str) -> tuple[Step, ...]:
     return (
-        Step(
-            what="uv, which installs the rest",
-            folder=BOOTSTRAP,
-            inputs=("tools/bootstrap.txt",),
-            run=bootstrap,
-        ),
         Step(
             what="the product, Spark, tests",
             folder=VENV,
             inputs=("requirements-dev.txt", "pyproject.toml", f"{CLOUD}/pyproject.toml"),
-            run=product,
+            run=partial(product, python),
+            python=python,
         ),
         Step(
             what="LocalStack",
             folder=LOCAL / "envs/localstack",
             inputs=("localstack/requirements.txt", f"{PLUGINS}/pyproject.toml"),
-            run=localstack,
+            run=partial(localstack, python),
+            python=python,
         ),
         Step(
             what="the functions' runtime client",
             folder=LOCAL / "envs/functions",
             inputs=("localstack/functions.txt",),
-            run=functions,
+            run=partial(functions, python),
+            python=python,
         ),
         Step(
             what="jars of Iceberg, Nessie, S3A",
@@ -139,19 +151,55 @@ def bootstrap(folder: Path) -> None:
     )
 
 
-def product(folder: Path) -> None:
-    install(folder, "requirements-dev.txt")
+def python() -> str:
+    """The path of a Python 3.11: this one, another of the machine, or one that uv fetches into the checkout."""
+    if ".".join(map(str, sys.version_info[:2])) == WANTED:
+        return sys.executable
+    found = found_by_uv()
+    if found:
+        return found
+    print(f"  no Python {WANTED} on this machine: uv fetches one into {PYTHONS.relative_to(ROOT)}", flush=True)
+    uv("python", "install", "--no-bin", "--no-progress", WANTED, otherwise=NO_PYTHON)
+    return found_by_uv() or sys.exit(NO_PYTHON)
+
+
+def found_by_uv() -> str:
+    """The newest on PATH, of pyenv or of uv's own; nothing where there is none. Environments do not count."""
+    pyenv = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{WANTED}.*/bin"))
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *map(str, reversed(pyenv))])
+    words = ("python", "find", "--no-project", "--system", "--no-python-downloads", WANTED)
+    done = subprocess.run(
+        [str(BOOTSTRAP / "bin/uv"), *words],
+        check=False,
+        cwd=ROOT,
+        env={**environment(), "PATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+NO_PYTHON = (
+    f"\nlakegate needs Python {WANTED}: none is on this machine, and uv could not fetch one.\n"
+    f"Install it (apt install python{WANTED}, dnf install python{WANTED}, or pyenv install {WANTED}), or tell uv of a\n"
+    "mirror (UV_PYTHON_INSTALL_MIRROR). `make setup` goes on from here."
+)
+
+
+def product(python: str, folder: Path) -> None:
+    install(python, folder, "requirements-dev.txt")
     editable(folder, ROOT)
     editable(folder, ROOT / CLOUD)
 
 
-def localstack(folder: Path) -> None:
-    install(folder, "localstack/requirements.txt")
+def localstack(python: str, folder: Path) -> None:
+    install(python, folder, "localstack/requirements.txt")
     editable(folder, ROOT / PLUGINS)
 
 
-def functions(folder: Path) -> None:
-    install(folder, "localstack/functions.txt")
+def functions(python: str, folder: Path) -> None:
+    install(python, folder, "localstack/functions.txt")
 
 
 def jars(folder: Path) -> None:
@@ -163,10 +211,10 @@ def node(folder: Path) -> None:
     command(VENV / "bin/npm", *npm, environ={"PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ['PATH']}"})
 
 
-def install(folder: Path, requirements: str) -> None:
+def install(python: str, folder: Path, requirements: str) -> None:
     """Make the environment hold exactly the file's packages; locked tools build what comes as source."""
     if not (folder / "bin/python").exists():
-        uv("venv", "--quiet", "--clear", "--python", sys.executable, folder)
+        uv("venv", "--quiet", "--clear", "--python", python, folder)
     uv(
         *("pip", "sync", "--quiet", "--python", folder, "--require-hashes"),
         *("--build-constraints", "requirements.lock", requirements),
@@ -180,18 +228,26 @@ def editable(folder: Path, project: Path) -> None:
     )
 
 
-def uv(*arguments: str | Path) -> None:
-    command(BOOTSTRAP / "bin/uv", *arguments)
+def uv(*arguments: str | Path, otherwise: str = "") -> None:
+    command(BOOTSTRAP / "bin/uv", *arguments, otherwise=otherwise)
 
 
-def command(*arguments: str | Path, environ: Mapping[str, str] | None = None) -> None:
-    everything = {**certificates(), **os.environ, **(environ or {})}
-    everything.pop("VIRTUAL_ENV", None)
+def command(*arguments: str | Path, environ: Mapping[str, str] | None = None, otherwise: str = "") -> None:
+    """Run it; where it fails, set-up ends with `otherwise`, or with the command that failed."""
     words = [str(argument) for argument in arguments]
+    everything = {**environment(), **(environ or {})}
     done = subprocess.run(words, check=False, cwd=ROOT, env=everything, stdin=subprocess.DEVNULL)
     if done.returncode:
         shown = " ".join(words).replace(f"{ROOT}/", "")
-        sys.exit(f"\nSet-up stopped: `{shown}` failed (exit {done.returncode}). `make setup` goes on from here.")
+        failed = f"\nSet-up stopped: `{shown}` failed (exit {done.returncode}). `make setup` goes on from here."
+        sys.exit(otherwise or failed)
+
+
+def environment() -> dict[str, str]:
+    ours = {"UV_PYTHON_INSTALL_DIR": str(PYTHONS), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    everything = {**ours, **certificates(), **os.environ}
+    everything.pop("VIRTUAL_ENV", None)
+    return everything
 
 
 def certificates() -> dict[str, str]:
