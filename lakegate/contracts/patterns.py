@@ -21,7 +21,7 @@ from lakegate.contracts.characters import is_one, op
 parser: Any = import_module("re._parser")
 
 LONGEST = 1_000  # repetitions, those within others multiplied; RE2 takes no more
-MOST_CHARACTERS = 4_000  # of a pattern, as of SQL
+MOST_CHARACTERS = 10_000  # of a pattern
 DEEPEST = 30  # groups within groups: each is read by calls within calls
 _ASCII = 128
 _LINE_BREAKS = "\n\r\u2028\u2029"

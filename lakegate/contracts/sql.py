@@ -21,6 +21,8 @@ LONGEST = 4000  # characters
 DEEPEST = 100
 _MOST = dict.fromkeys(("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2)  # arguments
 
+_OF_PARTS = ("ARRAY", "MAP", "STRUCT")
+
 # Sorting or remembering every value: such an aggregate would slow down all others in the one pass.
 _HEAVY = (exp.Median, exp.Quantile, exp.Distinct)
 
@@ -58,6 +60,7 @@ def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, 
 
 def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Field | None = None) -> Scalar:
     """A query that gives one number. `{object}` is the table, `{property}` the column `of`. ValueError says why not."""
+    _refuse_long(text)
     tree = _parsed(_filled(text, of))
     if not isinstance(tree, exp.Select):
         raise NotAllowed("must be a query: SELECT … FROM {object}")
@@ -106,7 +109,8 @@ def _written(tree: exp.Expr) -> str:
     return tree.sql(dialect="spark", comments=False)
 
 
-_PLACEHOLDER = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|\$?\{\s*(\w+)\s*\}", re.DOTALL)
+# A text that is never closed goes to the end, and is looked for once: the parser refuses it.
+_PLACEHOLDER = re.compile(r"'(?>(?:[^'\\]|\\.)*)'?|\"(?>(?:[^\"\\]|\\.)*)\"?|`[^`]*`?|\$?\{\s*+(\w++)\s*+\}", re.DOTALL)
 
 
 def _filled(text: str, of: Field | None) -> str:
@@ -127,9 +131,13 @@ def _filled(text: str, of: Field | None) -> str:
     return _PLACEHOLDER.sub(put, text)
 
 
-def _parsed(text: str) -> exp.Expr:
+def _refuse_long(text: str) -> None:
     if len(text) > LONGEST:
         raise NotAllowed(f"has {len(text):,} characters, and the limit is {LONGEST:,}")
+
+
+def _parsed(text: str) -> exp.Expr:
+    _refuse_long(text)
     try:
         tokens = sqlglot.tokenize(text, read="spark")
         _refuse_hidden(tokens, text)
@@ -145,16 +153,17 @@ def _parsed(text: str) -> exp.Expr:
         raise NotAllowed("is nested too deep") from None
     if len(trees) != 1 or trees[0] is None:
         raise NotAllowed("must be one expression or query")
-    if max(map(_depth, trees[0].walk())) > DEEPEST:
-        raise NotAllowed("is nested too deep")
+    _refuse_deep(trees[0])
     return trees[0]
 
 
 def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
     """Comments, hints and second statements: whatever a reader of the SQL may overlook."""
-    for token in tokens:
+    for token, following in zip(tokens, [*tokens[1:], *tokens[-1:]], strict=True):
         if token.comments or token.token_type.name == "HINT":
             raise NotAllowed("has a comment or a hint in it: say it in the check's description")
+        if token.token_type.name in _OF_PARTS and following.token_type.name == "LT":  # slow to read, and never allowed
+            raise NotAllowed(f"has the type {token.text.lower()}<…>, and nested values are of no use to it")
         if token.token_type.name == "SEMICOLON":
             raise NotAllowed("must be one statement, without ';'")
     if not tokens:
@@ -188,8 +197,10 @@ def _told(error: SqlglotError) -> str:
     return first[0].rstrip(". ")[:160]
 
 
-def _depth(node: exp.Expr) -> int:
-    depth = 0
-    while (parent := node.parent) is not None:
-        node, depth = parent, depth + 1
-    return depth
+def _refuse_deep(tree: exp.Expr) -> None:
+    depths = {id(tree): 0}
+    for node in tree.walk():  # a node comes after its parent
+        if node.parent is not None:
+            depths[id(node)] = depths[id(node.parent)] + 1
+    if max(depths.values()) > DEEPEST:
+        raise NotAllowed("is nested too deep")

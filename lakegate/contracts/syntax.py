@@ -18,7 +18,7 @@ from sqlglot import exp
 from lakegate.audit.names import folded
 from lakegate.audit.plan import ROWS_VIEW
 from lakegate.contracts.like import once_through
-from lakegate.contracts.metrics import Field
+from lakegate.contracts.metrics import Field, Fields
 from lakegate.contracts.types import TYPES, Type, physical
 from lakegate.contracts.words import meant
 
@@ -162,8 +162,12 @@ _LESS = exp.Neg(this=exp.Literal.number(1))
 _LOOSE = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Is, exp.Like, exp.Escape, exp.RegexpLike, *_TRUTHS)
 
 
-def columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:
+def columns_of(fields: Sequence[Field]) -> Mapping[str, tuple[str, Kind | None]]:
     """Columns by every name that SQL may call them, without case: the table's names win over the contract's."""
+    return fields.once(_columns_of) if isinstance(fields, Fields) else _columns_of(fields)
+
+
+def _columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:
     found: dict[str, tuple[str, Kind | None]] = {}
     for name, each in [(each.label, each) for each in fields] + [(each.name, each) for each in fields]:
         found[folded(name)] = (each.name, _KINDS.get(each.type.kind))

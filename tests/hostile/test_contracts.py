@@ -50,3 +50,17 @@ def test_parentheses_in_classes_and_behind_backslashes_nest_nothing() -> None:
 
 def test_a_pattern_of_nested_groups_within_the_limit_is_taken() -> None:
     load(contracts.of_pattern("(" * 30 + "a" + ")?" * 30), "hostile.yaml")
+
+
+@pytest.mark.parametrize("name", contracts.SQL)
+def test_sql_is_read_in_proportion_or_refused(name: str) -> None:
+    size, made = contracts.SQL[name]
+
+    assert_linear(made, judged, size)
+
+
+@pytest.mark.parametrize("name", contracts.DOCUMENTS)
+def test_a_document_is_read_in_proportion_or_refused(name: str) -> None:
+    size, made = contracts.DOCUMENTS[name]
+
+    assert_linear(made, judged, size)
