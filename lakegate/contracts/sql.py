@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from lakegate.audit.plan import ROWS_VIEW
+from lakegate.contracts.growth import PIECES, check_growth
 from lakegate.contracts.metrics import Field, column
 from lakegate.contracts.syntax import Kind, NotAllowed, Reader, check_pieces, columns_of
 
@@ -21,7 +22,7 @@ LONGEST = 4000  # characters
 DEEPEST = 100
 _MOST = dict.fromkeys(("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2)  # arguments
 
-_OF_PARTS = ("ARRAY", "MAP", "STRUCT")
+_OF_PARTS, _MOST_TYPES = ("ARRAY", "MAP", "STRUCT"), 5  # the parser takes the square of how many there are
 
 # Sorting or remembering every value: such an aggregate would slow down all others in the one pass.
 _HEAVY = (exp.Median, exp.Quantile, exp.Distinct)
@@ -55,6 +56,7 @@ def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, 
     if not reader.seen:
         raise NotAllowed("names no column, so it is the same for every row")
     check_pieces(holder.this)
+    check_growth(holder.this, fields)
     return holder.this, tuple(reader.seen)
 
 
@@ -71,6 +73,7 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
     if found not in (Kind.NUMBER, Kind.TRUTH):
         raise NotAllowed(f"must give a number, and it gives {found}")
     check_pieces(tree)
+    check_growth(tree, fields)
     value = tree.expressions[0].unalias()
     counts = isinstance(value.this if isinstance(value, exp.Filter) else value, exp.Count | exp.CountIf)
     return replace(_as_cheap_as_can_be(tree, value, tuple(reader.seen)), counts=counts)
@@ -99,6 +102,8 @@ def _filtered(value: exp.Expr, where: exp.Expr | None) -> exp.Expr:
 
     holder = exp.Paren(this=value.copy())
     outermost = [node for node in holder.find_all(exp.AggFunc, exp.Filter) if not isinstance(node.parent, exp.Filter)]
+    if len(outermost) * sum(1 for _ in where.walk()) > PIECES:
+        raise NotAllowed(f"puts its WHERE to {len(outermost):,} aggregates: select fewer, or filter in a query in FROM")
     for node in outermost:
         node.replace(with_filter(node.copy()))
     filtered: exp.Expr = holder.this
@@ -159,13 +164,13 @@ def _parsed(text: str) -> exp.Expr:
 
 def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
     """Comments, hints and second statements: whatever a reader of the SQL may overlook."""
-    for token, following in zip(tokens, [*tokens[1:], *tokens[-1:]], strict=True):
+    for token in tokens:
         if token.comments or token.token_type.name == "HINT":
             raise NotAllowed("has a comment or a hint in it: say it in the check's description")
-        if token.token_type.name in _OF_PARTS and following.token_type.name == "LT":  # slow to read, and never allowed
-            raise NotAllowed(f"has the type {token.text.lower()}<…>, and nested values are of no use to it")
         if token.token_type.name == "SEMICOLON":
             raise NotAllowed("must be one statement, without ';'")
+    if sum(token.token_type.name in _OF_PARTS for token in tokens) > _MOST_TYPES:
+        raise NotAllowed("has types within types, and no value of such a type is of use to it")
     if not tokens:
         raise NotAllowed("has a comment and nothing else" if text.strip() else "is empty")
 

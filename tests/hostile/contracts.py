@@ -62,12 +62,13 @@ PATTERNS: Mapping[str, tuple[int, Made]] = {
 }
 
 
-def _queried(query: Callable[[int], str]) -> Made:
-    def made(size: int) -> str:
-        check = json.dumps({"type": "sql", "query": query(size), "mustBe": 0})
-        return contract(table=f"    quality:\n      - {check}\n")
+def of_query(query: str) -> str:
+    check = json.dumps({"type": "sql", "query": query, "mustBe": 0})
+    return contract(table=f"    quality:\n      - {check}\n")
 
-    return made
+
+def _queried(query: Callable[[int], str]) -> Made:
+    return lambda size: of_query(query(size))
 
 
 def of_rule(rule: str) -> str:
@@ -109,6 +110,24 @@ SQL: Mapping[str, tuple[int, Made]] = {
     "comments": (20, _ruled(lambda size: "/*" * size)),
     "digits": (20, _ruled(lambda size: "id = " + "1" * size)),
     "an exponent": (20, _ruled(lambda size: "id = 1e" + "9" * size)),
+    "replacements": (1, _ruled(lambda size: "replace(" * size + "state" + ", 'a', 'aaaaaaaaaa')" * size + " = 'x'")),
+    "sums of queries in queries": (
+        3,
+        _queried(
+            lambda size: (
+                f"SELECT MAX(x) FROM {'(SELECT x + x AS x FROM ' * size}(SELECT id AS x FROM {{object}})" + ")" * size
+            )
+        ),
+    ),
+    "aggregates over a long condition": (
+        2,
+        _queried(
+            lambda size: (
+                f"SELECT GREATEST({', '.join(['MAX(id)'] * size)}, 1) FROM {{object}} "
+                f"WHERE id IN ({', '.join('1' * (size + 1))})"
+            )
+        ),
+    ),
     "a LIKE": (20, _ruled(lambda size: "state LIKE '" + "%a" * size + "'")),
 }
 
