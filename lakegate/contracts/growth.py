@@ -32,23 +32,28 @@ class Growth:
 
 _SHORT = Growth(more=_WRITTEN)
 _TEXT = Growth(times=1)
-_Columns = Mapping[str, Growth]
+_Columns = Callable[[str], Growth]
+"""Of a column by its name as engines compare them: all are known, for a reader has been through the tree."""
 
 
 def check_growth(tree: exp.Expr, fields: Sequence[Field]) -> None:
     """NotAllowed where some part of an expression, or of a query, grows beyond a limit."""
-    known = {name: _TEXT if kind in _LONG else _SHORT for name, (_, kind) in columns_of(fields).items()}
+    known = columns_of(fields)
+
+    def column(name: str) -> Growth:
+        return _TEXT if known[name][1] in _LONG else _SHORT
+
     if isinstance(tree, exp.Select):
-        _selected(tree, known)
+        _selected(tree, column)
     else:
-        _of(tree, known)
+        _of(tree, column)
 
 
-def _selected(select: exp.Select, columns: _Columns) -> dict[str, Growth]:
+def _selected(select: exp.Select, columns: _Columns) -> Mapping[str, Growth]:
     """The columns of a query by their names, and no part of it beyond a limit."""
     source = select.args["from_"].this
     if isinstance(source, exp.Subquery):
-        columns = _selected(source.this, columns)
+        columns = _selected(source.this, columns).__getitem__
     for name in ("where", "having"):
         if clause := select.args.get(name):
             _of(clause.this, columns)
@@ -57,7 +62,7 @@ def _selected(select: exp.Select, columns: _Columns) -> dict[str, Growth]:
 
 def _of(node: exp.Expr, columns: _Columns) -> Growth:
     if isinstance(node, exp.Column):
-        return columns.get(folded(node.name), _TEXT)
+        return columns(folded(node.name))
     if isinstance(node, exp.Literal):
         return Growth(more=len(node.name))
     parts = {word: _of(child, columns) for word, child in _children(node)}
@@ -69,8 +74,8 @@ def _of(node: exp.Expr, columns: _Columns) -> Growth:
 def _within_limits(node: exp.Expr, grown: Growth) -> Growth:
     if grown.pieces > PIECES:
         raise NotAllowed(
-            f"{shown(node)} has more than {PIECES:,} pieces with those of the queries that it reads from: name a column "
-            "of theirs once"
+            f"{shown(node)} has more than {PIECES:,} pieces with those of the queries that it reads from: name each "
+            "column of theirs once"
         )
     if grown.times > TIMES or grown.more > CHARACTERS:
         raise NotAllowed(

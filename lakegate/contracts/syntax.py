@@ -42,7 +42,7 @@ class Kind(StrEnum):
     INTERVAL = "an interval"
     NULL = "null"
     STEP = "a whole number, written out"
-    PLACES = "a number of places to 99, written out"
+    PLACES = "up to 99 places, a whole number, written out"
     FRACTION = "a number from 0 to 1, written out"
     ANY = "a value"
     TIME = "a date or a timestamp"

@@ -95,7 +95,7 @@ def test_an_expression_that_grows_a_little_is_taken(rule: str) -> None:
         ("replace(state, 'a', lower(state)) <> ''", "puts a text of the row in the place of each part of another"),
         (grown("'aaa'", 5) + " <> state", "300,000 characters more"),
         (f"IF(id = 1, {grown('state', 3)}, '') <> ''", "1,000 times"),
-        ("round(id, 9999) <> 0", "wants a number of places to 99"),
+        ("round(id, 9999) <> 0", "wants up to 99 places"),
     ],
 )
 def test_an_expression_that_grows_past_a_limit_is_refused_by_its_line(rule: str, part: str) -> None:
