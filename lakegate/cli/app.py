@@ -135,7 +135,9 @@ def options(
 def contract_check(files: Contracts, *, as_json: AsJson = False) -> None:
     """Judge contracts, each alone and all together, and name every fault by its line. Needs no installation."""
     from lakegate.cli import contracts
+    from lakegate.cli.installation import quiet_logs
 
+    quiet_logs()
     raise typer.Exit(contracts.check(files, as_json=as_json))
 
 
@@ -306,7 +308,9 @@ def generate(
 ) -> None:
     """Make up a file for a contract: a good one, or one that fails exactly the named check. Needs no installation."""
     from lakegate.cli.generate import generate as run
+    from lakegate.cli.installation import quiet_logs
 
+    quiet_logs()
     raise typer.Exit(run(contract, out, rows, seed, fault, reference or [], past or [], as_json=as_json))
 
 

@@ -17,11 +17,13 @@ LENGTHS = (10_000, 1_000, 250)  # characters that a text may have, if it may not
 ANY_LENGTH = 1_000_000  # characters of the longest text that is thought of
 FRAMES = 3_000  # of Java's stack, which overflows at some five thousand: one for each piece of a group, each time
 _EASY = 0.1  # a character that is compared takes that part of a try
+_DEGREE = 8  # of so many ends each behind the one before, the shortest of LENGTHS has more than MOST
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 
 Polynomial = tuple[float, ...]
 """Of the text's length n: the sum of c[k] * n**k / k!, because of k ends each lies behind the one before."""
 
+_NOTHING: Polynomial = ()
 _ONCE: Polynomial = (1.0,)
 _EACH: Polynomial = (0.0, 1.0)  # at each character of the text
 _ENDLESS: Polynomial = (math.inf,)
@@ -56,12 +58,13 @@ def _of_all(nodes: Nodes, follows: frozenset[int], *, repeated: bool = False) ->
     """`follows` are the characters that may come next: a repetition that ends where none of them can begin has one way
     to go on. `repeated`: whether it stands in a repetition, where Java remembers nothing of what it has tried.
     """
-    ways, costs = _ONCE, _ONCE
-    for at, (kind, value) in enumerate(nodes):
-        effort = _of_one(kind, value, _first(nodes[at + 1 :], follows), repeated=repeated)
-        costs = _plus(costs, _times(ways, effort.costs))
-        ways = _times(ways, effort.ways)
-    return Effort(ways=ways, costs=costs)
+    ways, costs = _ONCE, _NOTHING
+    for kind, value in reversed(nodes):  # what comes behind a piece is tried for each of its ends
+        effort = _of_one(kind, value, follows, repeated=repeated)
+        costs = _plus(effort.costs, _times(effort.ways, costs))
+        ways = _times(effort.ways, ways)
+        follows = _before(kind, value, follows)
+    return Effort(ways=ways, costs=_plus(_ONCE, costs))
 
 
 def _of_one(kind: Any, value: Any, follows: frozenset[int], *, repeated: bool) -> Effort:
@@ -113,13 +116,14 @@ def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[in
 
 def _first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:
     """The characters that a text of these can begin with, those that follow among them where it may be empty."""
-    found = NOTHING
-    for kind, value in nodes:
-        begins, may_be_empty = _begins(kind, value)
-        found |= begins
-        if not may_be_empty:
-            return found
-    return found | follows
+    for kind, value in reversed(nodes):
+        follows = _before(kind, value, follows)
+    return follows
+
+
+def _before(kind: Any, value: Any, follows: frozenset[int]) -> frozenset[int]:
+    begins, may_be_empty = _begins(kind, value)
+    return begins | follows if may_be_empty else begins
 
 
 def _begins(kind: Any, value: Any) -> tuple[frozenset[int], bool]:
@@ -203,18 +207,23 @@ def _most(*compared: Polynomial) -> Polynomial:
 
 
 def _times(one: Polynomial, other: Polynomial) -> Polynomial:
+    """Past its degree, a pattern is refused however large the numbers are: they need not be known."""
+    if len(one) + len(other) - 1 > _DEGREE + 1:
+        return _ENDLESS
     made = [0.0] * max(len(one) + len(other) - 1, 0)
     for at, factor in enumerate(one):
         for beside, by in enumerate(other):
             made[at + beside] += factor * by if factor and by else 0.0
+    while made and not made[-1]:
+        made.pop()
     return tuple(made)
 
 
 def _power(of: Polynomial, times: int) -> Polynomial:
     made = _ONCE
-    for _ in range(times):
+    for _ in range(times if of != _ONCE else 0):
         made = _times(made, of)
-        if made[0] > MOST or len(made) > len(LENGTHS) + 2:
+        if max(made, default=0.0) > MOST or len(made) > len(LENGTHS) + 2:
             return _ENDLESS
     return made
 

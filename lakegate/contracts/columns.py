@@ -1,7 +1,6 @@
 """The columns of a contract, nested ones with their parts: names and types. What must be true of them is elsewhere."""
 
 import unicodedata
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -151,9 +150,11 @@ def check_names(columns: Sequence[Read]) -> None:
         if first is not read:
             twice = f"the column {read.field.own_name!r} is given twice, first on line {first.item.line}"
             read.item.fault(f"{twice} (upper and lower case are the same)")
-    for label, count in Counter(folded(read.field.label) for read in columns).items():
-        same = [read for read in columns if folded(read.field.label) == label]
-        if count > 1 and len({folded(read.field.own_name) for read in same}) > 1:
+    labelled: dict[str, list[Read]] = {}
+    for read in columns:
+        labelled.setdefault(folded(read.field.label), []).append(read)
+    for same in labelled.values():
+        if len({folded(read.field.own_name) for read in same}) > 1:
             name = same[1].field.label
             same[1].item.fault(f"the name {name!r} is given twice, first on line {same[0].item.line}")
     for read in columns:

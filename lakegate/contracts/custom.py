@@ -3,13 +3,13 @@
 How their metrics are compared with a threshold is not told here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lakegate.audit.plan import Drift, Metric, Unit
 from lakegate.contracts import aggregates, drifts, rules
 from lakegate.contracts.document import Item
-from lakegate.contracts.metrics import Field, in_future
+from lakegate.contracts.metrics import Field, Fields, in_future
 from lakegate.contracts.types import TEMPORAL
 from lakegate.contracts.words import OPERATORS, OURS, Answer, Word, check
 
@@ -29,8 +29,8 @@ class CustomRule:
     """
 
     note: str
-    metric: Callable[[Sequence[Field], Item], Metric | None]
-    percent: Callable[[Sequence[Field], Item], Metric | None] | None = None
+    metric: Callable[[Fields, Item], Metric | None]
+    percent: Callable[[Fields, Item], Metric | None] | None = None
     counts_rows: bool = True
     units: tuple[Unit, ...] = COUNTS
     says: str = "{word} of {column}"
@@ -46,7 +46,7 @@ class Choice:
     implementation: Item
 
 
-def _not_in_future(fields: Sequence[Field], value: Item) -> Metric | None:
+def _not_in_future(fields: Fields, value: Item) -> Metric | None:
     (field,) = fields
     if value.value is not True:
         value.fault("write notInFuture: true, or leave it out")

@@ -4,12 +4,14 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.scanner import Scanner
 
 from lakegate.errors import Fault
 
@@ -17,6 +19,11 @@ Path = tuple[str | int, ...]
 
 LARGEST = 512 * 1024  # bytes; a contract of a thousand columns has a quarter of it
 DEEPEST = 40
+LONGEST_WORD = 500  # characters of a key
+MOST_NODES = 100_000  # words, values, lists and mappings; a contract of a thousand columns has some ten thousand
+MOST_FAULTS = 100  # that are told of one contract
+LONGEST_FAULT = 500  # characters of one
+_LONGEST_NUMBER = 400  # characters
 _DIGITS = 38  # of the widest decimal
 _TOO_LARGE = 10**_DIGITS
 
@@ -32,12 +39,18 @@ def _whole_letters(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16") if _HALF.search(text) else text
 
 
+def _number(text: str) -> str:
+    if len(text) > _LONGEST_NUMBER:
+        raise ValueError
+    return text.replace("_", "")
+
+
 _HALF = re.compile("[\ud800-\udfff]")
 _SCALARS: dict[str, Callable[[str], Any]] = {
     "null": lambda _: None,
     "bool": lambda text: {"true": True, "false": False}[text.lower()],
-    "int": lambda text: int(text.replace("_", ""), 0),
-    "float": lambda text: float(text.replace("_", "")),
+    "int": lambda text: int(_number(text), 0),
+    "float": lambda text: float(_number(text)),
     "str": _whole_letters,
     "timestamp": str,  # a date is said in JSON as text, and each column's type knows how to read it
 }
@@ -49,20 +62,50 @@ class Broken(Exception):
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
+        self.fault = Fault(line=line, message=one_line(message))
+
+
+class Enough(Exception):
+    """There are so many faults that no more are looked for."""
+
+    def __init__(self, line: int) -> None:
+        message = f"and more: the {MOST_FAULTS} before are told, and the rest is looked for once they are mended"
+        super().__init__(message)
         self.fault = Fault(line=line, message=message)
+
+
+def one_line(message: str) -> str:
+    """A message as it is told: what a contract says in it can neither begin a line of its own nor fill a screen."""
+    if len(message) > LONGEST_FAULT:
+        message = f"{message[: LONGEST_FAULT // 2]} … {message[-LONGEST_FAULT // 2 + 3 :]}"
+    return "".join(letter if letter.isprintable() else _spelt(letter) for letter in message)
+
+
+def _spelt(letter: str) -> str:
+    return letter.encode("unicode_escape", "surrogatepass").decode()
 
 
 @dataclass(kw_only=True)
 class Document:
-    """The values, the line of each, the faults so far, and the places closed by one: not to be read any more."""
+    """The values, the line of each, the faults so far, and the places closed by one: not to be read any more.
+
+    `at` is the place that was read last: where the reading ends, that is as near as anybody knows.
+    """
 
     root: Any = None
     lines: dict[Path, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     closed: set[Path] = field(default_factory=set)
+    at: Path = ()
 
     def fault(self, path: Path, message: str) -> None:
-        self.faults.append(Fault(line=self.line(path), message=message))
+        self.tell(self.line(path), message)
+
+    def tell(self, line: int, message: str) -> None:
+        """Note a fault. Raises Enough where there are too many already."""
+        if len(self.faults) >= MOST_FAULTS:
+            raise Enough(line)
+        self.faults.append(Fault(line=line, message=one_line(message)))
 
     def close(self, path: Path, message: str) -> None:
         """A fault in a value that makes it unreadable: later steps pass over it and don't call it missing."""
@@ -98,6 +141,7 @@ class Item:
         path = (*self.path, word)
         if word not in self.value or path in self.document.closed:
             return None
+        self.document.at = path
         return Item(document=self.document, path=path, value=self.value[word])
 
     def plain(self, word: str, otherwise: Any = None) -> Any:
@@ -111,14 +155,14 @@ class Item:
         for position, value in enumerate(items.value):
             path = (*items.path, position)
             if path not in self.document.closed:
+                self.document.at = path
                 yield Item(document=self.document, path=path, value=value)
 
 
-def parse(text: bytes | str) -> Document:
-    """The text as a document, perhaps with faults in it. Raises Broken where there is nothing to go on with."""
-    document = Document()
-    document.root = _Builder(document).build(_compose(_decode(text)), (), 0)
-    return document
+def parse(text: bytes | str, document: Document) -> None:
+    """Read the text into an empty document, perhaps with faults. Raises Broken where there is nothing to go on with."""
+    document.root = _Builder(document).build(_compose(_decode(text)), ())
+    document.at = ()
 
 
 def _decode(text: bytes | str) -> str:
@@ -131,17 +175,49 @@ def _decode(text: bytes | str) -> str:
         raise Broken(line, f"not UTF-8: the byte {error.object[error.start]:#x} cannot be read") from None
 
 
+class _BoundedScanner(Scanner):
+    """A scanner that opens so many brackets within brackets and no more: it looks ahead of all of them each time."""
+
+    def fetch_flow_collection_start(self, token: Any, to_push: str) -> None:
+        if self.flow_level > DEEPEST:
+            raise Broken(self.reader.get_mark().line + 1, _TOO_DEEP)
+        super().fetch_flow_collection_start(token, to_push)
+
+
+class _BoundedComposer(Composer):
+    """A composer that ends at the first node beyond a limit, and at the first anchor or alias."""
+
+    nodes = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.parser.peek_event()
+        self.nodes += 1
+        if (refusal := self._refusal(event)) is not None:
+            raise Broken(event.start_mark.line + 1, refusal)
+        return super().compose_node(parent, index)
+
+    def _refusal(self, event: Any) -> str | None:
+        if event.anchor is not None:
+            return "anchors and aliases are not supported: write the value out"
+        if self.nodes > MOST_NODES:
+            return f"more than {MOST_NODES:,} words and values are too many for a contract"
+        return _TOO_DEEP if self.depth > DEEPEST else None
+
+
+_TOO_DEEP = f"nested more than {DEEPEST} deep"
+
+
 def _compose(text: str) -> Node:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Scanner, yaml.Composer = _BoundedScanner, _BoundedComposer
     try:
-        node: Node | None = YAML(typ="safe", pure=True).compose(text)
+        node: Node | None = yaml.compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise Broken(line, f"not YAML: {' '.join(filter(None, (error.context, error.problem)))}") from None
     except YAMLError as error:
         raise Broken(1, f"not YAML: {str(error).splitlines()[0]}") from None
-    except RecursionError:
-        raise Broken(1, f"nested more than {DEEPEST} deep") from None
     if node is None:
         raise Broken(1, "there is no contract in it: the document is empty")
     return node
@@ -153,30 +229,31 @@ class _Builder:
     def __init__(self, document: Document) -> None:
         self._document = document
 
-    def build(self, node: Node, path: Path, depth: int) -> Any:
+    def build(self, node: Node, path: Path) -> Any:
+        self._document.at = path
         self._document.lines.setdefault(path, node.start_mark.line + 1)
-        if (refusal := _refusal(node, depth)) is not None:
+        if (refusal := _refusal(node)) is not None:
             return self._document.close(path, refusal)
         if isinstance(node, MappingNode):
-            return self._mapping(node, path, depth)
+            return self._mapping(node, path)
         if isinstance(node, SequenceNode):
-            return [self.build(child, (*path, at), depth + 1) for at, child in enumerate(node.value)]
+            return [self.build(child, (*path, at)) for at, child in enumerate(node.value)]
         return self._scalar(str(node.tag).removeprefix(_TAG), str(node.value), path)
 
-    def _mapping(self, node: MappingNode, path: Path, depth: int) -> dict[str, Any]:
+    def _mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key, child in node.value:
             line = key.start_mark.line + 1
-            if not isinstance(key, ScalarNode) or key.anchor or key.value == "<<" or _HALF.search(key.value):
-                self._document.faults.append(Fault(line=line, message="a key must be a plain word"))
+            if not isinstance(key, ScalarNode) or key.value == "<<" or _HALF.search(key.value):
+                self._document.tell(line, "a key must be a plain word")
+            elif (letters := len(key.value)) > LONGEST_WORD:
+                self._document.tell(line, f"a key has {letters:,} characters, and the limit is {LONGEST_WORD:,}")
             elif key.value in values:
                 first = self._document.lines[(*path, key.value)]
-                self._document.faults.append(
-                    Fault(line=line, message=f"{key.value!r} is given twice, first on line {first}")
-                )
+                self._document.tell(line, f"{key.value!r} is given twice, first on line {first}")
             else:
                 self._document.lines[(*path, key.value)] = line
-                values[key.value] = self.build(child, (*path, key.value), depth + 1)
+                values[key.value] = self.build(child, (*path, key.value))
         return values
 
     def _scalar(self, tag: str, text: str, path: Path) -> Any:
@@ -188,16 +265,19 @@ class _Builder:
             return self._document.close(path, f"{text[:60]!r} is no number that can be compared with")
         if isinstance(value, int) and abs(value) >= _TOO_LARGE:
             return self._document.close(path, f"{text[:60]!r} has more than {_DIGITS} digits, and no type has so many")
-        if isinstance(value, float) and Decimal(text.replace("_", "")) != Decimal(repr(value)):
+        if isinstance(value, float) and not _is_exact(value, text):
             return self._document.close(path, f"{text[:60]!r} has more digits than are kept: it would become {value!r}")
         return value
 
 
-def _refusal(node: Node, depth: int) -> str | None:
-    if node.anchor:
-        return "anchors and aliases are not supported: write the value out"
+def _is_exact(value: float, text: str) -> bool:
+    try:
+        return Decimal(_number(text)) == Decimal(repr(value))
+    except InvalidOperation:  # an exponent that is beyond counting
+        return False
+
+
+def _refusal(node: Node) -> str | None:
     if str(node.tag) not in _PLAIN:
         return f"the tag {node.tag} is not supported: a contract is plain words, numbers, lists and mappings"
-    if depth > DEEPEST:
-        return f"nested more than {DEEPEST} deep"
     return None

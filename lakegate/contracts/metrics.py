@@ -5,16 +5,20 @@ failing row and never null: a null is the business of `required`, and NaN is out
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from hashlib import sha256
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
 from lakegate.audit.plan import NOW, Metric, MetricKind, Proof, Reference, Scope
 from lakegate.audit.wire import to_plain
 from lakegate.contracts.types import Comparable, Type, iso
+
+T = TypeVar("T")
 
 
 class Into(StrEnum):
@@ -82,6 +86,32 @@ class Field:
             arrays.append(exp.Anonymous(this=function, expressions=[here]) if function else here)
             here = _each(len(arrays) - 1)
         return here, arrays
+
+
+class Fields(tuple[Field, ...]):  # noqa: SLOT001 - it keeps what it has put in order
+    """Columns that many ask for by their names: those are put in order once, however many ask."""
+
+    @cached_property
+    def by_label(self) -> Mapping[str, Field]:
+        """By what the contract calls them."""
+        return {field.label: field for field in self}
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Field]:
+        """By either name; what the contract calls them goes first."""
+        return {**{field.name: field for field in self}, **self.by_label}
+
+    def once(self, made: "Callable[[Fields], T]") -> T:
+        """What the function makes of them, made once."""
+        known: dict[Any, Any] = self._made
+        if made not in known:
+            known[made] = made(self)
+        found: T = known[made]
+        return found
+
+    @cached_property
+    def _made(self) -> dict[Any, Any]:
+        return {}
 
 
 def _each(depth: int) -> exp.Column:

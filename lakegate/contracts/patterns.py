@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from itertools import accumulate
 from typing import Any
 
 from lakegate.contracts.backtracking import longest
@@ -20,6 +21,8 @@ from lakegate.contracts.characters import is_one, op
 parser: Any = import_module("re._parser")
 
 LONGEST = 1_000  # repetitions, those within others multiplied; RE2 takes no more
+MOST_CHARACTERS = 10_000  # of a pattern
+DEEPEST = 30  # groups within groups: each is read by calls within calls
 _ASCII = 128
 _LINE_BREAKS = "\n\r\u2028\u2029"
 _SPACES = "\t\n\x0b\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -38,6 +41,7 @@ _SPECIAL = frozenset(r"\^$.|?*+()[]{}-&~#")
 _NOT_ECMA = re.compile(r"(?<!\\)(?:\\\\)*(\\[aNU0]|\\u[dD][89a-fA-F]|\{,|\(\?[^:])")
 # A class that is closed at once is empty to ECMA, and to Python the bracket is the first of its characters.
 _EMPTY_CLASS = re.compile(r"(?:[^\\\[]|\\.|\[(?!\^?\])(?:[^\\\]]|\\.)*\])*(\[\^?\])", re.DOTALL)
+_ASIDE = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?", re.DOTALL)  # an escape, or a class, whose parentheses open nothing
 _FLAGS = re.ASCII  # else `\d` of the parsed tree would be Unicode's
 
 
@@ -64,14 +68,26 @@ def portable(pattern: str) -> Portable:
 
 def parse(pattern: str) -> Any:
     """The pattern as Python's own reader takes it apart. Raises ValueError, with what is wrong."""
+    if (length := len(pattern)) > MOST_CHARACTERS:
+        raise ValueError(f"it has {length:,} characters, and the limit is {MOST_CHARACTERS:,}: say it in a shorter way")
     if found := _NOT_ECMA.search(pattern) or _EMPTY_CLASS.match(pattern):
         raise ValueError(f"{found[1]} is not supported: engines do not agree on it")
+    if (depth := _nesting(pattern)) > DEEPEST:
+        raise ValueError(
+            f"its groups are nested {depth:,} deep, and the limit is {DEEPEST}: take out what is not needed"
+        )
     try:
         with warnings.catch_warnings():  # brackets in brackets, which are escaped when they are written anew
             warnings.simplefilter("ignore", FutureWarning)
             return parser.parse(pattern, _FLAGS)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"is no regular expression: {error}") from None
+
+
+def _nesting(pattern: str) -> int:
+    """How many groups are open at once at most. It goes through the pattern once."""
+    steps = ({"(": 1, ")": -1}.get(letter, 0) for letter in _ASIDE.sub("", pattern))
+    return max(accumulate(steps, initial=0))
 
 
 def class_of(characters: Iterable[int], *, negated: bool) -> str:

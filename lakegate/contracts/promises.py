@@ -1,13 +1,13 @@
 """ODCS's `slaProperties`: what they promise of the data is checked file by file; what they promise of people is not."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from lakegate.audit.plan import Operator
 from lakegate.contracts import words
 from lakegate.contracts.checks import Checked, checked
 from lakegate.contracts.document import Item
-from lakegate.contracts.metrics import Field, age
+from lakegate.contracts.metrics import Field, Fields, age
 from lakegate.contracts.types import TEMPORAL
 
 SECONDS: Mapping[str, int] = {
@@ -25,12 +25,12 @@ _AGES = ("latency", "freshness")
 _NUMBER = re.compile(r"[0-9]{1,38}([.][0-9]{1,38})?([eE][+-]?[0-9]{1,2})?")
 
 
-def promise_checks(root: Item, table: str, fields: Sequence[Field]) -> list[Checked]:
+def promise_checks(root: Item, table: str, fields: Fields) -> list[Checked]:
     """The checks of the contract's promises on the table's columns."""
     return [made for promise in root.each("slaProperties") if (made := _promise(promise, table, fields))]
 
 
-def _promise(promise: Item, table: str, fields: Sequence[Field]) -> Checked | None:
+def _promise(promise: Item, table: str, fields: Fields) -> Checked | None:
     name = promise.plain("property")
     known = words.SLA.get(name) if name is not None else None
     if name is not None and (known is None or known.answer is words.Answer.REFUSED):
@@ -38,7 +38,7 @@ def _promise(promise: Item, table: str, fields: Sequence[Field]) -> Checked | No
     return _age(promise, table, fields) if name in _AGES else None
 
 
-def _age(promise: Item, table: str, fields: Sequence[Field]) -> Checked | None:
+def _age(promise: Item, table: str, fields: Fields) -> Checked | None:
     """The newest value of a column may be so old, and no older, when the file is audited."""
     if said := promise.get("valueExt"):
         said.fault(f"valueExt is refused: {promise.plain('property')} has one limit")
@@ -54,13 +54,13 @@ def _age(promise: Item, table: str, fields: Sequence[Field]) -> Checked | None:
     )
 
 
-def _element(promise: Item, table: str, fields: Sequence[Field]) -> Field | None:
+def _element(promise: Item, table: str, fields: Fields) -> Field | None:
     said = promise.get("element")
     if said is None:
         if not promise.has("element"):
             promise.fault("'element' is missing: the column whose newest value may not be too old")
         return None
-    labels, label = {field.label: field for field in fields}, said.value
+    labels, label = fields.by_label, said.value
     if label not in labels:
         label = label.removeprefix(f"{table}.")
     if (field := labels.get(label)) is None:

@@ -12,7 +12,19 @@ from lakegate.contracts import drifts
 from lakegate.contracts.checks import Checked, checked, entries, pattern, value_of
 from lakegate.contracts.custom import COLUMN, COUNTS, TABLE, Choice, choose
 from lakegate.contracts.document import Item
-from lakegate.contracts.metrics import Field, among, duplicates, either, not_among, nulls, queried, rows, scoped, value
+from lakegate.contracts.metrics import (
+    Field,
+    Fields,
+    among,
+    duplicates,
+    either,
+    not_among,
+    nulls,
+    queried,
+    rows,
+    scoped,
+    value,
+)
 from lakegate.contracts.rules import named
 from lakegate.contracts.settings import SCOPE, scope, setting
 from lakegate.contracts.sql import Form, Scalar, scalar
@@ -39,12 +51,12 @@ class LibraryRule:
     """
 
     note: str
-    metric: Callable[[Sequence[Field], Mapping[str, Item]], Metric | None]
+    metric: Callable[[Fields, Mapping[str, Item]], Metric | None]
     arguments: tuple[str, ...] = ()
     of_table: bool = False  # whether it may have `scope: table`
 
 
-def _missing(fields: Sequence[Field], said: Mapping[str, Item]) -> Metric | None:
+def _missing(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
     field, made = fields[0], []
     if missing := said.get("missingValues"):
         made.append(_listed_as_missing(field, missing))
@@ -65,7 +77,7 @@ def _listed_as_missing(field: Field, missing: Item) -> Metric | None:
     return among(field, values)
 
 
-def _invalid(fields: Sequence[Field], said: Mapping[str, Item]) -> Metric | None:
+def _invalid(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
     field, made = fields[0], []
     if valid := said.get("validValues"):
         values = [value_of(field, entry) for entry in _members(valid)]
@@ -82,7 +94,7 @@ def _by_pattern(field: Field, said: Item, counted: Callable[[Field, str], Metric
     return None
 
 
-def _repeated(fields: Sequence[Field], said: Mapping[str, Item]) -> Metric | None:
+def _repeated(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
     listed = _members(said["properties"])
     chosen = named(fields, listed)
     if len({field.name for field in chosen}) < len(chosen):
@@ -126,7 +138,7 @@ LIBRARY = {
 class Around:
     """What a query may speak of beside its own column: the table's columns, and the names that the table goes by."""
 
-    fields: Sequence[Field]
+    fields: Fields
     names: Collection[str]
 
 
@@ -143,12 +155,12 @@ class Asked:
     against: bool = False
 
 
-def quality_checks(owner: Item, level: str, fields: Sequence[Field], around: Around) -> list[Checked]:
+def quality_checks(owner: Item, level: str, fields: Fields, around: Around) -> list[Checked]:
     """The checks of `quality`, on a column (its one field) or on the table (all of them)."""
     return [made for item in owner.each("quality") if (made := _quality(item, level, fields, around))]
 
 
-def _quality(item: Item, level: str, fields: Sequence[Field], around: Around) -> Checked | None:
+def _quality(item: Item, level: str, fields: Fields, around: Around) -> Checked | None:
     kind = item.plain("type", "library")
     _check_strays(item, kind)
     match kind:
@@ -171,14 +183,14 @@ def _check_strays(item: Item, kind: str) -> None:
         said.fault(f"{SCOPE} is for duplicateValues and rowCount")
 
 
-def _library(item: Item, level: str, fields: Sequence[Field]) -> Asked:
+def _library(item: Item, level: str, fields: Fields) -> Asked:
     metric = _metric(item, level, fields)
     of = f" of {', '.join(metric.columns)}" if metric and metric.columns else ""
     of += " in the table" if metric and metric.scope is Scope.TABLE else ""
     return Asked(metric=metric, name=f"{item.plain('metric')}{of}", unit=_unit(item, COUNTS))
 
 
-def _query(item: Item, level: str, fields: Sequence[Field], around: Around) -> Asked | None:
+def _query(item: Item, level: str, fields: Fields, around: Around) -> Asked | None:
     if (said := item.get("query")) is None:
         return None
     try:
@@ -204,7 +216,7 @@ def _of(found: Scalar) -> Metric:
     return value(found.columns, found.sql, alone=found.form is Form.HEAVY)
 
 
-def _custom(item: Item, level: str, fields: Sequence[Field]) -> Checked | None:
+def _custom(item: Item, level: str, fields: Fields) -> Checked | None:
     """A check of ours. Without an operator no row may fail."""
     if (chosen := choose(item, level)) is None:
         return None
@@ -227,7 +239,7 @@ def _custom(item: Item, level: str, fields: Sequence[Field]) -> Checked | None:
     return _compared(item, asked, comparison, name=name if silent and asked.against else "")
 
 
-def _drifted(item: Item, chosen: Choice, fields: Sequence[Field], drift: Drift | None) -> Checked | None:
+def _drifted(item: Item, chosen: Choice, fields: Fields, drift: Drift | None) -> Checked | None:
     """A check of how far a number is off: in percent of what it was, or in a unit of its own."""
     metric, comparison = chosen.rule.metric(fields, chosen.value), _comparison(chosen.implementation, counted=False)
     if _unit(item, (Unit.NUMBER,)) is None or metric is None or drift is None:
@@ -270,7 +282,7 @@ def _compared(
     )
 
 
-def _metric(item: Item, level: str, fields: Sequence[Field]) -> Metric | None:
+def _metric(item: Item, level: str, fields: Fields) -> Metric | None:
     name = item.plain("metric")
     if name is None:
         if not item.has("metric") and not item.has("rule") and not item.has("type"):

@@ -7,7 +7,6 @@ from lakegate.audit.verdicts import holds
 from lakegate.contracts.checks import Checked
 from lakegate.contracts.document import Item
 from lakegate.contracts.settings import setting
-from lakegate.errors import Fault
 
 SETTING = "quarantineBudget"
 _HUNDRED = 100
@@ -19,10 +18,10 @@ def budget_of(table: Item, checks: Sequence[Checked]) -> Budget | None:
     said = setting(table, SETTING)
     for check, metric in asking:
         if why := _unable(check, metric):
-            table.document.faults.append(Fault(line=check.line, message=f"{check.name} cannot quarantine: {why}"))
+            table.document.tell(check.line, f"{check.name} cannot quarantine: {why}")
     if asking and said is None:
         needs = f"a check that quarantines needs the table's {SETTING}, such as {{rows: 100}} or {{percent: 1}}"
-        table.document.faults.append(Fault(line=asking[0][0].line, message=needs))
+        table.document.tell(asking[0][0].line, needs)
     if said and not asking:
         said.fault(f"{SETTING} without a check of severity quarantine")
     return _budget(said) if said else None

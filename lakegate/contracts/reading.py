@@ -4,11 +4,15 @@ It decides which table and which landing keys; what columns and checks mean stan
 """
 
 import re
+import traceback
+
+import structlog
 
 from lakegate.audit.plan import Plan
 from lakegate.contracts import words
+from lakegate.contracts.bounds import check_bounds
 from lakegate.contracts.contract import BRANCH_DAYS, MOST_DAYS, Contract
-from lakegate.contracts.document import Broken, Document, Item, parse
+from lakegate.contracts.document import Broken, Document, Enough, Item, parse
 from lakegate.contracts.formats import written
 from lakegate.contracts.ingestion import ingestion_of
 from lakegate.contracts.settings import whole_number
@@ -25,19 +29,41 @@ _VERSION = "v3."
 
 
 def read(text: bytes | str) -> tuple[Contract | None, list[Fault]]:
-    """The contract, or the faults that keep it from being one, in the order of their lines."""
+    """The contract, or the faults that keep it from being one, in the order of their lines. It raises nothing: one
+    contract that its reader cannot bear holds up nobody who asks for another.
+    """
+    document = Document()
     try:
-        document = parse(text)
+        contract = _read(text, document)
     except Broken as broken:
         return None, [broken.fault]
+    except Enough as more:
+        return None, [*_sorted(document), more.fault]
+    except Exception as error:  # noqa: BLE001 - whatever a stranger's text makes of its reader is told of that text
+        return None, [*_sorted(document), _unforeseen(error, document.line(document.at))]
+    return (None if document.faults else contract), _sorted(document)
+
+
+def _read(text: bytes | str, document: Document) -> Contract | None:
+    parse(text, document)
     if not isinstance(document.root, dict):
-        return None, document.faults or [
-            Fault(line=1, message="a contract is a mapping of ODCS's words, such as `id: flights`")
-        ]
+        if not document.faults:
+            document.fault((), "a contract is a mapping of ODCS's words, such as `id: flights`")
+        return None
+    check_bounds(document)
     words.check_document(document)
     check_shape(document)
-    contract = _contract(Item(document=document, path=(), value=document.root))
-    return (None if document.faults else contract), _sorted(document)
+    return _contract(Item(document=document, path=(), value=document.root))
+
+
+def _unforeseen(error: Exception, line: int) -> Fault:
+    """A fault of ours, for which the contract is refused all the same. What the error says may be anything: its type is
+    told.
+    """
+    kind = type(error).__name__
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    structlog.get_logger().error("contract_not_readable", error=kind, line=line, at=f"{where.name}:{where.lineno}")
+    return Fault(line=line, message=f"lakegate cannot read on from here ({kind}): a fault of its own, please report it")
 
 
 def _sorted(document: Document) -> list[Fault]:

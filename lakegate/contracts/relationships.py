@@ -12,7 +12,7 @@ from lakegate.audit.plan import Reference, Severity
 from lakegate.contracts import words
 from lakegate.contracts.checks import Checked, checked, severest
 from lakegate.contracts.document import Item
-from lakegate.contracts.metrics import Field, orphans
+from lakegate.contracts.metrics import Field, Fields, orphans
 from lakegate.contracts.words import meant
 
 _TARGET = re.compile(r"(?P<table>[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*)\.(?P<column>[^./]+)")
@@ -24,7 +24,7 @@ class Referring:
 
     table: str
     names: frozenset[str]
-    fields: Sequence[Field]
+    fields: Fields
     severities: Mapping[str, Severity]  # by column; a key is as severe as the severest of its columns
 
 
@@ -74,7 +74,7 @@ def _own(said: Item, name: str, of: Referring) -> Field | None:
     for own in of.names:  # a column's name may have dots in it
         if name.startswith(f"{own}."):
             table, label = own, name.removeprefix(f"{own}.")
-    labels = {**{field.name: field for field in of.fields}, **{field.label: field for field in of.fields}}
+    labels = of.fields.by_name
     if table not in of.names:
         said.fault(f"'from' is a column of this table, such as {of.table}.{label}, not {name!r}")
     elif label not in labels:

@@ -9,16 +9,16 @@ from lakegate.audit.plan import Metric
 from lakegate.contracts import aggregates
 from lakegate.contracts.checks import entries, value_of
 from lakegate.contracts.document import Item
-from lakegate.contracts.metrics import Field, all_null, breaking
+from lakegate.contracts.metrics import Field, Fields, all_null, breaking
 from lakegate.contracts.sql import predicate
 from lakegate.contracts.syntax import NotAllowed
 from lakegate.contracts.types import NUMERIC, Comparable
 from lakegate.contracts.words import meant
 
-Made = Callable[[Sequence[Field], Item], Metric | None]
+Made = Callable[[Fields, Item], Metric | None]
 
 
-def row(fields: Sequence[Field], value: Item) -> Metric | None:
+def row(fields: Fields, value: Item) -> Metric | None:
     """A rule in SQL that every row holds to."""
     if not isinstance(value.value, str):
         value.fault('a rule is text, such as row: "arr_time >= dep_time"')
@@ -31,7 +31,7 @@ def row(fields: Sequence[Field], value: Item) -> Metric | None:
     return breaking(tree, columns)
 
 
-def at_least_one_of(fields: Sequence[Field], value: Item) -> Metric | None:
+def at_least_one_of(fields: Fields, value: Item) -> Metric | None:
     """Columns of which no row may have none."""
     if not isinstance(value.value, list) or len(set(map(str, value.value))) < 2:  # noqa: PLR2004 - of one: `required`
         value.fault("atLeastOneOf takes a list of two columns or more: one alone is `required`")
@@ -40,9 +40,9 @@ def at_least_one_of(fields: Sequence[Field], value: Item) -> Metric | None:
     return all_null(chosen) if chosen else None
 
 
-def named(fields: Sequence[Field], listed: Sequence[Item]) -> list[Field]:
+def named(fields: Fields, listed: Sequence[Item]) -> list[Field]:
     """The columns that the contract calls so; none, and a fault, where one is not there."""
-    labels = {field.label: field for field in fields}
+    labels = fields.by_label
     for entry in listed:
         if str(entry.value) not in labels:
             entry.fault(f"the table has no column {str(entry.value)!r}{meant(str(entry.value), labels)}")
@@ -53,7 +53,7 @@ def named(fields: Sequence[Field], listed: Sequence[Item]) -> list[Field]:
 def statistic(metric: Callable[[Field], Metric], *, of_numbers: bool = True) -> Made:
     """A word that is true or not there."""
 
-    def made(fields: Sequence[Field], value: Item) -> Metric | None:
+    def made(fields: Fields, value: Item) -> Metric | None:
         if value.value is not True:
             value.fault(f"write {value.path[-1]}: true, or leave it out")
             return None
@@ -62,7 +62,7 @@ def statistic(metric: Callable[[Field], Metric], *, of_numbers: bool = True) -> 
     return made
 
 
-def quantile(fields: Sequence[Field], value: Item) -> Metric | None:
+def quantile(fields: Fields, value: Item) -> Metric | None:
     at = value.value
     if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= 1:
         value.fault(f"{at!r} is no part of the values: a number from 0 to 1, such as 0.95")
@@ -73,7 +73,7 @@ def quantile(fields: Sequence[Field], value: Item) -> Metric | None:
 def share(metric: Callable[[Field, Sequence[Comparable]], Metric]) -> Made:
     """A value, or a list of them."""
 
-    def made(fields: Sequence[Field], value: Item) -> Metric | None:
+    def made(fields: Fields, value: Item) -> Metric | None:
         if value.value == []:
             value.fault("share takes a value, or a list with something in it")
             return None

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any
 
 from jsonschema import Draft201909Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
-from lakegate.contracts.document import Document, Path
+from lakegate.contracts.document import MOST_FAULTS, Document, Path
 from lakegate.contracts.types import logical_of, physical
 from lakegate.contracts.words import meant
 
@@ -33,10 +34,14 @@ _A = {
 
 def check_shape(document: Document) -> None:
     """A fault for everything that the standard's schema objects to; the place is closed to later steps."""
-    for error in sorted(_validator().iter_errors(_with_types(document.root)), key=lambda error: error.message):
+    for error in sorted(islice(_errors(document), MOST_FAULTS * 10), key=lambda error: error.message):
         for path, message, closes in (told for meant_error in _meant(error) for told in _explain(meant_error)):
             if not any(path[:end] in document.closed for end in range(1, len(path) + 1)):
                 (document.close if closes else document.fault)(path, message)
+
+
+def _errors(document: Document) -> Iterator[ValidationError]:
+    return _validator().iter_errors(_with_types(document.root))
 
 
 def _with_types(value: Any) -> Any:

@@ -14,12 +14,15 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from lakegate.audit.plan import ROWS_VIEW
+from lakegate.contracts.growth import PIECES, check_growth
 from lakegate.contracts.metrics import Field, column
 from lakegate.contracts.syntax import Kind, NotAllowed, Reader, check_pieces, columns_of
 
 LONGEST = 4000  # characters
 DEEPEST = 100
 _MOST = dict.fromkeys(("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2)  # arguments
+
+_OF_PARTS, _MOST_TYPES = ("ARRAY", "MAP", "STRUCT"), 5  # the parser takes the square of how many there are
 
 # Sorting or remembering every value: such an aggregate would slow down all others in the one pass.
 _HEAVY = (exp.Median, exp.Quantile, exp.Distinct)
@@ -53,11 +56,13 @@ def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, 
     if not reader.seen:
         raise NotAllowed("names no column, so it is the same for every row")
     check_pieces(holder.this)
+    check_growth(holder.this, fields)
     return holder.this, tuple(reader.seen)
 
 
 def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Field | None = None) -> Scalar:
     """A query that gives one number. `{object}` is the table, `{property}` the column `of`. ValueError says why not."""
+    _refuse_long(text)
     tree = _parsed(_filled(text, of))
     if not isinstance(tree, exp.Select):
         raise NotAllowed("must be a query: SELECT … FROM {object}")
@@ -68,6 +73,7 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
     if found not in (Kind.NUMBER, Kind.TRUTH):
         raise NotAllowed(f"must give a number, and it gives {found}")
     check_pieces(tree)
+    check_growth(tree, fields)
     value = tree.expressions[0].unalias()
     counts = isinstance(value.this if isinstance(value, exp.Filter) else value, exp.Count | exp.CountIf)
     return replace(_as_cheap_as_can_be(tree, value, tuple(reader.seen)), counts=counts)
@@ -96,6 +102,8 @@ def _filtered(value: exp.Expr, where: exp.Expr | None) -> exp.Expr:
 
     holder = exp.Paren(this=value.copy())
     outermost = [node for node in holder.find_all(exp.AggFunc, exp.Filter) if not isinstance(node.parent, exp.Filter)]
+    if len(outermost) * sum(1 for _ in where.walk()) > PIECES:
+        raise NotAllowed(f"puts its WHERE to {len(outermost):,} aggregates: select fewer, or filter in a query in FROM")
     for node in outermost:
         node.replace(with_filter(node.copy()))
     filtered: exp.Expr = holder.this
@@ -106,7 +114,8 @@ def _written(tree: exp.Expr) -> str:
     return tree.sql(dialect="spark", comments=False)
 
 
-_PLACEHOLDER = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|\$?\{\s*(\w+)\s*\}", re.DOTALL)
+# A text that is never closed goes to the end, and is looked for once: the parser refuses it.
+_PLACEHOLDER = re.compile(r"'(?>(?:[^'\\]|\\.)*)'?|\"(?>(?:[^\"\\]|\\.)*)\"?|`[^`]*`?|\$?\{\s*+(\w++)\s*+\}", re.DOTALL)
 
 
 def _filled(text: str, of: Field | None) -> str:
@@ -127,9 +136,13 @@ def _filled(text: str, of: Field | None) -> str:
     return _PLACEHOLDER.sub(put, text)
 
 
-def _parsed(text: str) -> exp.Expr:
+def _refuse_long(text: str) -> None:
     if len(text) > LONGEST:
         raise NotAllowed(f"has {len(text):,} characters, and the limit is {LONGEST:,}")
+
+
+def _parsed(text: str) -> exp.Expr:
+    _refuse_long(text)
     try:
         tokens = sqlglot.tokenize(text, read="spark")
         _refuse_hidden(tokens, text)
@@ -145,8 +158,7 @@ def _parsed(text: str) -> exp.Expr:
         raise NotAllowed("is nested too deep") from None
     if len(trees) != 1 or trees[0] is None:
         raise NotAllowed("must be one expression or query")
-    if max(map(_depth, trees[0].walk())) > DEEPEST:
-        raise NotAllowed("is nested too deep")
+    _refuse_deep(trees[0])
     return trees[0]
 
 
@@ -157,6 +169,8 @@ def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
             raise NotAllowed("has a comment or a hint in it: say it in the check's description")
         if token.token_type.name == "SEMICOLON":
             raise NotAllowed("must be one statement, without ';'")
+    if sum(token.token_type.name in _OF_PARTS for token in tokens) > _MOST_TYPES:
+        raise NotAllowed("has types within types, and no value of such a type is of use to it")
     if not tokens:
         raise NotAllowed("has a comment and nothing else" if text.strip() else "is empty")
 
@@ -188,8 +202,10 @@ def _told(error: SqlglotError) -> str:
     return first[0].rstrip(". ")[:160]
 
 
-def _depth(node: exp.Expr) -> int:
-    depth = 0
-    while (parent := node.parent) is not None:
-        node, depth = parent, depth + 1
-    return depth
+def _refuse_deep(tree: exp.Expr) -> None:
+    depths = {id(tree): 0}
+    for node in tree.walk():  # a node comes after its parent
+        if node.parent is not None:
+            depths[id(node)] = depths[id(node.parent)] + 1
+    if max(depths.values()) > DEEPEST:
+        raise NotAllowed("is nested too deep")

@@ -18,7 +18,7 @@ from sqlglot import exp
 from lakegate.audit.names import folded
 from lakegate.audit.plan import ROWS_VIEW
 from lakegate.contracts.like import once_through
-from lakegate.contracts.metrics import Field
+from lakegate.contracts.metrics import Field, Fields
 from lakegate.contracts.types import TYPES, Type, physical
 from lakegate.contracts.words import meant
 
@@ -42,6 +42,7 @@ class Kind(StrEnum):
     INTERVAL = "an interval"
     NULL = "null"
     STEP = "a whole number, written out"
+    PLACES = "up to 99 places, a whole number, written out"
     FRACTION = "a number from 0 to 1, written out"
     ANY = "a value"
     TIME = "a date or a timestamp"
@@ -60,6 +61,7 @@ _KINDS = {
 }
 _TIMES = {Kind.DATE: "date", Kind.INSTANT: "timestamp", Kind.CLOCK: "timestamp_ntz"}
 _NOTHING: tuple[object, ...] = (None, False, [], "")
+_WRITTEN = {Kind.STEP: r"-?\d{1,4}", Kind.PLACES: r"-?\d{1,2}", Kind.FRACTION: r"0|1|0?\.\d{1,9}|1\.0"}
 _SPANS = ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")  # of an interval
 _STARTS: Mapping[type[exp.Expr], Collection[str]] = {
     exp.DateTrunc: ("YEAR", "QUARTER", "MONTH", "WEEK"),
@@ -95,7 +97,7 @@ FUNCTIONS: Mapping[type[exp.Expr], Signature] = {
     exp.Abs: _takes(NUMBER, this=NUMBER),
     exp.Ceil: _takes(NUMBER, this=NUMBER),
     exp.Floor: _takes(NUMBER, this=NUMBER),
-    exp.Round: _takes(NUMBER, this=NUMBER, decimals=Kind.STEP),
+    exp.Round: _takes(NUMBER, this=NUMBER, decimals=Kind.PLACES),
     exp.Sqrt: _takes(NUMBER, this=NUMBER),
     exp.Pow: _takes(NUMBER, this=NUMBER, expression=NUMBER),
     exp.Exp: _takes(NUMBER, this=NUMBER),
@@ -162,8 +164,12 @@ _LESS = exp.Neg(this=exp.Literal.number(1))
 _LOOSE = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Is, exp.Like, exp.Escape, exp.RegexpLike, *_TRUTHS)
 
 
-def columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:
+def columns_of(fields: Sequence[Field]) -> Mapping[str, tuple[str, Kind | None]]:
     """Columns by every name that SQL may call them, without case: the table's names win over the contract's."""
+    return fields.once(_columns_of) if isinstance(fields, Fields) else _columns_of(fields)
+
+
+def _columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:
     found: dict[str, tuple[str, Kind | None]] = {}
     for name, each in [(each.label, each) for each in fields] + [(each.name, each) for each in fields]:
         found[folded(name)] = (each.name, _KINDS.get(each.type.kind))
@@ -188,12 +194,12 @@ class Reader:
 
     def want(self, node: exp.Expr, kind: Kind, who: str) -> Kind:
         """What the node gives, which must be of that kind; a null is of any."""
-        if kind is Kind.STEP or kind is Kind.FRACTION:
+        if kind in _WRITTEN:
             return _written_out(node, kind, who)
         found = self.kind(node)
         fits = kind in (Kind.ANY, found) or found is Kind.NULL or (kind is Kind.TIME and found in _TIMES)
         if not fits:
-            raise NotAllowed(f"{who} wants {kind}, and {_shown(node)} is {found}")
+            raise NotAllowed(f"{who} wants {kind}, and {shown(node)} is {found}")
         return found
 
     def kind(self, node: exp.Expr) -> Kind:
@@ -253,7 +259,7 @@ class Reader:
         parts = [table.args.get(name) for name in ("catalog", "db", "this")]
         named = [part for part in parts if part is not None]
         if not isinstance(table, exp.Table) or not all(isinstance(part, exp.Identifier) for part in named):
-            raise NotAllowed(f"{_shown(table)} is no table of this contract: read FROM {{object}}")
+            raise NotAllowed(f"{shown(table)} is no table of this contract: read FROM {{object}}")
         only(table, "this", "db", "alias")
         name = ".".join(part.name for part in named)
         if name.lower() not in {each.lower() for each in self.tables}:
@@ -266,7 +272,7 @@ class Reader:
         only(group, "expressions")
         for key in group.expressions:
             if not isinstance(key, exp.Column):
-                raise NotAllowed(f"GROUP BY takes columns, and {_shown(key)} is none")
+                raise NotAllowed(f"GROUP BY takes columns, and {shown(key)} is none")
             self.kind(key)
         return [key.name for key in group.expressions]
 
@@ -290,9 +296,9 @@ class Reader:
 
     def _known(self, node: exp.Column) -> tuple[str, Kind | None]:
         if node.args.get("db") or (node.table and node.table.lower() not in self.aliases):
-            raise NotAllowed(f"{_shown(node)}: there is no table or alias {node.table!r} (a column's dot goes in ``)")
+            raise NotAllowed(f"{shown(node)}: there is no table or alias {node.table!r} (a column's dot goes in ``)")
         if not isinstance(node.this, exp.Identifier):
-            raise NotAllowed(f"{_shown(node)} is not allowed here")
+            raise NotAllowed(f"{shown(node)} is not allowed here")
         known = self.columns.get(folded(node.name))
         if known is None:
             names = [name for name, _ in self.columns.values()]
@@ -335,7 +341,7 @@ class Reader:
             return kind
         if {given, kind} == {Kind.NUMBER, Kind.TRUTH}:
             return kind
-        raise NotAllowed(f"{_shown(node.this)} is {given}, which can't be cast to {kind}")
+        raise NotAllowed(f"{shown(node.this)} is {given}, which can't be cast to {kind}")
 
     def choice(self, node: exp.Expr) -> Kind:
         """CASE, with or without a subject."""
@@ -384,7 +390,7 @@ class Reader:
         only(node, "this", "expressions")
         _refuse_loose([node.this])
         if not node.expressions:
-            raise NotAllowed(f"{_shown(node)} has nothing in its list")
+            raise NotAllowed(f"{shown(node)} has nothing in its list")
         _refuse_null(node, node.expressions)
         self._alike([node.this, *node.expressions])
         return Kind.TRUTH
@@ -398,7 +404,7 @@ class Reader:
         elif isinstance(node.expression, exp.Boolean):
             self.want(node.this, Kind.TRUTH, "IS")
         else:
-            raise NotAllowed(f"{_shown(node)} is not allowed here")
+            raise NotAllowed(f"{shown(node)} is not allowed here")
         return Kind.TRUTH
 
     def like(self, node: exp.Expr) -> Kind:
@@ -419,10 +425,10 @@ class Reader:
         self.want(node.this, Kind.TEXT, "LIKE")
         pattern = node.expression
         if not isinstance(pattern, exp.Literal) or not pattern.is_string:
-            raise NotAllowed(f"LIKE takes a pattern that is written out, not {_shown(pattern)}")
+            raise NotAllowed(f"LIKE takes a pattern that is written out, not {shown(pattern)}")
         each = re.escape(escape)
         if not re.fullmatch(rf"(?:[^{each}]|{each}[%_{each}])*", pattern.name, re.DOTALL):
-            raise NotAllowed(f"LIKE {_shown(pattern)}: after {escape} comes %, _ or {escape}")
+            raise NotAllowed(f"LIKE {shown(pattern)}: after {escape} comes %, _ or {escape}")
         if faster := once_through(pattern.name, escape):
             matches: exp.Expr = exp.RegexpLike(this=node.this.copy(), expression=exp.Literal.string(faster))
             whole.replace(exp.Paren(this=exp.Not(this=matches)) if node.args.get("negate") else matches)
@@ -442,7 +448,7 @@ class Reader:
         number = node.this
         known = isinstance(unit, exp.Var) and unit.name.upper().removesuffix("S") in _SPANS
         if not known or not isinstance(number, exp.Literal) or not re.fullmatch(r"\d{1,5}", number.name):
-            raise NotAllowed(f"{_shown(node)}: write an interval as INTERVAL 3 DAYS")
+            raise NotAllowed(f"{shown(node)}: write an interval as INTERVAL 3 DAYS")
         return Kind.INTERVAL
 
     def truncation(self, node: exp.Expr) -> Kind:
@@ -450,7 +456,7 @@ class Reader:
         only(node, "this", "unit")
         unit = node.args["unit"]
         if not isinstance(unit, exp.Literal | exp.Var) or unit.name.upper() not in _STARTS[type(node)]:
-            raise NotAllowed(f"{_shown(node)}: the unit is one of {', '.join(_STARTS[type(node)])}")
+            raise NotAllowed(f"{shown(node)}: the unit is one of {', '.join(_STARTS[type(node)])}")
         self.want(node.this, Kind.TIME, _named(node))
         return Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.INSTANT
 
@@ -488,7 +494,7 @@ class Reader:
         """An aggregate FILTER (WHERE …)."""
         only(node, "this", "expression")
         if type(node.this) not in AGGREGATES:
-            raise NotAllowed(f"{_shown(node)}: FILTER belongs to an aggregate")
+            raise NotAllowed(f"{shown(node)}: FILTER belongs to an aggregate")
         found = self.kind(node.this)
         with self._in_aggregate(node):
             self.want(node.expression.this, Kind.TRUTH, "FILTER")
@@ -511,7 +517,7 @@ class Reader:
     def _call(self, node: exp.Expr, signature: Signature) -> Kind:
         only(node, *signature.takes, *signature.flags)
         if isinstance(node, exp.Concat) and all(isinstance(part, exp.Literal) for part in node.expressions):
-            raise NotAllowed(f"{_shown(node)}: a quote in a text is written \\'")
+            raise NotAllowed(f"{shown(node)}: a quote in a text is written \\'")
         for name, wanted in signature.takes.items():
             given = node.args.get(name)
             if given in (None, []) and _MAY_BE_LEFT_OUT.get(type(node)) != name:
@@ -530,7 +536,7 @@ class Reader:
         odd = next((at for at, kind in enumerate(kinds) if kind is not Kind.NULL and not _like(kind, found[0])), None)
         if odd is not None:
             one = nodes[kinds.index(found[0])]
-            raise NotAllowed(f"{_shown(one)} is {found[0]} and {_shown(nodes[odd])} is {kinds[odd]}: cast one of them")
+            raise NotAllowed(f"{shown(one)} is {found[0]} and {shown(nodes[odd])} is {kinds[odd]}: cast one of them")
         return found[0] if found else Kind.NULL
 
     def _as_time(self, node: exp.Expr, kind: Kind, wanted: Kind) -> Kind:
@@ -596,14 +602,14 @@ def only(node: exp.Expr, *allowed: str) -> None:
     """ValueError if the node has any argument but these: what is not looked at is not let through."""
     for name, value in node.args.items():
         if name not in allowed and not any(value is nothing or value == nothing for nothing in _NOTHING):
-            what = _shown(value) if isinstance(value, exp.Expr) else name.rstrip("_").upper()
+            what = shown(value) if isinstance(value, exp.Expr) else name.rstrip("_").upper()
             raise NotAllowed(f"{what} is not allowed in {_named(node)}")
 
 
 def _refuse_null(node: exp.Expr, parts: Sequence[exp.Expr]) -> None:
     """Whatever is compared with null is neither true nor false, so that no row would ever fail."""
     if any(isinstance(_within(part, exp.Paren, exp.Cast), exp.Null) for part in parts):
-        raise NotAllowed(f"{_shown(node)} compares with NULL, which settles nothing: say IS NULL or IS NOT NULL")
+        raise NotAllowed(f"{shown(node)} compares with NULL, which settles nothing: say IS NULL or IS NOT NULL")
 
 
 def _within(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Expr:
@@ -650,7 +656,7 @@ def _refuse_beyond(of: Type, text: str) -> None:
 
 def _refuse_loose(operands: Sequence[exp.Expr]) -> None:
     if loose := next((operand for operand in operands if isinstance(operand, _LOOSE)), None):
-        raise NotAllowed(f"put ({_shown(loose)}) in parentheses: it stands beside another operator")
+        raise NotAllowed(f"put ({shown(loose)}) in parentheses: it stands beside another operator")
 
 
 def _like(one: Kind, other: Kind) -> bool:
@@ -658,10 +664,9 @@ def _like(one: Kind, other: Kind) -> bool:
 
 
 def _written_out(node: exp.Expr, kind: Kind, who: str) -> Kind:
-    pattern = r"-?\d{1,4}" if kind is Kind.STEP else r"0|1|0?\.\d{1,9}|1\.0"
     number = _literal(node)
-    if number is None or number.is_string or not re.fullmatch(pattern, number.name):
-        raise NotAllowed(f"{who} wants {kind}, not {_shown(node)}")
+    if number is None or number.is_string or not re.fullmatch(_WRITTEN[kind], number.name):
+        raise NotAllowed(f"{who} wants {kind}, not {shown(node)}")
     return kind
 
 
@@ -672,9 +677,9 @@ def _named(node: exp.Expr) -> str:
         return f"the function {node.sql_name().lower()}"
     if isinstance(node, exp.Query):
         return "a subquery" if isinstance(node, exp.Subquery) else "a query"
-    return _shown(node)
+    return shown(node)
 
 
-def _shown(node: exp.Expr) -> str:
+def shown(node: exp.Expr) -> str:
     text = " ".join(node.sql(dialect="spark", comments=False).split())
     return text if len(text) <= 60 else f"{text[:57]}…"  # noqa: PLR2004 - as much as a person reads in a sentence

@@ -15,14 +15,13 @@ from lakegate.contracts.columns import Read, check_names, check_places, read_col
 from lakegate.contracts.custom import COLUMN, TABLE
 from lakegate.contracts.document import Document, Item
 from lakegate.contracts.formats import Written, parse_checks, spelled
-from lakegate.contracts.metrics import fingerprint, nulls
+from lakegate.contracts.metrics import Fields, fingerprint, nulls
 from lakegate.contracts.policy import policy_of
 from lakegate.contracts.promises import promise_checks
 from lakegate.contracts.quality import Around, quality_checks
 from lakegate.contracts.quarantine import budget_of
 from lakegate.contracts.relationships import Referring, column_keys, table_keys
 from lakegate.contracts.settings import setting
-from lakegate.errors import Fault
 
 _PARTITION, _SEVERITY = "partitionTransform", "severity"
 _PUBLIC = "public"
@@ -47,7 +46,7 @@ def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
         if read.parts and files.form.kind.is_text:
             read.item.fault(f"nested columns are not read from {files.form.kind}")
     key = _ordered(columns, "primaryKey", "primaryKeyPosition")
-    promised = promise_checks(root, str(table.plain("name", "")), [read.field for read in columns])
+    promised = promise_checks(root, str(table.plain("name", "")), Fields(read.field for read in columns))
     found = [*parse_checks(files), *_checks(table, name, columns, key), *promised]
     checks, metrics = without_repeats(sorted(found, key=lambda made: made[0].line))
     plan = Plan(
@@ -81,7 +80,10 @@ def meaning(plan: Plan) -> str:
 
 
 def _checks(table: Item, name: str, columns: Sequence[Read], key: Sequence[Read]) -> list[Checked]:
-    fields, severities = [read.field for read in columns], {it.field.name: _severity(it.item) for it in columns}
+    fields, severities = (
+        Fields(read.field for read in columns),
+        {it.field.name: _severity(it.item) for it in columns},
+    )
     names = frozenset({name, str(table.plain("name", name))})
     own, around = (
         Referring(table=name, names=names, fields=fields, severities=severities),
@@ -91,7 +93,7 @@ def _checks(table: Item, name: str, columns: Sequence[Read], key: Sequence[Read]
     for read in columns:
         found += [
             *_own_checks(read, severities[read.field.name]),
-            *quality_checks(read.item, COLUMN, [read.field], around),
+            *quality_checks(read.item, COLUMN, Fields([read.field]), around),
             *column_keys(read.item, read.field, own),
         ]
     found += [*quality_checks(table, TABLE, fields, around), *table_keys(table, own)]
@@ -126,7 +128,7 @@ def _refuse_of_nested(found: Sequence[Checked], document: Document, columns: Seq
     for check, metric in found:
         if metric.kind in _OF_VALUES and (names := nested & set(metric.columns)):
             text = f"the nested column {min(names)!r} has no values that compare: {check.name} cannot be checked"
-            document.faults.append(Fault(line=check.line, message=text))
+            document.tell(check.line, text)
 
 
 def _line(read: Read, word: str) -> int:
@@ -158,8 +160,9 @@ def _ordered(columns: Sequence[Read], flag: str, position: str) -> list[Read]:
     """The flagged columns in the order of their positions, or in the table's where none is given."""
     flagged = [read for read in columns if read.item.plain(flag) is True]
     given = [(read, at) for read in columns if (at := read.item.get(position)) and at.value != _UNSAID]
+    known = set(map(id, flagged))  # by what they are: comparing them goes through all of their parts
     for read, at in given:
-        if read not in flagged:
+        if id(read) not in known:
             at.fault(f"{position} without {flag}: true")
     if not given:
         return flagged

@@ -98,6 +98,7 @@ def _in_both(value: Any) -> float:
     return found
 
 
+_BEYOND = 100  # digits before the point or zeros behind it, of which arithmetic need not be done
 _EXACT = Context(prec=100)  # by default 28 digits, and a decimal has up to 38
 
 
@@ -107,8 +108,8 @@ def _decimal(precision: int, scale: int) -> Callable[[Any], Decimal]:
             number = Decimal(str(_number(value) if isinstance(value, float) else value))
         except InvalidOperation:
             raise ValueError("is not a number") from None
-        if not number.is_finite():
-            raise ValueError("is not a number")
+        if not number.is_finite() or (number and abs(number.adjusted()) > _BEYOND):
+            raise ValueError("is not a number" if not number.is_finite() else f"is not a decimal({precision},{scale})")
         _, digits, exponent = number.normalize(_EXACT).as_tuple()
         places, before = max(-int(exponent), 0), len(digits) + int(exponent) if number else 0
         if isinstance(value, bool) or places > scale or before > precision - scale:

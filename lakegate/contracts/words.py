@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+from itertools import islice
 
 from lakegate.audit.limits import DEFAULTS
 from lakegate.contracts.document import Document, Item
@@ -293,9 +294,15 @@ _SETTINGS = {
 }
 
 
+_LONGEST = 60  # letters of a word that people misspell
+_MOST = 1_000  # words that it is compared with
+
+
 def meant(word: str, known: Iterable[str]) -> str:
     """` (did you mean 'required'?)`, or nothing where no known word is near."""
-    by_lower = {str(name).lower(): str(name) for name in known}
+    if len(word) > _LONGEST:
+        return ""
+    by_lower = {str(name).lower(): str(name) for name in islice(known, _MOST) if len(str(name)) <= _LONGEST}
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
     return f" (did you mean {by_lower[near[0]]!r}?)" if near else ""
 

@@ -1,0 +1,151 @@
+"""How long an expression may make a text, and how many pieces it is worked out by, told from its tree alone.
+
+It reads no row: a length is so many times that of the row's longest text, and so many characters besides. An expression
+beyond a limit is refused before any engine sees it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from lakegate.audit.names import folded
+from lakegate.contracts.metrics import Field
+from lakegate.contracts.syntax import Kind, NotAllowed, columns_of, shown
+
+TIMES = 100  # as long as the row's longest text
+CHARACTERS = 100_000  # besides
+PIECES = 10_000  # with those of the queries in FROM, each time that a column of theirs is named
+_WRITTEN = 50  # characters of a number, a date or a truth that is written as a text, at most
+_LONG = (Kind.TEXT, Kind.BYTES, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """At most so many `times` as long as the row's longest text, and so many characters `more`, by so many `pieces`."""
+
+    times: float = 0
+    more: float = 0
+    pieces: int = 1
+
+
+_SHORT = Growth(more=_WRITTEN)
+_TEXT = Growth(times=1)
+_Columns = Callable[[str], Growth]
+"""Of a column by its name as engines compare them: all are known, for a reader has been through the tree."""
+
+
+def check_growth(tree: exp.Expr, fields: Sequence[Field]) -> None:
+    """NotAllowed where some part of an expression, or of a query, grows beyond a limit."""
+    known = columns_of(fields)
+
+    def column(name: str) -> Growth:
+        return _TEXT if known[name][1] in _LONG else _SHORT
+
+    if isinstance(tree, exp.Select):
+        _selected(tree, column)
+    else:
+        _of(tree, column)
+
+
+def _selected(select: exp.Select, columns: _Columns) -> Mapping[str, Growth]:
+    """The columns of a query by their names, and no part of it beyond a limit."""
+    source = select.args["from_"].this
+    if isinstance(source, exp.Subquery):
+        columns = _selected(source.this, columns).__getitem__
+    for name in ("where", "having"):
+        if clause := select.args.get(name):
+            _of(clause.this, columns)
+    return {folded(item.alias_or_name): _of(item.unalias(), columns) for item in select.expressions}
+
+
+def _of(node: exp.Expr, columns: _Columns) -> Growth:
+    if isinstance(node, exp.Column):
+        return columns(folded(node.name))
+    if isinstance(node, exp.Literal):
+        return Growth(more=len(node.name))
+    parts = {word: _of(child, columns) for word, child in _children(node)}
+    grown = _LENGTHS.get(type(node), _any)(node, parts)
+    pieces = 1 + sum(part.pieces for part in parts.values())
+    return _within_limits(node, Growth(times=grown.times, more=grown.more, pieces=pieces))
+
+
+def _within_limits(node: exp.Expr, grown: Growth) -> Growth:
+    if grown.pieces > PIECES:
+        raise NotAllowed(
+            f"{shown(node)} has more than {PIECES:,} pieces with those of the queries that it reads from: name each "
+            "column of theirs once"
+        )
+    if grown.times > TIMES or grown.more > CHARACTERS:
+        raise NotAllowed(
+            f"{shown(node)} may be {grown.times:,.6g} times as long as a text of the row and {grown.more:,.6g} "
+            f"characters more, and the limits are {TIMES} and {CHARACTERS:,}"
+        )
+    return grown
+
+
+def _children(node: exp.Expr) -> Iterator[tuple[tuple[str, int], exp.Expr]]:
+    """Every expression right below, by the name of its argument and its place there."""
+    for word, value in node.args.items():
+        for at, child in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(child, exp.Expr) and not isinstance(child, exp.DataType):
+                yield (word, at), child
+
+
+_Parts = Mapping[tuple[str, int], Growth]
+_Length = Callable[[Any, _Parts], Growth]
+
+
+def _any(_node: exp.Expr, _parts: _Parts) -> Growth:
+    return _SHORT
+
+
+def _longest(*words: str) -> _Length:
+    """As long as the longest of these arguments."""
+
+    def length(_node: exp.Expr, parts: _Parts) -> Growth:
+        those = [part for (word, _), part in parts.items() if word in words]
+        return Growth(
+            times=max((part.times for part in those), default=0), more=max((part.more for part in those), default=0)
+        )
+
+    return length
+
+
+def _joined(_node: exp.Expr, parts: _Parts) -> Growth:
+    return Growth(times=sum(part.times for part in parts.values()), more=sum(part.more for part in parts.values()))
+
+
+def _cast(_node: exp.Expr, parts: _Parts) -> Growth:
+    return Growth(times=parts["this", 0].times, more=max(_WRITTEN, parts["this", 0].more))
+
+
+def _replaced(node: exp.Replace, parts: _Parts) -> Growth:
+    """A text of the row in the place of each part of another may be as long as the square of theirs."""
+    within, put = parts["this", 0], parts.get(("replacement", 0), Growth())
+    searched = node.expression
+    least = max(len(searched.name), 1) if isinstance(searched, exp.Literal) else 1
+    if within.times and put.times:
+        raise NotAllowed(
+            f"{shown(node)} puts a text of the row in the place of each part of another, which may be longer than an "
+            "engine can bear: replace by a text that is written out"
+        )
+    by = max(put.more / least, 1)
+    return Growth(times=within.times * by + within.more * put.times / least, more=within.more * by)
+
+
+_LENGTHS: Mapping[type[exp.Expr], _Length] = {
+    **dict.fromkeys((exp.Concat, exp.DPipe), _joined),
+    **dict.fromkeys((exp.Cast, exp.TryCast), _cast),
+    **dict.fromkeys(
+        (exp.Lower, exp.Upper, exp.Trim, exp.Substring, exp.Left, exp.Right, exp.Paren, exp.Min, exp.Max, exp.Filter),
+        _longest("this"),
+    ),
+    **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least), _longest("this", "expressions")),
+    exp.Nullif: _longest("this"),
+    exp.If: _longest("true", "false"),
+    exp.Case: _longest("ifs", "default"),
+    exp.Replace: _replaced,
+}
+"""What else there is gives a number, a date or a truth."""
