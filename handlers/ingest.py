@@ -9,6 +9,7 @@ from handlers.runtime import service
 from lakegate.workflow.receive import Arrival, receive
 
 log = structlog.get_logger()
+NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
     for record in event["Records"]:
         try:
             arrivals[record["messageId"]] = parse(json.loads(record["body"]))
-        except (ValueError, KeyError, TypeError) as error:
+        except NO_EVENT as error:
             log.warning("not_an_event", message=record["messageId"], error=repr(error))
             failed.append(record["messageId"])
     again = {_version(arrival) for failure in receive(running, arrivals.values()) for arrival in failure.arrivals}
@@ -27,9 +28,13 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
 
 
 def parse(event: dict[str, Any]) -> Arrival:
-    """The file version that an event tells of. EventBridge keys are not URL-encoded."""
+    """The file version that an event tells of. EventBridge keys are not URL-encoded. Raises one of NO_EVENT."""
     thing = event["detail"]["object"]
-    return Arrival(key=thing["key"], version_id=thing["version-id"], sequencer=thing.get("sequencer", ""))
+    told = thing["key"], thing["version-id"], thing.get("sequencer", "")
+    for text in told:
+        text.encode()  # S3 has no other names: JSON can spell half a letter
+    key, version_id, sequencer = told
+    return Arrival(key=key, version_id=version_id, sequencer=sequencer)
 
 
 def _version(arrival: Arrival) -> tuple[str, str]:

@@ -57,6 +57,10 @@ class Misconfigured(LakegateError):
     """A person must change a setting, a contract or a command."""
 
 
+PASSING = (Retryable, OutcomeUnknown, Conflict)
+"""What may be gone at the next try."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Fault:
     """One thing that is wrong in a contract; `line` counts from 1."""

@@ -27,6 +27,7 @@ from pynessie.error import (
 
 from lakegate.adapters.http import Patient, mount, network_error, status_error
 from lakegate.adapters.notes import before, committed_at, decided, having, message, properties
+from lakegate.audit.wire import BROKEN
 from lakegate.counts import count
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import PREFIX, not_before
@@ -151,10 +152,9 @@ class NessieCatalog:
 
     def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
         """Whoever reads some may put others there next, and needs our namespaces: they come along."""
-        wanted: list[Key] = [(*SPACE, receipt_name(key)) for key in sorted(set(keys))]
+        wanted: dict[Key, str] = {(*SPACE, receipt_name(key)): key for key in sorted(set(keys))}
         contents = self._contents(ref, [*wanted, *SPACES] if wanted else [])
-        receipts = [Receipt.from_json(contents[key]["sqlText"]) for key in wanted if key in contents]
-        return {receipt.key: receipt for receipt in receipts}
+        return {key: Receipt.read(key, contents[at].get("sqlText", "")) for at, key in wanted.items() if at in contents}
 
     def all_receipts(self, ref: str) -> Iterator[Receipt]:
         wanted = {"prefix-key": ".".join(SPACE), "content": "true"}
@@ -377,7 +377,7 @@ def _receipt(key: Key, content: Json) -> Receipt | None:
         return None
     try:
         receipt = Receipt.from_json(content["sqlText"])
-    except (ValueError, KeyError, TypeError):
+    except BROKEN:
         return None
     return receipt if receipt.name == key[-1] else None
 

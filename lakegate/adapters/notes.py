@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from lakegate.audit.wire import from_plain, to_json
+from lakegate.audit.wire import BROKEN, from_plain, to_json
 from lakegate.counts import count
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
@@ -16,7 +16,7 @@ from lakegate.ports import Decided, DecidedFile, Note
 
 PREFIX = "lakegate."
 LIMIT = 200_000  # bytes of what is told of files; some stores that a catalog can use hold no commit over 400 kB
-NO_NOTE = (KeyError, ValueError, TypeError, AttributeError, zlib.error)
+NO_NOTE = (*BROKEN, zlib.error)
 
 
 def message(note: Note) -> str:

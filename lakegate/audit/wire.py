@@ -17,6 +17,9 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 
 T = TypeVar("T")
 _PLAIN = (str, int, float, bool, type(None))
+_TAKEN: dict[Any, tuple[type, ...]] = {str: (str,), int: (int, bool), float: (float, int), bool: (bool,)}
+BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""What reading a text raises that is not what it is read as."""
 
 
 class NewerFormat(ValueError):
@@ -67,9 +70,7 @@ def _opened(value: Any) -> Any:
 
 
 def from_json(kind: type[T], text: str | bytes) -> T:
-    """`text` as a `kind`; unknown members are ignored. Raises NewerFormat, and ValueError, KeyError, TypeError or
-    AttributeError where it is none.
-    """
+    """`text` as a `kind`; unknown members are ignored. Raises NewerFormat, and one of BROKEN where it is none."""
     return cast(T, _reader(cast(Any, kind))(json.loads(text)))
 
 
@@ -86,18 +87,37 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
         return lambda value: None if value is None else only(value)
     if origin is tuple:
         item = _reader(get_args(kind)[0])
-        return tuple if item is _as_it_is else lambda value: tuple([item(each) for each in value])
+        return lambda value: tuple([item(each) for each in _listed(value)])
     if origin is dict:
         member = _reader(get_args(kind)[1])
         return lambda value: {key: member(each) for key, each in value.items()}
-    if is_dataclass(kind):
-        return _dataclass_reader(cast(type, kind))
+    return _dataclass_reader(cast(type, kind)) if is_dataclass(kind) else _one_reader(kind)
+
+
+def _one_reader(kind: Any) -> Callable[[Any], Any]:
+    if kind in _TAKEN:
+        return _plain_reader(_TAKEN[kind])
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind
     return cast(Callable[[Any], Any], kind.fromisoformat) if kind in (datetime, date) else _as_it_is
 
 
 def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _plain_reader(taken: tuple[type, ...]) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if type(value) not in taken:
+            raise TypeError(f"{value!r:.40} is no {taken[0].__name__}")
+        return value
+
+    return read
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r:.40} is no list")
     return value
 
 

@@ -9,7 +9,7 @@ from lakegate.audit.plan import MetricKind
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
-from lakegate.errors import Misconfigured
+from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.ports import Decided
 from lakegate.workflow.claims import claims_on, open_attempts
@@ -74,15 +74,17 @@ def _number(name: str, stem: str) -> str:
 
 
 def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
+    """What can't be read of one is said in its place, and hides no other."""
     run = service.runner.find(attempt.branch)
-    return Try(
-        attempt=attempt.number,
-        branch=attempt.branch,
-        kept=kept,
-        claims=tuple(file.key for file in claims_on(service, attempt)),
-        job="" if run is None else f"{run.state} {run.id}" + (f": {run.reason}" if run.reason else ""),
-        report=read_report(service.store, attempt),
-    )
+    job, report, claims = "" if run is None else f"{run.state} {run.id}", None, tuple[str, ...]()
+    said = [run.reason] if run and run.reason else []
+    try:
+        report = read_report(service.store, attempt)
+        claims = tuple(file.key for file in claims_on(service, attempt))
+    except (Refused, Misconfigured) as why:
+        said.append(str(why))
+    job = ": ".join([*([job] if job else []), *said])
+    return Try(attempt=attempt.number, branch=attempt.branch, kept=kept, claims=claims, job=job, report=report)
 
 
 def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ PREFIX = "wap-"
 MOST_WRITTEN = 4_000_000
 """Bytes of receipts in one commit, of the ten million that Nessie takes in a request."""
 _BRANCH = re.compile(
-    PREFIX + r"(?P<table>.+)-(?P<batch>[0-9]{8}T[0-9]{4}-[0-9a-f]{8})-a(?P<number>[0-9]+)(?:-r(?P<nonce>[0-9a-f]+))?"
+    PREFIX + r"(?P<table>.+)-(?P<batch>[0-9]{8}T[0-9]{4}-[0-9a-f]{8})"
+    r"-a(?P<number>[0-9]{1,9})(?:-r(?P<nonce>[0-9a-f]+))?"  # Python reads no number of thousands of digits
 )
 
 

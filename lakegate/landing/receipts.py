@@ -106,6 +106,9 @@ class Receipt:
 
     None is ever forgotten: a forgotten version that is still in the landing bucket would be ingested again. Of those
     that landed before `shortened`, some are kept elsewhere; they are `closed` where somebody has looked for them.
+
+    One that can't be read is not nothing: what was decided of its key is not known, so that nothing may be. It says
+    why it is `unreadable`, and nobody can write it.
     """
 
     bucket: str
@@ -113,6 +116,7 @@ class Receipt:
     entries: tuple[Entry, ...] = ()
     shortened: datetime | None = None
     closed: tuple[Entry, ...] = field(default=(), compare=False)
+    unreadable: str = ""
 
     @property
     def name(self) -> str:
@@ -146,16 +150,41 @@ class Receipt:
 
     def decided(self, entry: Entry) -> Self:
         """This receipt with `entry` in it, in the place of an earlier decision of the same version."""
+        self.refuse_unreadable()
         others = tuple(old for old in self.entries if old.version_id != entry.version_id)
         return replace(self, entries=(*others, entry))
 
+    def refuse_unreadable(self) -> None:
+        """Raises Misconfigured where it can't be read."""
+        if self.unreadable:
+            raise Misconfigured(
+                f"the receipt of {self.key} ({self.name}) can't be read: {self.unreadable}. Nothing of this key is "
+                "ingested or decided until somebody has put it right"
+            )
+
     def to_json(self) -> str:
-        kept = {name: value for name, value in asdict(self).items() if name != "closed" and value is not None}
+        self.refuse_unreadable()
+        apart = {"closed", "unreadable"}
+        kept = {name: value for name, value in asdict(self).items() if name not in apart and value is not None}
         form = FORMAT if self.shortened else FORMAT - 1  # which has no more to it: the release before this one reads it
         return json.dumps({"format": form, **kept}, default=str, sort_keys=True, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def read(cls, key: str, text: str | bytes) -> Self:
+        """What is kept as this key's receipt, in whatever way it may be broken: other keys' are read all the same.
+        Raises Misconfigured as `from_json` does.
+        """
+        try:
+            found = cls.from_json(text)
+            if found.key == key and all(isinstance(entry.attempt, int) for entry in found.entries):
+                return found
+            why = f"it is {found.key}'s" if found.key != key else "an attempt is no number"
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            why = f"{type(error).__name__}: {error}"
+        return cls(bucket="", key=key, unreadable=why)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
         """Raises Misconfigured for a newer release's receipt: read as an old one, it would be written back without what
         is new in it.
         """

@@ -1,12 +1,19 @@
-"""Routes: which landing keys belong to which table. A route matches keys; it does not know contracts."""
+"""Routes: which landing keys belong to which table. A route matches keys; it does not know contracts.
+
+A key is walked once, with the set of all places in the pattern that it may have come to as the bits of a number. So no
+pattern and no key is tried twice, whatever a vendor or a team has named.
+"""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from typing import Self
 
 from lakegate.errors import Misconfigured
 
-_TOKEN = re.compile(r"\*\*|\*|[^*]")
+LONGEST = 1024  # bytes: S3 has no longer key
+_WILDCARDS = re.compile(r"\*+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,65 +24,112 @@ class Route:
     pattern: str
 
     def __post_init__(self) -> None:
+        size = len(self.pattern.encode(errors="surrogatepass"))
+        if size > LONGEST:
+            raise Misconfigured(
+                f"table {self.table}: the route {self.pattern[:40]!r}… has {size:,} bytes, and no key has more than"
+                f" {LONGEST:,}: shorten it"
+            )
         if not self.pattern or self.pattern.startswith("/"):
             raise Misconfigured(
                 f"table {self.table}: the route {self.pattern!r} must be a key pattern without a leading /"
             )
-
-    @cached_property
-    def _regex(self) -> re.Pattern[str]:
-        spelling = {"*": "[^/]*", "**": ".*"}
-        return re.compile(
-            "".join(spelling.get(token, re.escape(token)) for token in _TOKEN.findall(self.pattern)), re.DOTALL
-        )
 
     @property
     def prefix(self) -> str:
         """The part before the first wildcard."""
         return self.pattern.split("*", 1)[0]
 
+    @cached_property
+    def _known(self) -> tuple[str, str]:
+        return _ends(self.pattern)
+
+    @cached_property
+    def _between(self) -> "_Places":
+        """From its first wildcard to its last."""
+        first, last = self._known
+        return _Places.of(_tokens(self.pattern[len(first) : len(self.pattern) - len(last)]))
+
+    @cached_property
+    def _whole(self) -> "_Places":
+        return _Places.of(_tokens(self.pattern))
+
     def matches(self, key: str) -> bool:
-        return self._regex.fullmatch(key) is not None
+        first, last = self._known
+        if not (key.startswith(first) and key.endswith(last) and len(first) + len(last) <= len(key)):
+            return False
+        return self._between.spell(key[len(first) : len(key) - len(last)])
 
     def overlaps(self, other: "Route") -> bool:
         """Whether some key would match both."""
-        return _overlap(tuple(_TOKEN.findall(self.pattern)), tuple(_TOKEN.findall(other.pattern)))
+        first, last = zip(_ends(self.pattern), _ends(other.pattern), strict=True)
+        alike = _one_begins(*first) and _one_begins(*(end[::-1] for end in last))
+        return alike and self._whole.meet(_tokens(other.pattern))
 
 
-@lru_cache(maxsize=4096)
-def _overlap(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
-    """Whether the two token sequences share a word: walk both at once, letting a wildcard take nothing or one more
-    token.
-    """
-    reached, todo = {(0, 0)}, [(0, 0)]
-    while todo:
-        i, j = todo.pop()
-        if i == len(left) and j == len(right):
-            return True
-        for step in _steps(left[i : i + 1], right[j : j + 1], i, j):
-            if step not in reached:
-                reached.add(step)
-                todo.append(step)
-    return False
+def _ends(pattern: str) -> tuple[str, str]:
+    """What each of its keys begins and ends with; a pattern without a wildcard is its own beginning."""
+    first, *more = pattern.split("*")
+    return first, more[-1] if more else ""
 
 
-def _steps(left: tuple[str, ...], right: tuple[str, ...], i: int, j: int) -> list[tuple[int, int]]:
-    steps = []
-    if left and left[0] in ("*", "**"):
-        steps.append((i + 1, j))
-        if right and _takes(left[0], right[0]):
-            steps.append((i, j + 1))
-    if right and right[0] in ("*", "**"):
-        steps.append((i, j + 1))
-        if left and _takes(right[0], left[0]):
-            steps.append((i + 1, j))
-    if left and left == right and left[0] not in ("*", "**"):
-        steps.append((i + 1, j + 1))
-    return steps
+def _one_begins(one: str, other: str) -> bool:
+    """Whether one of the texts begins with the other."""
+    return one.startswith(other) or other.startswith(one)
 
 
-def _takes(wildcard: str, token: str) -> bool:
-    """Whether a wildcard can stand for a literal character (a wildcard facing a wildcard is covered by its own
-    steps).
-    """
-    return token not in ("*", "**") and (wildcard == "**" or token != "/")
+def _tokens(pattern: str) -> list[str]:
+    """Its letters and its wildcards, neighbours of which are one: what they stand for is a `**`'s."""
+    return [
+        token
+        for letters, stars in zip(_WILDCARDS.split(pattern), [*_WILDCARDS.findall(pattern), ""], strict=True)
+        for token in (*letters, *([stars[:2]] if stars else []))
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Places:
+    """The places between a pattern's tokens, each a bit of a number; the bit of a token is that of the place before."""
+
+    letters: dict[str, int]  # the places before a letter, by the letter
+    wild: int  # those before a wildcard of either kind
+    deep: int  # those before a `**`
+    end: int
+
+    @classmethod
+    def of(cls, tokens: list[str]) -> Self:
+        letters = dict[str, int]()
+        for at, token in enumerate(tokens):
+            letters[token] = letters.get(token, 0) | 1 << at
+        flat, deep = letters.pop("*", 0), letters.pop("**", 0)
+        return cls(letters=letters, wild=flat | deep, deep=deep, end=1 << len(tokens))
+
+    def spell(self, text: str) -> bool:
+        """Whether the whole pattern may stand for the text."""
+        if self.end == 2:  # noqa: PLR2004 (one wildcard and no letter, as in most routes)
+            return bool(self.deep) or "/" not in text
+        return bool(self._walked(text) & self.end)
+
+    def meet(self, tokens: Iterable[str]) -> bool:
+        """Whether the whole pattern and these tokens may stand for one text."""
+        return bool(self._walked(tokens) & self.end)
+
+    def _walked(self, tokens: Iterable[str]) -> int:
+        """All places that may be reached by a text for which the tokens stand."""
+        reached, letters, wild, deep = 1 | (1 & self.wild) << 1, self.letters, self.wild, self.deep
+        for token in tokens:
+            if token in {"*", "**"}:
+                reached = self._passed(reached, token)
+                continue
+            reached = (reached & letters.get(token, 0)) << 1 | reached & (deep if token == "/" else wild)
+            reached |= (reached & wild) << 1  # a wildcard may stand for nothing
+            if not reached:
+                break
+        return reached
+
+    def _passed(self, reached: int, wildcard: str) -> int:
+        """These places, and all behind them that a wildcard may pass on to."""
+        if wildcard == "**":
+            return (self.end << 1) - (reached & -reached)
+        open_ = self.end - 1 & ~self.letters.get("/", 0)
+        return reached | (((reached & open_) + open_) ^ open_)  # the sum carries a bit to where the open ones end

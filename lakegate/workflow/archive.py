@@ -26,8 +26,7 @@ def receipts_at(service: Service, ref: str, keys: Iterable[str]) -> dict[str, Re
     """
     wanted = set(keys)
     found = service.catalog.receipts(ref, wanted)
-    folded = _read(service, map(_name, wanted - found.keys()))
-    return found | {receipt.key: receipt for receipt in folded}
+    return found | _read(service, {_name(key): key for key in wanted - found.keys()})
 
 
 def receipts_of(service: Service, ref: str, files: Iterable[FileVersion]) -> dict[str, Receipt]:
@@ -38,20 +37,16 @@ def receipts_of(service: Service, ref: str, files: Iterable[FileVersion]) -> dic
 
 def with_closed(service: Service, receipts: Mapping[str, Receipt], files: Iterable[FileVersion]) -> dict[str, Receipt]:
     """These receipts, with what is closed of these files and not in them."""
-    lacking = {_closed_name(it) for it in files if it.key in receipts and receipts[it.key].may_lack(it)}
-    found = dict(receipts)
-    for more in _read(service, lacking):
-        receipt = found[more.key]
-        found[more.key] = replace(receipt, closed=(*receipt.closed, *more.entries))
-    return found
+    lacking = {_closed_name(it): it.key for it in files if it.key in receipts and receipts[it.key].may_lack(it)}
+    return _with(receipts, _bodies(service, lacking))
 
 
 def all_of(service: Service, key: str) -> dict[str, Receipt]:
     """A key's receipt on main, with all that was ever decided of it."""
     found = receipts_at(service, MAIN, [key])
     if key in found and found[key].shortened:
-        bodies = _read(service, service.store.names(f"{CLOSED}{receipt_name(key)}/"))
-        found[key] = replace(found[key], closed=tuple(entry for closed in bodies for entry in closed.entries))
+        names = service.store.names(f"{CLOSED}{receipt_name(key)}/")
+        found = _with(found, _bodies(service, dict.fromkeys(names, key)))
     return found
 
 
@@ -79,17 +74,35 @@ def archive_closed(service: Service, closed: Iterable[tuple[Receipt, Iterable[En
         for entry in entries:
             name = _closed_name(entry.file(receipt.bucket, receipt.key))
             wanted.setdefault(name, (receipt, []))[1].append(entry)
-    there = {name: Receipt.from_json(body.decode()) for name, body in service.store.read_many(wanted).items()}
+    there = {name: Receipt.read(wanted[name][0].key, body) for name, body in service.store.read_many(wanted).items()}
+    for before in there.values():
+        before.refuse_unreadable()
     bodies = {}
     for name, (receipt, entries) in wanted.items():
-        before = there[name].entries if name in there else ()
-        all_of_them = {entry.version_id: entry for entry in (*before, *entries)}
+        known = there[name].entries if name in there else ()
+        all_of_them = {entry.version_id: entry for entry in (*known, *entries)}
         bodies[name] = replace(receipt, entries=tuple(all_of_them.values()), shortened=None).to_json().encode()
     service.store.write_many(bodies)
 
 
-def _read(service: Service, names: Iterable[str]) -> list[Receipt]:
-    return [Receipt.from_json(body.decode()) for body in service.store.read_many(sorted(names)).values()]
+def _read(service: Service, names: Mapping[str, str]) -> dict[str, Receipt]:
+    """By key, what the archive has under these names, each of a key of its own."""
+    return {receipt.key: receipt for receipt in _bodies(service, names)}
+
+
+def _bodies(service: Service, names: Mapping[str, str]) -> list[Receipt]:
+    found = service.store.read_many(sorted(names))
+    return [Receipt.read(names[name], body) for name, body in found.items()]
+
+
+def _with(receipts: Mapping[str, Receipt], more: Iterable[Receipt]) -> dict[str, Receipt]:
+    """These receipts, with what is closed of them; with what can't be read of one, it can't be read as a whole."""
+    found = dict(receipts)
+    for closed in more:
+        receipt = found[closed.key]
+        entries = (*receipt.closed, *closed.entries)
+        found[closed.key] = replace(receipt, closed=entries, unreadable=receipt.unreadable or closed.unreadable)
+    return found
 
 
 def _name(key: str) -> str:

@@ -8,8 +8,8 @@ import structlog
 from lakegate.audit.files import FileFormat
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.limits import beyond
-from lakegate.audit.wire import from_json, to_json
-from lakegate.errors import Conflict, Refused, Retryable, noting
+from lakegate.audit.wire import BROKEN, from_json, to_json
+from lakegate.errors import Conflict, Misconfigured, Refused, Retryable, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
@@ -134,7 +134,11 @@ def _noted(service: Service, attempt: Attempt, files: list[FileVersion]) -> tupl
     """The files that the attempt is for: these, where nobody noted others first."""
     name = f"attempts/{attempt.branch}/files.json"
     service.store.create(name, to_json(files).encode())
-    return from_json(tuple[FileVersion, ...], service.store.read(name) or b"[]")
+    try:
+        return from_json(tuple[FileVersion, ...], service.store.read(name) or b"")
+    except BROKEN as error:
+        what = f"the note {name} can't be read: {error!r}"
+        raise Misconfigured(f"{what}. Its files wait until somebody has put it right") from error
 
 
 def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> bool:

@@ -4,15 +4,19 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+import structlog
+
 from lakegate.audit.job import Job, parse_job
-from lakegate.audit.wire import NewerFormat
-from lakegate.errors import Misconfigured
+from lakegate.audit.wire import BROKEN, NewerFormat
+from lakegate.errors import PASSING, Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.ports import Branch, Catalog, Store
 from lakegate.workflow.archive import known, with_closed
 from lakegate.workflow.service import Service
+
+log = structlog.get_logger()
 
 
 def is_open(receipts: Mapping[str, Receipt], file: FileVersion, attempt: Attempt) -> bool:
@@ -63,13 +67,16 @@ def job_name(attempt: Attempt) -> str:
 
 def job_of(store: Store, attempt: Attempt) -> Job | None:
     """The attempt's job as it was frozen, or None where it has none yet. Raises Misconfigured where a newer release
-    froze it: then its files wait, undecided, until this one is updated.
+    froze it, or it can't be read: then its files wait, undecided, until this one is updated, or somebody mends it.
     """
     body = store.read(job_name(attempt))
     try:
-        return parse_job(body) if body else None
+        return None if body is None else parse_job(body)
     except NewerFormat as error:
         raise Misconfigured(f"{job_name(attempt)}: {error}. Nothing is decided until then") from error
+    except BROKEN as error:
+        what = f"the job {job_name(attempt)} can't be read: {error!r}"
+        raise Misconfigured(f"{what}. Nothing is decided until somebody has put it right") from error
 
 
 def readable_job_of(store: Store, attempt: Attempt) -> Job | None:
@@ -158,12 +165,13 @@ class Looks:
         self._service, self._keys = service, sorted(set(keys))
         self._seen: dict[Branch, list[FileVersion]] = {}
 
-    def look(self, keys: Iterable[str], decided: Mapping[str, Receipt]) -> OpenClaims:
-        """Who works on these of the keys now; `decided` are main's receipts for them.
+    def look(self, keys: Iterable[str], decided: Mapping[str, Receipt], table: str = "") -> OpenClaims:
+        """Who works on these of the keys now; `decided` are main's receipts for them, and `table` is that of which
+        files are to be claimed, if any are.
 
         Of a batch's attempts at the same file the last one works on it.
         """
-        claims = self._claims(set(keys))
+        claims = self._claims(set(keys), table)
         receipts = with_closed(self._service, decided, [file for file, _ in claims])
         found: dict[str, dict[str, Attempt]] = {}
         for file, attempt in claims:
@@ -172,19 +180,28 @@ class Looks:
                 found[file.key][file.version_id] = attempt
         return OpenClaims(by_key=found)
 
-    def _claims(self, keys: set[str]) -> list[tuple[FileVersion, Attempt]]:
+    def _claims(self, keys: set[str], table: str) -> list[tuple[FileVersion, Attempt]]:
         branches = open_branches(self._service.catalog) if keys else {}
-        found = [(file, attempt) for branch, attempt in branches.items() for file in self._of(branch, attempt)]
+        found = [(file, attempt) for branch, attempt in branches.items() for file in self._of(branch, attempt, table)]
         return [(file, attempt) for file, attempt in found if file.key in keys]
 
-    def _of(self, branch: Branch, attempt: Attempt) -> list[FileVersion]:
-        if branch not in self._seen:
-            receipts = self._service.catalog.receipts(f"{branch.name}@{branch.head}", self._keys)
-            self._seen[branch] = claimed_files(receipts, attempt)
-        return self._seen[branch]
+    def _of(self, branch: Branch, attempt: Attempt, table: str) -> list[FileVersion]:
+        """What can't be read claims nothing, so that it keeps no other table from its files, and its own where it never
+        can: who claims the same meets it as a conflict at the merge, and the sweep says what is wrong with the branch.
+        """
+        try:
+            if branch not in self._seen:
+                receipts = self._service.catalog.receipts(f"{branch.name}@{branch.head}", self._keys)
+                self._seen[branch] = claimed_files(receipts, attempt)
+            return self._seen[branch]
+        except Exception as error:
+            if attempt.table == table and isinstance(error, PASSING):
+                raise
+            log.warning("claims_not_read", branch=branch.name, error=str(error), kind=type(error).__name__)
+            return []
 
 
-def open_claims(service: Service, keys: Iterable[str], decided: Mapping[str, Receipt]) -> OpenClaims:
-    """Look once on every open attempt's branch for claims of these keys; `decided` are main's receipts for them."""
+def open_claims(service: Service, keys: Iterable[str], decided: Mapping[str, Receipt], table: str = "") -> OpenClaims:
+    """Look once on every open attempt's branch for claims of these keys; the rest is as in `Looks.look`."""
     wanted = set(keys)
-    return Looks(service, wanted).look(wanted, decided)
+    return Looks(service, wanted).look(wanted, decided, table)

@@ -9,10 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+import structlog
+
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Plan
 from lakegate.audit.report import FileReport, Report
-from lakegate.errors import Misconfigured, Refused
+from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
@@ -23,6 +25,7 @@ from lakegate.workflow.late import failing, put_aside
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
 
+log = structlog.get_logger()
 PATIENCE = timedelta(hours=13)  # with files of a referenced table that are under way: jobs may queue for twelve
 ATTEMPTS = 3  # of one batch: a table that changes all the time must not keep an orphan from being rejected
 
@@ -111,4 +114,15 @@ def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> bool:
     """Whether another attempt at one of these tables has files that are not decided."""
     attempts = open_attempts(service.catalog)
     others = [it for it in attempts if it.table in tables and it.branch != own.branch]
-    return any(open_files(service, other, claims_on(service, other)) for other in others)
+    return any(_has_open_files(service, other) for other in others)
+
+
+def _has_open_files(service: Service, other: Attempt) -> bool:
+    """Of what can't be read nobody waits for anything."""
+    try:
+        return bool(open_files(service, other, claims_on(service, other)))
+    except PASSING:
+        raise
+    except Exception as error:  # noqa: BLE001 (one attempt, which its own sweep says more of)
+        log.warning("not_waited_for", branch=other.branch, error=str(error), kind=type(error).__name__)
+        return False

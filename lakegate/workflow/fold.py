@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from lakegate.audit.wire import from_json, to_json
-from lakegate.errors import Conflict
+from lakegate.audit.wire import BROKEN, from_json, to_json
+from lakegate.errors import Conflict, foreseen
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import archive
@@ -53,13 +53,17 @@ def fold(service: Service) -> None:
     now = Last(head=service.catalog.head(MAIN) or "", at=service.clock.now())
     service.store.write(LAST, to_json(now).encode())
     service.store.delete(turn)
-    if errors:
-        raise errors[0]
+    for error in foreseen(errors):
+        raise error
 
 
 def _last(service: Service) -> Last | None:
     body = service.store.read(LAST)
-    return from_json(Last, body) if body else None
+    try:
+        return from_json(Last, body) if body else None
+    except BROKEN as error:
+        log.warning("last_fold_not_read", note=LAST, error=str(error), kind=type(error).__name__)
+        return None
 
 
 def _settled(service: Service, head: str, watermark: datetime) -> list[Receipt]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
-from lakegate.audit.wire import from_json, to_json
+import structlog
+
+from lakegate.audit.wire import BROKEN, from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN
@@ -16,6 +18,7 @@ from lakegate.workflow.claims import open_claims
 from lakegate.workflow.hold import Held, held_files
 from lakegate.workflow.service import Service
 
+log = structlog.get_logger()
 SEEN = "notes/landed.json"
 NOTED = 1000  # files: a status is for people
 
@@ -78,10 +81,19 @@ def note_waiting(service: Service, files: list[FileVersion], at: datetime) -> No
     service.store.write(SEEN, to_json(Seen(files=tuple(files[:NOTED]), at=at)).encode())
 
 
+def _last_seen(service: Service) -> Seen:
+    """What can't be read is what no sweep has noted yet."""
+    body = service.store.read(SEEN)
+    try:
+        return from_json(Seen, body) if body else Seen()
+    except BROKEN as error:
+        log.warning("last_seen_not_read", note=SEEN, error=str(error), kind=type(error).__name__)
+        return Seen()
+
+
 def seen_waiting(service: Service) -> Seen:
     """What waits now, where the landing bucket is listed in one call; of a larger one, what the last sweep saw."""
     seen = Seen(files=tuple(islice(service.landing.versions(), NOTED)))
     if len(seen.files) == NOTED:
-        body = service.store.read(SEEN)
-        seen = from_json(Seen, body) if body else Seen()
+        seen = _last_seen(service)
     return replace(seen, files=tuple(waiting(service, seen.files)))

@@ -7,7 +7,7 @@ from functools import partial
 import structlog
 
 from lakegate.contracts import Contract
-from lakegate.errors import foreseen
+from lakegate.errors import Retryable, foreseen
 from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
@@ -24,6 +24,7 @@ from lakegate.workflow.shelf import Shelf
 from lakegate.workflow.tell import forget, prepare, rejected_message, rejection, send
 
 log = structlog.get_logger()
+UNANSWERED = 3  # files, each of which may take as long as a client waits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +56,42 @@ def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
         contract = shelf.route(file.key)
         (by_table.setdefault(contract.table, (contract, []))[1] if contract else held).append(file)
     looks = Looks(service, [file.key for _, files in by_table.values() for file in files])
-    reasons = [(file, shelf.why_held(file.key)) for file in held]
-    steps: list[tuple[list[FileVersion], Callable[[], None]]] = [(held, partial(hold, service, reasons))]
-    steps += [(files, partial(ingest, service, contract, files, looks)) for contract, files in by_table.values()]
+    steps: list[tuple[list[FileVersion], Callable[[], None]]] = [
+        (files, partial(ingest, service, contract, files, looks)) for contract, files in by_table.values()
+    ]
+    failures += _hold(service, shelf, held)
     failures += [failure for files, step in steps if (failure := _try(files, step))]
     foreseen(failure.error for failure in failures)
+    return failures
+
+
+def _hold(service: Service, shelf: Shelf, files: list[FileVersion]) -> list[Failure]:
+    """Those that no contract routes, told in one message, or each in its own where one of them fails. Where a contract
+    can't be read now, nobody knows whether it routes them.
+    """
+    if not files:
+        return []
+    reasons = {file: shelf.why_held(file.key) for file in files}
+
+    def held(some: list[FileVersion]) -> None:
+        for error in shelf.unread:
+            raise error
+        hold(service, [(file, reasons[file]) for file in some])
+
+    failed = _try(files, partial(held, files))
+    if failed is None or len(files) == 1 or shelf.unread:
+        return [failed] if failed else []
+    return _each(files, lambda file: held([file]))
+
+
+def _each(files: list[FileVersion], step: Callable[[FileVersion], None]) -> list[Failure]:
+    """Each alone; but where nobody answers for some, the others are not asked for."""
+    failures: list[Failure] = []
+    for number, file in enumerate(files):
+        if sum(isinstance(failure.error, Retryable) for failure in failures) >= UNANSWERED:
+            return [*failures, _failure(files[number:], failures[-1].error)]
+        if failure := _try([file], partial(step, file)):
+            failures.append(failure)
     return failures
 
 
@@ -72,6 +104,7 @@ def _look(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVersi
         try:
             file = service.landing.look(arrival.key, arrival.version_id)
         except Exception as error:  # noqa: BLE001 (see `receive`)
+            log.warning("look_failed", key=arrival.key, error=str(error), kind=type(error).__name__)
             failures.append(Failure(arrivals=(arrival,), error=error))
             continue
         if file is None:
@@ -88,9 +121,13 @@ def _try(files: list[FileVersion], step: Callable[[], None]) -> Failure | None:
         step()
     except Exception as error:  # noqa: BLE001 (see `receive`)
         log.warning("receive_failed", files=len(files), error=str(error), kind=type(error).__name__)
-        arrivals = tuple(Arrival(key=f.key, version_id=f.version_id, sequencer=f.sequencer) for f in files)
-        return Failure(arrivals=arrivals, error=error)
+        return _failure(files, error)
     return None
+
+
+def _failure(files: Iterable[FileVersion], error: Exception) -> Failure:
+    arrivals = tuple(Arrival(key=f.key, version_id=f.version_id, sequencer=f.sequencer) for f in files)
+    return Failure(arrivals=arrivals, error=error)
 
 
 @dataclass(kw_only=True)
@@ -103,9 +140,13 @@ class Triage:
     fresh: list[FileVersion] = field(default_factory=list)  # goes into a new batch
     resumed: set[Attempt] = field(default_factory=set)  # is claimed already: see that its job runs
     closed: list[tuple[FileVersion, Standing]] = field(default_factory=list)  # decided by its key's other versions
+    unknown: list[Receipt] = field(default_factory=list)  # what was decided of their keys can't be read
 
     def add(self, file: FileVersion, claims: OpenClaims) -> None:
         receipt = self.receipts.get(file.key)
+        if receipt and receipt.unreadable:
+            self.unknown.append(receipt)
+            return
         attempt, its = claims.attempt(file), standing(receipt, file, self.table, self.reuploads)
         if attempt is not None:
             self.resumed.add(attempt)
@@ -124,7 +165,7 @@ def triage(service: Service, table: str, files: Iterable[FileVersion], reuploads
     """Sort files (oldest first) by what is known of them now."""
     files = list(files)
     _, receipts = main_receipts(service, files)
-    claims = looks.look([file.key for file in files], receipts)
+    claims = looks.look([file.key for file in files], receipts, table)
     result = Triage(table=table, reuploads=reuploads, receipts=receipts)
     for file in files:
         result.add(file, claims)
@@ -139,9 +180,12 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], l
     _reject(service, table, _closed(sorted_out, Decision.REJECTED))
     for attempt in sorted(sorted_out.resumed, key=lambda attempt: attempt.branch):
         launch(service, attempt)
-    sizes = {key: len(receipt.to_json()) for key, receipt in sorted_out.receipts.items()}
+    keys = {file.key for file in sorted_out.fresh}
+    sizes = {key: len(receipt.to_json()) for key, receipt in sorted_out.receipts.items() if key in keys}
     for batch in batches(sorted_out.fresh, ingestion, sizes):
         open_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
+    for receipt in sorted_out.unknown:
+        receipt.refuse_unreadable()
 
 
 def _closed(sorted_out: Triage, decision: Decision) -> list[Finding]:

@@ -45,7 +45,8 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
     goes on with the rest when their time is over. Messages go before what lists the landing bucket, and may take all
     the time that is left.
     """
-    began, branches = service.clock.now(), service.catalog.branches()
+    began, branches = service.clock.now(), list[Branch]()
+    yield lambda: branches.extend(service.catalog.branches())
     for number, branch in enumerate(rotated(branches, began)):
         if service.clock.now() - began >= BRANCHES:
             log.warning("branches_left", branches=len(branches) - number)
@@ -123,10 +124,15 @@ def _receive_lost(service: Service) -> None:
     files = waiting(service, _noting(service.landing.versions(), held, listed), held)
     note_waiting(service, files, began)
     receipts = known(service, held.values())
-    for file_id, file in held.items():
-        if file_id not in listed or entry_of(receipts, file) or file.is_marker:
-            release(service, file)
+    failed = [
+        error
+        for file_id, file in held.items()
+        if file_id not in listed or entry_of(receipts, file) or file.is_marker
+        if (error := _try(partial(release, service, file)))
+    ]
     _raise_first(_receive_some(service, [file for file in files if file.landed_at <= due]))
+    for error in foreseen(failed):
+        raise error
 
 
 def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:

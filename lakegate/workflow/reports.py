@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from lakegate.audit.job import CUT_OFF, Job
 from lakegate.audit.report import Report, parse_report
-from lakegate.audit.wire import NewerFormat, to_json
+from lakegate.audit.wire import BROKEN, NewerFormat, to_json
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Store
@@ -44,14 +44,24 @@ def end(store: Store, attempt: Attempt, how: End) -> bool:
     """Note how the attempt ended; whether it is so, and not ended otherwise before. Given up is given up, for whatever
     reason.
     """
-    name, alike = _end_name(attempt), (how,) if how is End.REPORTED else _GIVEN_UP
-    return store.create(name, _noted(how)) or store.read(name) in [_noted(each) for each in alike]
+    alike = (how,) if how is End.REPORTED else _GIVEN_UP
+    return store.create(_end_name(attempt), _noted(how)) or _ended(store, attempt) in alike
 
 
 def given_up(store: Store, attempt: Attempt) -> End | None:
     """As what the attempt was given up, if it was."""
+    how = _ended(store, attempt)
+    return how if how in _GIVEN_UP else None
+
+
+def _ended(store: Store, attempt: Attempt) -> End | None:
+    """As what its end is noted, if it is. Raises Misconfigured where nobody can tell."""
     noted = store.read(_end_name(attempt))
-    return next((how for how in _GIVEN_UP if noted == _noted(how)), None)
+    how = next((each for each in End if noted == _noted(each)), None)
+    if noted is not None and how is None:
+        what = f"the note {_end_name(attempt)} is none of lakegate's: {noted[:40]!r}"
+        raise Misconfigured(f"{what}. Nothing is decided until somebody has put it right")
+    return how
 
 
 def _noted(how: End) -> bytes:
@@ -83,5 +93,5 @@ def _read(attempt: Attempt, body: bytes) -> Report:
         return parse_report(body)
     except NewerFormat as error:
         raise Misconfigured(f"{report_name(attempt)}: {error}. Nothing is decided until then") from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except BROKEN as error:
         raise Refused(f"the report {report_name(attempt)} can't be read: {error!r}") from error

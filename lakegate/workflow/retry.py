@@ -97,7 +97,7 @@ def rejections(service: Service, table: str, batch: str, decisions: Sequence[Dec
 def _claimed(service: Service, found: Rejected) -> dict[str, Attempt]:
     """The attempts that work on them, by key."""
     files = [file for file, _ in found.files]
-    claims = open_claims(service, [file.key for file in files], found.receipts)
+    claims = open_claims(service, [file.key for file in files], found.receipts, found.table)
     return {file.key: attempt for file in files if (attempt := claims.attempt(file))}
 
 

@@ -11,7 +11,7 @@ import structlog
 
 from lakegate.audit.job import Job
 from lakegate.audit.report import FileReport, Report, Verdict
-from lakegate.errors import Conflict, LakegateError, Refused
+from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
@@ -76,8 +76,8 @@ def settle(service: Service, attempt: Attempt) -> None:
             its = job_of(service.store, other)
             if its is None or not _settle(service, other, its):
                 return
-        except LakegateError as error:  # it has an event or a sweep of its own, by which it is tried again
-            log.warning("next_not_settled", branch=other.branch, error=str(error))
+        except Exception as error:  # noqa: BLE001 (it has an event or a sweep of its own, which tries and says it again)
+            log.warning("next_not_settled", branch=other.branch, error=str(error), kind=type(error).__name__)
             return
 
 

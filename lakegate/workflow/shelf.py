@@ -1,16 +1,23 @@
 """The shelf: the contracts pushed to this installation, and which of them routes a key. It does not judge what it
 cannot load.
+
+Somebody may have put a contract there without `push`. One that cannot be read, fails in whatever way, lies under
+another table's name or routes another's keys stands in nobody else's way: it is told where a file is held for it.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+import structlog
+
 from lakegate.contracts import Contract, load, overlaps
-from lakegate.errors import ContractFaults, Misconfigured, Refused
+from lakegate.errors import ContractFaults, Fault, Misconfigured, Refused
 from lakegate.ports import Store
 
+log = structlog.get_logger()
 PREFIX = "contracts/"
+TOLD = 3  # contracts that do not load, where a file is held
 
 
 def contract_name(table: str) -> str:
@@ -19,27 +26,39 @@ def contract_name(table: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Shelf:
-    """All pushed contracts: those that load, and for those that don't, why."""
+    """All pushed contracts: those that load, and for those that don't, why. `unread` is why some could not be read, so
+    that nobody knows what they route.
+    """
 
     contracts: tuple[Contract, ...]
     broken: tuple[ContractFaults, ...] = ()
+    unread: tuple[Exception, ...] = ()
 
     @classmethod
     def read(cls, store: Store) -> "Shelf":
-        loaded = [_load(name, body) for name in store.names(PREFIX) if (body := store.read(name)) is not None]
+        loaded = [_found(store, name) for name in store.names(PREFIX)]
         return cls(
             contracts=tuple(item for item in loaded if isinstance(item, Contract)),
             broken=tuple(item for item in loaded if isinstance(item, ContractFaults)),
+            unread=tuple(item.error for item in loaded if isinstance(item, Unread)),
         )
 
     def route(self, key: str) -> Contract | None:
-        """The contract whose route matches the key."""
-        return next((contract for contract in self.contracts if contract.route.matches(key)), None)
+        """The one contract whose route matches the key; None where several do: nobody knows whose it is."""
+        routing = self._routing(key)
+        return routing[0] if len(routing) == 1 else None
+
+    def _routing(self, key: str) -> list[Contract]:
+        return [contract for contract in self.contracts if contract.route.matches(key)]
 
     def why_held(self, key: str) -> str:
-        """Why a key that no contract routes is held."""
-        unloadable = "".join(f"; {faults.source} does not load: {faults.faults[0]}" for faults in self.broken)
-        return f"no contract routes {key!r}{unloadable}"
+        """Why a key that no contract, or more than one, routes is held."""
+        routing = [f"{it.table} by {it.route.pattern}" for it in self._routing(key)]
+        if routing:
+            return f"several contracts route {key!r}: {', '.join(routing)}; push one of them with another route"
+        unloadable = [f"{faults.source} does not load: {faults.faults[0]}" for faults in self.broken]
+        more = [f"{rest} more do not load either"] if (rest := len(unloadable) - TOLD) > 0 else []
+        return "; ".join([f"no contract routes {key!r}", *unloadable[:TOLD], *more])
 
 
 def contract_of(store: Store, table: str) -> Contract:
@@ -48,18 +67,49 @@ def contract_of(store: Store, table: str) -> Contract:
     body = store.read(name)
     if body is None:
         raise Misconfigured(f"table {table} has no contract; run: lakegate contract push CONTRACT")
-    found = _load(name, body)
+    found = _loaded(name, body)
     if isinstance(found, ContractFaults):
         raise ContractFaults(found.source, found.faults)  # what is raised holds on to all who met it, and is not kept
     return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class Unread:
+    """A contract that is there, and why it could not be read."""
+
+    error: Exception
+
+
+def _found(store: Store, name: str) -> Contract | ContractFaults | Unread | None:
+    """The contract in the store under this name, or why there is none; None where it was taken away meanwhile."""
+    try:
+        body = store.read(name)
+    except Exception as error:  # noqa: BLE001 (one contract that can't be read would keep all tables from their files)
+        log.warning("contract_not_read", contract=name, error=str(error), kind=type(error).__name__)
+        return Unread(error=error)
+    return None if body is None else _loaded(name, body)
+
+
+def _loaded(name: str, body: bytes) -> Contract | ContractFaults:
+    """It fails as its own faults, in whatever way it fails: loading depends on the contract alone."""
+    try:
+        return _load(name, body)
+    except Exception as error:  # noqa: BLE001 (one contract would keep all tables from their files)
+        log.warning("contract_not_loaded", contract=name, error=str(error), kind=type(error).__name__)
+        said = f"lakegate fails at it ({type(error).__name__}: {error})"
+        return ContractFaults(name, [Fault(line=1, message=said)])
+
+
 @lru_cache(maxsize=512)
 def _load(name: str, body: bytes) -> Contract | ContractFaults:
     try:
-        return load(body, name)
+        contract = load(body, name)
     except ContractFaults as faults:
         return faults.with_traceback(None)
+    if name == contract_name(contract.table):
+        return contract
+    wrong = f"it is of {contract.table}, and stands under another's name; run: lakegate contract push CONTRACT"
+    return ContractFaults(name, [Fault(line=1, message=wrong)])
 
 
 def push(store: Store, bodies: Iterable[tuple[str, bytes]]) -> list[Contract]:
@@ -81,7 +131,9 @@ def push(store: Store, bodies: Iterable[tuple[str, bytes]]) -> list[Contract]:
 
 
 def _refuse_overlaps(shelf: Shelf, pushed: list[Contract]) -> None:
+    """Those on the shelf that overlap each other keep nobody from pushing another."""
     tables = {contract.table for contract in pushed}
-    wrong = overlaps([*pushed, *(contract for contract in shelf.contracts if contract.table not in tables)])
+    others = [contract for contract in shelf.contracts if contract.table not in tables]
+    wrong = overlaps(pushed) + [clash for one in pushed for it in others for clash in overlaps([one, it])]
     if wrong:
         raise Refused("\n".join(wrong))

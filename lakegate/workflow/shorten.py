@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import structlog
 
-from lakegate.errors import Conflict, LakegateError
+from lakegate.errors import Conflict
 from lakegate.landing.standing import shorten
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import archive_closed
@@ -16,7 +16,7 @@ AT_ONCE = 100  # receipts of a commit, which holds what is left of them
 TRIES = 5
 
 
-def shorten_long_ones(service: Service) -> list[LakegateError]:
+def shorten_long_ones(service: Service) -> list[Exception]:
     """Some at once, and each alone where that fails: its key may change all the time, or it can't be read. Returns what
     keeps some of them long.
     """
@@ -29,15 +29,16 @@ def shorten_long_ones(service: Service) -> list[LakegateError]:
     return [error for error in errors if not isinstance(error, Conflict)]
 
 
-def _try(service: Service, keys: list[str]) -> LakegateError | None:
+def _try(service: Service, keys: list[str]) -> Exception | None:
     """Some times, where they change meanwhile."""
-    failed: LakegateError | None = None
+    failed: Exception | None = None
     for _ in range(TRIES):
         try:
             _shorten(service, keys)
         except Conflict as why:
             failed = why
-        except LakegateError as why:
+        except Exception as why:  # noqa: BLE001 (one key)
+            log.warning("not_shortened", keys=len(keys), error=str(why), kind=type(why).__name__)
             return why
         else:
             return None

@@ -6,11 +6,10 @@ the minutes that listing a large one takes.
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from lakegate.errors import Conflict
+from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
@@ -27,6 +26,7 @@ from lakegate.workflow.shelf import Shelf
 
 DECISIONS = 1000  # as far back as main's log is read
 AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
+UNREAD = "can't be read"
 OVERTAKEN = "overtaken"  # the state of what is rejected, and needs nobody
 
 
@@ -109,22 +109,57 @@ def _in_flight(service: Service, attempts: Mapping[Branch, Attempt], settled: se
     main = f"{MAIN}@{service.catalog.head(MAIN) or ''}"
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = pool.map(lambda branch: _claims(service, attempts[branch], branch.head, main), looked_at)
-        claims = dict(zip(looked_at, found, strict=True))
+        looks = dict(zip(looked_at, found, strict=True))
+    claims = {branch: look for branch, look in looks.items() if not isinstance(look, Exception)}
+    unread = {branch: look for branch, look in looks.items() if isinstance(look, Exception)}
     settled.update(branch for branch, (claimed, files) in claims.items() if claimed and not files)
-    return [_flight(service, attempts[branch], files) for branch, (_, files) in claims.items() if files]
+    flights = [_flight(service, attempts[branch], files) for branch, (_, files) in claims.items() if files]
+    return [*flights, *(_unread(service, attempts[branch], error) for branch, error in unread.items())]
 
 
-def _claims(service: Service, attempt: Attempt, head: str, main: str) -> tuple[list[FileVersion], list[FileVersion]]:
+def _unread(service: Service, attempt: Attempt, error: Exception) -> Line:
+    """An attempt of which nobody can tell the files."""
+    return Line(
+        batch=attempt.batch,
+        table=attempt.table,
+        branch=attempt.branch,
+        files=(),
+        versions=(),
+        state=UNREAD,
+        rows=0,
+        reasons=(_said(error),),
+        since=service.clock.now(),
+        attempt=attempt.number,
+    )
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, LakegateError) else f"{type(error).__name__}: {error}"
+
+
+def _claims(
+    service: Service, attempt: Attempt, head: str, main: str
+) -> tuple[list[FileVersion], list[FileVersion]] | Exception:
     """What a branch claims, and which of it is not decided at this commit of main; nothing where it is gone by now."""
-    with suppress(Conflict):
+    try:
         claimed = claims_at(service, attempt, head)
         receipts = receipts_of(service, main, claimed)
         return claimed, [file for file in claimed if is_open(receipts, file, attempt)]
-    return [], []
+    except Conflict:
+        return [], []
+    except Retryable:
+        raise
+    except Exception as error:  # noqa: BLE001 (one branch, of which is told what is wrong with it)
+        return error
 
 
 def _flight(service: Service, attempt: Attempt, files: Sequence[FileVersion]) -> Line:
-    state, reasons = _stage(service, attempt)
+    try:
+        state, reasons = _stage(service, attempt)
+    except Retryable:
+        raise
+    except Exception as error:  # noqa: BLE001 (one attempt, of which is told what is wrong with it)
+        state, reasons = UNREAD, (_said(error),)
     return Line(
         batch=attempt.batch,
         table=attempt.table,

@@ -6,13 +6,14 @@ A crash between sending and marking may repeat a message, with the same batch; n
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 import structlog
 
 from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.wire import from_json, to_json
+from lakegate.audit.wire import BROKEN, from_json, to_json
 from lakegate.contracts.duckdb_words import addressed
-from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
+from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision
@@ -22,6 +23,7 @@ from lakegate.workflow.rotation import rotated
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
+T = TypeVar("T")
 OUTBOX = "notes/outbox/"
 TOLD = "notes/told/"
 QUERIED = 3  # files that a command in a message names
@@ -71,15 +73,17 @@ def forget(service: Service, name: str) -> None:
 
 def resend(service: Service) -> None:
     """Send what a crash or an unreachable Slack left in the outbox for longer than the grace. A message that is
-    refused keeps no other from being sent; where nobody answers, the rest waits for the next sweep. Raises what kept a
-    message from being sent, if it was refused or waits for an hour by now: Slack can't tell that.
+    refused, or fails in whatever way, keeps no other from being sent; where nobody answers, the rest waits for the next
+    sweep. Raises what kept a message from being sent, if it was refused or waits for an hour by now: Slack can't tell
+    that.
     """
-    errors, unsent = list[LakegateError](), 0
+    errors, unsent = list[Exception](), 0
     for path in rotated(service.store.names(OUTBOX), service.clock.now()):
         name = path.removeprefix(OUTBOX)
         try:
             waits = _resend(service, name)
-        except LakegateError as error:
+        except Exception as error:  # noqa: BLE001 (one message)
+            log.warning("not_resent", message=name, error=str(error), kind=type(error).__name__)
             errors.append(error)
             continue
         if waits and waits > LATE:
@@ -87,8 +91,8 @@ def resend(service: Service) -> None:
         unsent += waits is not None
         if unsent == UNANSWERED:
             break
-    if errors:
-        raise errors[0]
+    for why in foreseen(errors):
+        raise why
 
 
 def _resend(service: Service, name: str) -> timedelta | None:
@@ -96,7 +100,7 @@ def _resend(service: Service, name: str) -> timedelta | None:
     body = service.store.read(OUTBOX + name)
     if body is None:
         return None
-    outgoing = from_json(Outgoing, body)
+    outgoing = _read(Outgoing, OUTBOX + name, body)
     waits = service.clock.now() - outgoing.since
     if service.store.read(TOLD + name) is not None:
         forget(service, name)
@@ -153,7 +157,16 @@ def _mark_told(service: Service, name: str) -> None:
 def told_at(service: Service, name: str) -> datetime | None:
     """When the message of this name was sent; None where it was not (yet)."""
     body = service.store.read(TOLD + name)
-    return from_json(Told, body).at if body else None
+    return None if body is None else _read(Told, TOLD + name, body).at
+
+
+def _read(kind: type[T], name: str, body: bytes) -> T:
+    try:
+        return from_json(kind, body)
+    except BROKEN as error:
+        raise Misconfigured(
+            f"the note {name} can't be read: {error!r}. Delete it once it is known what it said"
+        ) from error
 
 
 def rejection(attempt: Attempt) -> str:

@@ -6,19 +6,23 @@ out of line where a job of its crashes, or where all that it has left waits for 
 waits for a wait: those may be in the line themselves.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+import structlog
+
 from lakegate.audit.job import Job
 from lakegate.audit.report import Report, Verdict
-from lakegate.errors import Misconfigured, Refused
+from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
 from lakegate.workflow.claims import claims_on, not_taken_on, open_attempts, open_files, readable_job_of
 from lakegate.workflow.early import Again, premature
 from lakegate.workflow.reports import accepted_report
 from lakegate.workflow.service import Service
+
+log = structlog.get_logger()
 
 
 def takes_turns(job: Job) -> bool:
@@ -28,13 +32,25 @@ def takes_turns(job: Job) -> bool:
 
 def ahead(service: Service, attempt: Attempt) -> Attempt | None:
     """An attempt at an older batch of the same table that is to be published first."""
-    older = (other for other in _others(service, attempt) if other.batch < attempt.batch)
-    return next((other for other in older if _is_waiting(service, other) or _is_audited_again(service, other)), None)
+    older = [other for other in _others(service, attempt) if other.batch < attempt.batch]
+    asked = (_is_waiting, _is_audited_again)
+    return next((other for other in older if any(_holds(ask, service, other) for ask in asked)), None)
 
 
 def waiting(service: Service, attempt: Attempt) -> Iterator[Attempt]:
     """The attempts at other batches of the same table that are audited and have something to publish, oldest first."""
-    return (other for other in _others(service, attempt) if _is_waiting(service, other))
+    return (other for other in _others(service, attempt) if _holds(_is_waiting, service, other))
+
+
+def _holds(ask: Callable[[Service, Attempt], bool], service: Service, attempt: Attempt) -> bool:
+    """An attempt that can't be asked is not in line: it would keep all others of its table from being published."""
+    try:
+        return ask(service, attempt)
+    except PASSING:
+        raise
+    except Exception as error:  # noqa: BLE001 (one attempt, which its own sweep says more of)
+        log.warning("not_in_line", branch=attempt.branch, error=str(error), kind=type(error).__name__)
+        return False
 
 
 def _others(service: Service, attempt: Attempt) -> list[Attempt]:
