@@ -216,7 +216,7 @@ MUTATIONS = (
         says="an attempt's number is used again",
         edits=(
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
-            Edit(function=attempt._meant_for, old="attempt.number == 1", new="attempt.number"),
+            Edit(function=attempt._agree_on_files, old="attempt.number == 1", new="attempt.number"),
         ),
         seeds_from=370,
     ),
