@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from math import ceil
+from operator import itemgetter
 from typing import Any
 
 from lakegate.audit.statistics import LAST_ASCII, REPLACED, DataFileStatistics, Field, between
@@ -76,9 +77,10 @@ def _fewer(boxes: Sequence[Box]) -> list[Box]:
     """Neighbours together, where there are too many."""
     if len(boxes) <= BOXES:
         return list(dict.fromkeys(boxes))
-    if any(box[0] is None for box in boxes):
+    starts = [box[0][0] for box in boxes if box[0] is not None]
+    if len(starts) < len(boxes):
         return [_hull(boxes)]
-    ordered = sorted(boxes, key=lambda box: box[0][0] if box[0] else 0)
+    ordered = [box for _, box in sorted(zip(starts, boxes, strict=True), key=itemgetter(0))]
     size = ceil(len(ordered) / BOXES)
     return [_hull(ordered[start : start + size]) for start in range(0, len(ordered), size)]
 

@@ -62,7 +62,7 @@ def open_attempts(
     """
     left = list(files)
     while left:
-        noted = {file.id for file in _noted(service, attempt, portion(left))}
+        noted = {file.id for file in _note_files(service, attempt, portion(left))}
         its = [file for file in left if file.id in noted]
         if its and _take_on(service, attempt, its):
             left = [file for file in left if file.id not in noted]
@@ -82,7 +82,7 @@ def _take_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> bo
     Raises Retryable where the branch is deleted meanwhile: a sweep does so while nothing is claimed, and whoever made
     it must hear, not go on with nothing.
     """
-    if _is_used_up(service, attempt, files) or not (files := _meant_for(service, attempt, files)):
+    if _is_used_up(service, attempt, files) or not (files := _agree_on_files(service, attempt, files)):
         return False
     try:
         service.catalog.create_branch(attempt.branch, service.catalog.head(MAIN) or "")
@@ -115,7 +115,7 @@ def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) ->
     return not {claim.file.id for claim in claims} & {file.id for file in files}
 
 
-def _meant_for(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
+def _agree_on_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
     """All files that the attempt is for, by whoever noted it first; none where some of these are not among them. What
     is known of these goes before what was noted: by a listing a version's place among its key's may be another than by
     its event, and whoever found that it is to be tried must not find here that it is overtaken.
@@ -125,12 +125,12 @@ def _meant_for(service: Service, attempt: Attempt, files: list[FileVersion]) -> 
     """
     if attempt.number == 1:
         return files
-    noted = _noted(service, attempt, files)
+    noted = _note_files(service, attempt, files)
     known = {file.id: file for file in files}
     return [known.get(file.id, file) for file in noted] if known.keys() <= {file.id for file in noted} else []
 
 
-def _noted(service: Service, attempt: Attempt, files: list[FileVersion]) -> tuple[FileVersion, ...]:
+def _note_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> tuple[FileVersion, ...]:
     """The files that the attempt is for: these, where nobody noted others first."""
     name = f"attempts/{attempt.branch}/files.json"
     service.store.create(name, to_json(files).encode())
@@ -200,11 +200,11 @@ def _freeze(service: Service, attempt: Attempt) -> Job | None:
     claims = claims_since(service, attempt, base, head)
     if not claims:
         return None
-    service.store.create(job_name(attempt), to_json(_job(service, attempt, base, claims)).encode())
+    service.store.create(job_name(attempt), to_json(_make_job(service, attempt, base, claims)).encode())
     return job_of(service.store, attempt)
 
 
-def _job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> Job:
+def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> Job:
     plan = contract_of(service.store, attempt.table).plan
     claimed_files = [claim.file for claim in claims]
     before = earlier(service, attempt, base, claimed_files)
@@ -213,7 +213,7 @@ def _job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> 
     files, left_out = (
         (_carried(claimed_files, its.data_files), dict[str, str]())
         if its
-        else _files(service, attempt, base, claims, plan.files)
+        else _stage_or_leave_out(service, attempt, base, claims, plan.files)
     )
     return Job(
         branch=attempt.branch,
@@ -238,7 +238,7 @@ def _carried(files: Iterable[FileVersion], data_files: Mapping[str, tuple[str, .
     return [JobFile(id=it.id, key=it.key, uri="", size=it.size, data_files=data_files[it.id]) for it in files]
 
 
-def _files(
+def _stage_or_leave_out(
     service: Service, attempt: Attempt, base: str, claims: list[Claim], form: FileFormat
 ) -> tuple[list[JobFile], dict[str, str]]:
     """What is claimed, staged; and why the rest is not: the settling will say so. A file that is larger than its
@@ -248,7 +248,7 @@ def _files(
     large = {claim.file.id: beyond(form.limits, bytes=claim.file.size) for claim in claims}
     left_out = {file: "; ".join(why) for file, why in large.items() if why}
     claims = [claim for claim in claims if claim.file.id not in left_out]
-    staged, files = _staged(service, attempt, [claim.file for claim in claims], form), []
+    staged, files = _stage(service, attempt, [claim.file for claim in claims], form), []
     for claim in claims:
         try:
             files.append(_file(service, claim, staged[claim.file.id], published))
@@ -258,7 +258,7 @@ def _files(
     return files, left_out
 
 
-def _staged(service: Service, attempt: Attempt, files: list[FileVersion], form: FileFormat) -> dict[str, str | Refused]:
+def _stage(service: Service, attempt: Attempt, files: list[FileVersion], form: FileFormat) -> dict[str, str | Refused]:
     """By id: a copy of exactly the claimed version, named so that Spark knows how it is compressed."""
     names = {f"{attempt.branch}/{file.id}{form.suffix(file.key)}": file for file in files}
     return {names[name].id: copy for name, copy in service.landing.stage_all(names).items()}

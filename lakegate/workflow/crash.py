@@ -1,7 +1,7 @@
 """Jobs that crashed: how many in a row, and when the next attempt is due. One that a person cancelled has not crashed.
 
 A job that did not get through to its files, because it never began or was cut off, says nothing of them: it is tried
-again however often. This starts nothing: that is settling's.
+again however often. It starts nothing and notes nothing: settling does.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
 from lakegate.workflow.claims import open_files
 from lakegate.workflow.early import Again
-from lakegate.workflow.reports import End, end, given_up, has_begun
+from lakegate.workflow.reports import End, given_up, has_begun
 from lakegate.workflow.service import Service
 
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt
@@ -46,6 +46,11 @@ class Crash:
         """When the next attempt may begin: after twice the wait of the one before."""
         wait: timedelta = self.shortest * 2 ** min(self.tries - 1, _DOUBLED)
         return (self.run.ended_at or _LONG_AGO) + min(LONGEST, wait)
+
+    @property
+    def end(self) -> End:
+        """The end to note of the attempt when another follows."""
+        return End.GIVEN_UP if self.began else End.WAITED
 
     def __str__(self) -> str:
         said = why_no_report(self.run) if self.began else _not_through(self.run)
@@ -91,6 +96,5 @@ def tried_again(service: Service, attempt: Attempt, crashed: Crash, files: list[
     """Those of the files that the next attempt is to take, and whether it is time. None are left after the last."""
     if crashed.is_last:
         return Again()
-    undecided, how = tuple(open_files(service, attempt, files)), End.GIVEN_UP if crashed.began else End.WAITED
-    now = not undecided or (service.clock.now() >= crashed.due and end(service.store, attempt, how))
-    return Again(files=undecided, now=now)
+    undecided = tuple(open_files(service, attempt, files))
+    return Again(files=undecided, now=not undecided or service.clock.now() >= crashed.due)

@@ -12,7 +12,7 @@ from lakegate.landing.receipts import Decision, entry_of
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_of
 from lakegate.workflow.claims import job_of
-from lakegate.workflow.reports import End, accepted_report, given_up
+from lakegate.workflow.reports import End, given_up, report_in_force
 from lakegate.workflow.service import Service
 
 
@@ -54,5 +54,5 @@ def _last_rejected(service: Service, attempt: Attempt, base: str, files: list[Fi
 
 def _report(service: Service, attempt: Attempt) -> Report | None:
     with suppress(Refused):
-        return accepted_report(service.store, attempt)
+        return report_in_force(service.store, attempt)
     return None

@@ -34,7 +34,9 @@ def expire(service: Service, branch: Branch, attempt: Attempt) -> None:
     notice = min(NOTICE, life / 4)
     if service.clock.now() < told + life - notice:
         return
-    warned = told_at(service, _name(attempt)) or _warn(service, attempt, max(told + life, service.clock.now() + notice))
+    warned = told_at(service, _name(attempt)) or _tell_of_end(
+        service, attempt, max(told + life, service.clock.now() + notice)
+    )
     if warned and service.clock.now() >= max(told + life, warned + notice):
         log.info("branch_expired", branch=branch.name, batch=attempt.batch, table=attempt.table)
         service.catalog.delete_branch(branch.name, branch.head)
@@ -47,7 +49,7 @@ def _life(service: Service, table: str) -> timedelta:
     return timedelta(days=BRANCH_DAYS)
 
 
-def _warn(service: Service, attempt: Attempt, ends: datetime) -> datetime | None:
+def _tell_of_end(service: Service, attempt: Attempt, ends: datetime) -> datetime | None:
     """Tell of the files that a person may still do something with; when they were told of, or None where Slack can't be
     reached. Where there is none of them, nothing is left to be told but the rejection.
     """

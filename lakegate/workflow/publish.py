@@ -56,7 +56,7 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
         guard_taken_out(audited, wanted)
         guard_contract(audited, main.contract)
         rebase = turn > 0 or not is_as_claimed(audited, claims, main) or puts_back(audited, wanted)
-        if _is_merged(service, audited, wanted, main, _note(audited, wanted), rebase=rebase):
+        if _try_to_merge(service, audited, wanted, main, _note(audited, wanted), rebase=rebase):
             return
 
 
@@ -74,7 +74,7 @@ def publish_rejected(service: Service, audited: Audited, files: list[FileVersion
         guard_taken_out(audited, files)
         guard_unmoved(service, audited, main)
         guard_contract(audited, main.contract)
-        if _is_merged(service, audited, files, main, note, rebase=True):
+        if _try_to_merge(service, audited, files, main, note, rebase=True):
             return
 
 
@@ -87,10 +87,10 @@ def _tries(service: Service, audited: Audited) -> Iterator[Main]:
     raise Retryable(f"batch {audited.attempt.batch} of {table}: main kept moving; the same can be done again")
 
 
-def _is_merged(
+def _try_to_merge(
     service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
 ) -> bool:
-    """Merge them; False where main has moved meanwhile, so that nothing was merged."""
+    """Merge them. Return False where main has moved meanwhile: then nothing was merged."""
     attempt = audited.attempt
     try:
         _merge(service, audited, files, main, note, rebase=rebase)

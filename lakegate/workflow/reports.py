@@ -40,9 +40,9 @@ class End(StrEnum):
 _GIVEN_UP = (End.GIVEN_UP, End.WAITED)
 
 
-def end(store: Store, attempt: Attempt, how: End) -> bool:
-    """Note how the attempt ended; whether it is so, and not ended otherwise before. Given up is given up, for whatever
-    reason.
+def note_end(store: Store, attempt: Attempt, how: End) -> bool:
+    """Note the attempt's end, unless another is noted. Return True if the noted end is this one; both ways of giving an
+    attempt up count as one.
     """
     alike = (how,) if how is End.REPORTED else _GIVEN_UP
     return store.create(_end_name(attempt), _noted(how)) or _ended(store, attempt) in alike
@@ -72,12 +72,18 @@ def _end_name(attempt: Attempt) -> str:
     return f"attempts/{attempt.branch}/end.json"
 
 
-def accepted_report(store: Store, attempt: Attempt) -> Report | None:
-    """The attempt's report, if there is one and the attempt was not given up before it was seen. Raises as
-    `read_report` does.
+def accept_report(store: Store, attempt: Attempt) -> Report | None:
+    """Note the attempt's report as its end and return it; None where there is none yet, or the attempt was given up
+    first. Raises as `read_report` does.
     """
     body = store.read(report_name(attempt))
-    return _read(attempt, body) if body is not None and end(store, attempt, End.REPORTED) else None
+    return _read(attempt, body) if body is not None and note_end(store, attempt, End.REPORTED) else None
+
+
+def report_in_force(store: Store, attempt: Attempt) -> Report | None:
+    """The attempt's report, unless it was given up. It notes nothing. Raises as `read_report` does."""
+    report = read_report(store, attempt)
+    return None if report is None or given_up(store, attempt) else report
 
 
 def read_report(store: Store, attempt: Attempt) -> Report | None:

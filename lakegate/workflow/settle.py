@@ -16,7 +16,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
-from lakegate.ports import JobState, ToldFile
+from lakegate.ports import JobRun, JobState, ToldFile
 from lakegate.workflow.archive import known
 from lakegate.workflow.attempt import GONE, open_attempt
 from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt
@@ -28,7 +28,7 @@ from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.late import freed
 from lakegate.workflow.publish import publish
 from lakegate.workflow.rebase import take_off
-from lakegate.workflow.reports import accepted_report
+from lakegate.workflow.reports import accept_report, note_end
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
 from lakegate.workflow.tell import (
@@ -87,23 +87,34 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     Files that a later attempt has taken on are that one's matter, whatever a job that was given up says of them now.
     """
     claims = claims_on(service, attempt, job)
-    outcome = judge(service, attempt, job, not_taken_on(service, attempt, claims)) if claims else None
+    outcome = accept_outcome(service, attempt, job, not_taken_on(service, attempt, claims)) if claims else None
     if outcome is None:
         return False
     aside = premature(service, attempt, job, outcome.report, outcome.good)
     good = tuple(file for file in outcome.good if file not in aside.files)
     free = _freed(service, attempt, job, outcome)
-    if not _publish_good(service, attempt, job, claims, replace(outcome, good=good), free):
+    published = _publish_good(service, attempt, job, claims, replace(outcome, good=good))
+    if published.behind:
         return False
     again = _again(service, attempt, job, outcome)
-    if not (aside.now and again.now):
+    due = aside.now and again.now and _give_up(service, attempt, outcome.crash, again)
+    retried = [*published.retry, *((*aside.files, *again.files) if due else ())]
+    if free and (retried or due):
+        retried += not_taken_on(service, attempt, free)
+    if retried:  # one next attempt for all of them: each is a Spark job
+        open_attempt(service, attempt.next(), retried)
+    if not due:
         return True  # the sweep, or whoever else settles, takes it up
-    left = [*aside.files, *again.files, *(not_taken_on(service, attempt, free) if free else ())]
-    if left:
-        open_attempt(service, attempt.next(), left)
     decide(service, attempt, Decision.REJECTED, [it for it in outcome.bad if it.file not in (*again.files, *free)])
     _finish(service, attempt, claims, outcome)
     return True
+
+
+def _give_up(service: Service, attempt: Attempt, crashed: Crash | None, again: Again) -> bool:
+    """Note that the attempt is given up, where it crashed and another is to follow. Return False where its report was
+    noted first: then the attempt is settled by that.
+    """
+    return not (crashed and again.files) or note_end(service.store, attempt, crashed.end)
 
 
 def _again(service: Service, attempt: Attempt, job: Job, outcome: Outcome) -> Again:
@@ -125,23 +136,33 @@ def _freed(service: Service, attempt: Attempt, job: Job, outcome: Outcome) -> li
     return open_files(service, attempt, files) if files else []
 
 
-def judge(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion]) -> Outcome | None:
-    """What became of each claimed file, or None while the job is still under way."""
+def accept_outcome(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion]) -> Outcome | None:
+    """Note the attempt's report as its end, if there is one, and return what became of each claimed file; None while
+    the job is still under way.
+    """
     claims = tuple(claims)
     try:
-        report = accepted_report(service.store, attempt)
+        ended = _accept_end(service, attempt)
     except Refused as why:
         return _without_report(claims, str(why))
-    if report is not None:
-        return _by_report(report, claims, job.left_out)
+    if ended is None:
+        return None
+    if isinstance(ended, Report):
+        return _by_report(ended, claims, job.left_out)
+    crashed = crash(service, attempt, job, ended)
+    return replace(_without_report(claims, str(crashed or why_no_report(ended))), crash=crashed)
+
+
+def _accept_end(service: Service, attempt: Attempt) -> Report | JobRun | None:
+    """Note the attempt's report as its end and return it, or return the run that ended without one; None while it runs.
+    Raises Refused where the report can't be read.
+    """
+    if report := accept_report(service.store, attempt):
+        return report
     run = service.runner.find(attempt.branch)
     if run is None or run.state is JobState.RUNNING:
         return None
-    report = accepted_report(service.store, attempt)  # it may have been written between the two looks
-    if report is not None:
-        return _by_report(report, claims, job.left_out)
-    crashed = crash(service, attempt, job, run)
-    return replace(_without_report(claims, str(crashed or why_no_report(run))), crash=crashed)
+    return accept_report(service.store, attempt) or run  # it may have been written between the two looks
 
 
 def _without_report(claims: tuple[FileVersion, ...], why: str) -> Outcome:
@@ -168,39 +189,42 @@ def _finding(file: FileVersion, entry: FileReport | None, error: str) -> Finding
     return Finding(file=file, reasons=entry.reasons, rows=entry.rows)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What publishing came to: nothing where the attempt `behind` which it stands goes first; `retry` are files that
+    main's move has changed verdicts of, so that the next attempt takes them.
+    """
+
+    behind: Attempt | None = None
+    retry: tuple[FileVersion, ...] = ()
+
+
 def _publish_good(
-    service: Service,
-    attempt: Attempt,
-    job: Job,
-    claims: list[FileVersion],
-    outcome: Outcome,
-    free: Iterable[FileVersion],
-) -> bool:
-    """False where there is something to publish and another batch's turn."""
+    service: Service, attempt: Attempt, job: Job, claims: list[FileVersion], outcome: Outcome
+) -> Published:
     if outcome.report is None:
-        return True
+        return Published()
     audited = Audited(attempt=attempt, base=job.base, report=outcome.report, claims=tuple(claims))
     good = list(outcome.good)
     if takes_turns(job):
-        good = _publishable(service, audited, good)
+        good = _close_superseded(service, audited, good)
         if good and (first := ahead(service, attempt)):
             log.info("not_its_turn", branch=attempt.branch, first=first.branch)
-            return False
+            return Published(behind=first)
     while good:
         try:
             publish(service, audited, good)
         except NeedsNewAttempt as why:
             log.info("new_attempt", branch=attempt.branch, why=str(why))
-            if left := _publishable(service, audited, good):
-                open_attempt(service, attempt.next(), (*left, *free))
+            return Published(retry=tuple(_close_superseded(service, audited, good)))
         except Refused as why:
-            left = not_taken_on(service, attempt, _publishable(service, audited, good))
+            left = not_taken_on(service, attempt, _close_superseded(service, audited, good))
             if left != good:  # another worker was first with some, which must not keep the rest from being published
                 good = left
                 continue
             _reject(service, attempt, good, why)
         break
-    return True
+    return Published()
 
 
 def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: Refused) -> None:
@@ -213,15 +237,15 @@ def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], wh
     decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
 
 
-def _publishable(service: Service, audited: Audited, files: Iterable[FileVersion]) -> list[FileVersion]:
-    """Those that are open. One that is not to be ingested any more, by what was published of its key since it was
-    claimed, is decided here.
+def _close_superseded(service: Service, audited: Audited, files: Iterable[FileVersion]) -> list[FileVersion]:
+    """Decide those of the open files that other versions of their keys supersede since they were claimed. Return the
+    open files that are left.
     """
     files = list(files)
-    return _not_closed(service, audited.attempt, files, known(service, files), audited.reported)
+    return _close_by_receipts(service, audited.attempt, files, known(service, files), audited.reported)
 
 
-def _not_closed(
+def _close_by_receipts(
     service: Service,
     attempt: Attempt,
     files: Iterable[FileVersion],
@@ -263,7 +287,7 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outco
     """
     receipts = known(service, claims)
     if left := _undecided(service, attempt, claims, receipts):
-        if _not_closed(service, attempt, left, receipts, outcome.reported):
+        if _close_by_receipts(service, attempt, left, receipts, outcome.reported):
             return
         receipts = known(service, claims)
     if kept := _tell(service, attempt, claims, outcome, receipts):
@@ -385,7 +409,7 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         job = job_of(service.store, other)
         claims = claims_on(service, other, job)
         if keeps_nothing(service, other, claims):
-            if outcome := judge(service, other, job, claims) if job else None:
+            if outcome := accept_outcome(service, other, job, claims) if job else None:
                 _tell(service, other, claims, outcome, known(service, claims))
             service.catalog.delete_branch(other.branch)
 

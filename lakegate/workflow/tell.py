@@ -12,7 +12,6 @@ import structlog
 
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.wire import BROKEN, from_json, to_json
-from lakegate.contracts.duckdb_words import addressed
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -214,6 +213,9 @@ def rows_query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
     """The command that shows rows of these files (by id) on their branch; none where none was appended."""
     if not appended:
         return []
+    # It imports sqlglot, which takes longer than all else that a function imports of ours; few messages need it.
+    from lakegate.contracts.duckdb_words import addressed  # noqa: PLC0415
+
     files = ", ".join(f"'{file}'" for file in appended[:QUERIED])
     name = addressed(table).replace('"', r"\"")  # within the shell's quotes
     sql = f"SELECT * FROM {name} WHERE _lakegate_file IN ({files}) LIMIT 20"  # noqa: S608 (for a person to run)

@@ -19,7 +19,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
 from lakegate.workflow.claims import claims_on, not_taken_on, open_attempts, open_files, readable_job_of
 from lakegate.workflow.early import Again, premature
-from lakegate.workflow.reports import accepted_report
+from lakegate.workflow.reports import report_in_force
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -93,5 +93,5 @@ def _was_audited(service: Service, attempt: Attempt, job: Job) -> bool:
 
 def _report(service: Service, attempt: Attempt) -> Report | None:
     with suppress(Refused, Misconfigured):  # what can't be read must keep no other from being published
-        return accepted_report(service.store, attempt)
+        return report_in_force(service.store, attempt)
     return None

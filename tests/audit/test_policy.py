@@ -280,6 +280,16 @@ def test_a_type_that_files_widened_is_still_wider_than_the_contract_says() -> No
     assert table(agreed(asked({}), CONTRACT, there=wide)) == wide
 
 
+@pytest.mark.parametrize(
+    ("contract", "there"),
+    [("int", "struct<`a`:int>"), ("struct<`a`:int>", "int"), ("array<int>", "int"), ("int", "map<string,int>")],
+)
+def test_a_table_of_quite_another_type_leaves_the_contract_as_it_is(contract: str, there: str) -> None:
+    agreement = agreed(asked({}, {"id": contract}), {"id": contract}, there={"id": there})
+    assert table(agreement) == {"id": contract}
+    assert agreement.fits[0].faults == ()
+
+
 def test_of_two_wider_files_each_is_known_for_what_it_asked() -> None:
     by = asked({"widened_types": EVOLVE}, {"d": "decimal(5,2)"})
     agreement = agreed(by, {"d": "decimal(8,2)"}, {"d": "decimal(9,2)"})

@@ -176,6 +176,29 @@ def test_a_tables_row_count_waits_for_rows_of_files_before_to_leave() -> None:
     assert verdicts == {1: [Verdict.QUARANTINE, Verdict.PASS], 6: [Verdict.FAIL, Verdict.PASS]}
 
 
+@pytest.mark.parametrize(
+    "metric",
+    [ROWS, Metric(id="keys-of-table", kind=MetricKind.DUPLICATES, columns=("id",), scope=Scope.TABLE)],
+    ids=["a file's own row count", "keys in the whole table"],
+)
+def test_what_is_no_count_of_the_tables_rows_does_not_wait_for_rows_of_files_before(metric: Metric) -> None:
+    by = replace(plan("nyc.flights", {"id": "int"}, (NULL, metric)), budget=Budget(rows=5))
+    by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), none_of(metric)))
+    files = [
+        Measurements(
+            file=file,
+            rows=100,
+            metrics={
+                NULL.id: Measured(value=nulls, source=Source.QUERY),
+                metric.id: Measured(value=value, source=Source.QUERY),
+            },
+        )
+        for file, nulls, value in (("f1", 1, 0), ("f2", 0, 100))
+    ]
+    first, second = judge(by, files, {}).values()
+    assert (verdict(first), verdict(second)) == (Verdict.QUARANTINE, Verdict.FAIL)
+
+
 def test_afterwards_a_check_tells_of_the_rows_that_left_and_the_others_of_what_is_left() -> None:
     before = judged((5, 2), budget=Budget(rows=5), low=Severity.WARNING)
     after = judged((0, 1), budget=Budget(rows=5), null=Severity.ERROR, low=Severity.WARNING)

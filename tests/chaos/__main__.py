@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -81,11 +82,13 @@ class Play:
 
     def _break(self, month: Path, played: Outcome) -> Outcome:
         here, key = points(self.service, FLIGHTS), f"nyc/flights/{month.name}"
-        fault = by_name(Faults(cloud=self.cloud), FLIGHTS)[played.fault]
-        self.made.run("drop", month, "--table", FLIGHTS)
-        here.until(played.point)
-        began = time.monotonic()
-        fault()
+        faults = Faults(cloud=self.cloud)
+        fault = by_name(faults, FLIGHTS, self.made.outputs["SettleFunction"], here.run)[played.fault]
+        with faults.nobody_settles() if played.fault == SETTLE else nullcontext():
+            self.made.run("drop", month, "--table", FLIGHTS)
+            here.until(played.point)
+            began = time.monotonic()
+            fault()
         played = replace(played, seen_at=here.furthest())
         became, attempt = self._became(key)
         seconds, messages = time.monotonic() - began, len(self.made.messages(key))

@@ -6,16 +6,19 @@ LocalStack is stopped and not killed: AWS may not answer, and its open-source ed
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import psutil
 from lakegate_local.cloud import Cloud
 from lakegate_local.processes import Processes
+from lakegate_local.services import client
 
 SECONDS, WORK_SECONDS = 120.0, 2.0
+SETTLING = ("JobEnded", "Sweep")  # parts of the names of the rules by which a job is settled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +36,32 @@ class Faults:
         """Every process of the function, whether it is at work or waits for it."""
         _kill(lambda: self._of(handler))
 
-    def kill_at_work(self, handler: str) -> None:
-        """The function's process that is the first to work from now on, in the middle of it: it waits for Nessie, which
-        says nothing until it is dead.
+    @contextlib.contextmanager
+    def nobody_settles(self) -> Iterator[None]:
+        """Neither the end of a job nor a sweep calls a function inside the block."""
+        events = client(self.cloud.settings, "events")
+        rules = [rule["Name"] for rule in events.list_rules()["Rules"] if any(it in rule["Name"] for it in SETTLING)]
+        assert len(rules) == len(SETTLING), rules
+        for name in rules:
+            events.disable_rule(Name=name)
+        try:
+            yield
+        finally:
+            for name in rules:
+                events.enable_rule(Name=name)
+
+    def kill_settling(self, function: str, run: str) -> None:
+        """Call the settle function of this name with the end of a job run, and kill its process in the middle: it waits
+        for Nessie, which says nothing until it is dead. To be called where nobody else settles.
         """
-        nessie, before = self._server("nessie"), {it.pid: _used(it) for it in self._of(handler)}
+        handler, nessie = "handlers.settle", self._server("nessie")
+        before = {it.pid: _used(it) for it in self._of(handler)}
         nessie.send_signal(signal.SIGSTOP)
         try:
+            payload = json.dumps({"detail": {"jobRunId": run}})
+            client(self.cloud.settings, "lambda").invoke(
+                FunctionName=function, InvocationType="Event", Payload=payload.encode()
+            )
             _kill(lambda: self._at_work(handler, before))
         finally:
             nessie.send_signal(signal.SIGCONT)
@@ -75,12 +97,12 @@ class Faults:
         return process
 
 
-def by_name(faults: Faults, table: str) -> Mapping[str, Callable[[], None]]:
-    """Every fault as a person calls it."""
+def by_name(faults: Faults, table: str, function: str, run: Callable[[], str]) -> Mapping[str, Callable[[], None]]:
+    """Every fault as a person calls it. `function` is the name of the one that settles, `run` tells what it settles."""
     return {
         "kill -9 of the Spark driver": lambda: faults.kill_driver(table),
         "kill -9 of ingest": lambda: faults.kill_function("handlers.ingest"),
-        "kill -9 of settle": lambda: faults.kill_at_work("handlers.settle"),
+        "kill -9 of settle": lambda: faults.kill_settling(function, run()),
         "kill -9 and restart of Nessie": faults.kill_nessie,
         f"LocalStack stopped for {faults.pause:.0f} s": faults.stop_localstack,
     }

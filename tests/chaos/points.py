@@ -28,11 +28,14 @@ class Points:
     table: str
     before: frozenset[str]
 
-    def until(self, point: str) -> None:
-        """Wait for it. A file that passed it unseen is at it, too: what follows then comes a little late."""
+    def until(self, point: str, meanwhile: Callable[[], object] = lambda: None) -> None:
+        """Wait for it, doing something again and again. A file that passed it unseen is at it, too: what follows then
+        comes a little late.
+        """
         is_there, deadline = self._points()[point], time.monotonic() + SECONDS
         while not any(self._asked(is_there, attempt) for attempt in self._attempts()):
             assert time.monotonic() < deadline, f"{point}: not within {SECONDS:.0f} s"
+            meanwhile()
             time.sleep(0.02)
 
     def furthest(self) -> str:
@@ -42,6 +45,11 @@ class Points:
             point for point, is_there in self._points().items() if any(self._asked(is_there, it) for it in attempts)
         ]
         return reached[-1] if reached else "decided"
+
+    def run(self) -> str:
+        """The id of the job run of the first attempt that has one."""
+        runs = (self.service.runner.find(attempt.branch) for attempt in self._attempts())
+        return next(run.id for run in runs if run is not None)
 
     def _points(self) -> Mapping[str, Callable[[Attempt], bool]]:
         return {

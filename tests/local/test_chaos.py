@@ -40,12 +40,14 @@ def test_a_file_is_published_once_and_by_itself_whatever_dies_on_its_way(
     here.until("branch made")
     faults.kill_function("handlers.ingest")
     here.until("job started")
-    faults.kill_driver(things.table)
-    faults.stop_localstack()
-    installation.run("query", f"SELECT * FROM {things.table}", code=2)  # there is no such table on main
-    here = points(service, things.table)
-    here.until("report written")
-    faults.kill_at_work("handlers.settle")
+    with faults.nobody_settles():
+        faults.kill_driver(things.table)
+        faults.stop_localstack()
+        installation.run("query", f"SELECT * FROM {things.table}", code=2)  # there is no such table on main
+        here = points(service, things.table)
+        here.until("job started", meanwhile=lambda: installation.run("reconcile", code=None))
+        here.until("report written")
+        faults.kill_settling(installation.outputs["SettleFunction"], here.run())
     assert here.furthest() == "report written"
     faults.kill_nessie()
     installation.wait(key)

@@ -216,7 +216,7 @@ MUTATIONS = (
         says="an attempt's number is used again",
         edits=(
             Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
-            Edit(function=attempt._meant_for, old="attempt.number == 1", new="attempt.number"),
+            Edit(function=attempt._agree_on_files, old="attempt.number == 1", new="attempt.number"),
         ),
         seeds_from=370,
     ),
@@ -287,7 +287,11 @@ MUTATIONS = (
         says="publish asks not whether another version makes this one a re-upload that is not wanted",
         edits=(
             Edit(function=guards._guard_versions, old="if its.decision:", new="if False:"),
-            Edit(function=settle._not_closed, old="(decision := stand[file.id].decision)", new="(decision := None)"),
+            Edit(
+                function=settle._close_by_receipts,
+                old="(decision := stand[file.id].decision)",
+                new="(decision := None)",
+            ),
         ),
         seeds_from=2000,
     ),
@@ -317,7 +321,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
-        edits=(Edit(function=settle._publish_good, old="(*left, *free)", new="left"),),
+        edits=(Edit(function=settle._settle, old="(retried or due)", new="(due and not retried)"),),
         seeds_from=1870,
     ),
     Mutation(

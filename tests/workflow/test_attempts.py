@@ -15,7 +15,7 @@ from lakegate.workflow.claims import job_name
 from lakegate.workflow.crash import LONGEST, Crash
 from lakegate.workflow.decide import Finding
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.reports import End, begun_name, end
+from lakegate.workflow.reports import End, begun_name, note_end
 from lakegate.workflow.retry import retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import Outcome, settle
@@ -195,7 +195,7 @@ def test_one_that_begins_after_it_was_given_up_for_never_having_begun_rejects_no
         wait(world, LONGEST.total_seconds())
     last = first.next().next()
     world.kill_jobs("no room", waited=True)
-    assert end(world.service.store, last, End.WAITED)  # a worker is about to open the next attempt
+    assert note_end(world.service.store, last, End.WAITED)  # a worker is about to open the next attempt
     world.store.write(begun_name(last), b"")
     settle(world.service, last)
     assert world.rejected() == {}
@@ -217,7 +217,7 @@ def test_jobs_that_were_cut_off_from_their_files_reject_nothing(world: World) ->
 def test_one_that_is_cut_off_after_it_was_given_up_has_crashed(world: World) -> None:
     first = dropped(world)
     world.kill_jobs("it took longer than it may")
-    assert end(world.service.store, first, End.GIVEN_UP)
+    assert note_end(world.service.store, first, End.GIVEN_UP)
     world.store.write(begun_name(first), CUT_OFF)
     assert status(world.service).in_flight[0].state.startswith("job failed, attempt 2 begins")
     for _ in range(world.service.attempts):
@@ -240,7 +240,7 @@ def test_a_job_that_an_earlier_release_froze_is_taken_to_have_begun(world: World
 def test_one_that_waited_and_was_given_up_by_an_earlier_release_is_followed_by_another(world: World) -> None:
     first = dropped(world)
     world.kill_jobs("no room", waited=True)
-    assert end(world.service.store, first, End.GIVEN_UP)
+    assert note_end(world.service.store, first, End.GIVEN_UP)
     wait(world, LONGEST.total_seconds())
     world.run()
     assert world.rows_on_main() == {"1": 3}
@@ -410,7 +410,7 @@ def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeyp
         monkeypatch.undo()
         return Outcome(good=(), bad=tuple(Finding(file=it, reasons=("killed",)) for it in claims), report=None)
 
-    monkeypatch.setattr("lakegate.workflow.settle.judge", looked_before)
+    monkeypatch.setattr("lakegate.workflow.settle.accept_outcome", looked_before)
     with pytest.raises(Conflict, match="settle it again"):
         settle(world.service, attempt)
     assert world.rows_on_main() == {"1": 3}

@@ -78,6 +78,23 @@ def test_good_files_do_not_wait_with_one_that_is_early(world: World) -> None:
     assert world.branches() == [flights.branch]
 
 
+def test_one_settling_opens_one_next_attempt_for_all_that_is_to_be_tried_again(world: World) -> None:
+    world.drop("2", rows=5, deliver=False)
+    world.drop("1", rows=2, needs=PLANE, deliver=False)
+    world.drop_together("1", "2")
+    world.drop(PLANE, rows=3, absolute=True)
+    world.run(settle_after=False)
+    [flights] = [attempt for attempt in world.attempts() if attempt.table == TABLE]
+    [planes] = [attempt for attempt in world.attempts() if attempt.table == PLANES]
+    settle(world.service, planes)
+    contract = CONTRACT.rstrip() + f"\n        relationships: [{{to: {PLANES}.a}}]\n"
+    world.push_text(contract.replace("name: a", "name: a\n        required: true"))
+    settle(world.service, flights)
+    assert [run.branch for run in world.runner.running()] == [flights.next().branch]
+    world.run()
+    assert world.rows_on_main() == {"1": 2, "2": 5}
+
+
 def test_warnings_that_could_not_be_told_are_told_before_the_next_attempt_deletes_the_branch(world: World) -> None:
     world.drop("2", rows=5, warn="odd", deliver=False)
     world.drop("1", rows=2, needs=PLANE, deliver=False)

@@ -14,7 +14,7 @@ from lakegate.workflow.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.claims import job_of
 from lakegate.workflow.publish import publish
 from lakegate.workflow.retry import discard, retry
-from lakegate.workflow.settle import judge, settle
+from lakegate.workflow.settle import accept_outcome, settle
 from lakegate.workflow.status import status
 from tests.workflow.world import PLANES, QUARANTINE, TABLE, World
 
@@ -41,7 +41,7 @@ def audited_as_it_is(world: World, attempt: Attempt) -> Audited:
     world.run(settle_after=False)
     job, claims = job_of(world.service.store, attempt), world.claims(attempt)
     assert job is not None
-    outcome = judge(world.service, attempt, job, claims)
+    outcome = accept_outcome(world.service, attempt, job, claims)
     assert outcome is not None
     assert outcome.report is not None
     return Audited(attempt=attempt, base=job.base, report=outcome.report, claims=tuple(claims))
