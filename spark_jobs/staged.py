@@ -40,8 +40,6 @@ def _looks(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Lo
         return look_at_text(spark, plan, files)
     with ThreadPoolExecutor(THREADS) as pool:
         looks = list(pool.map(lambda file: _look(spark, plan, file), files))
-    if kind is FileKind.AVRO:
-        return avro_header.counted(spark, looks)
     return _in_utc(spark, looks) if kind is FileKind.ORC else looks
 
 
