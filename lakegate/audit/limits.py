@@ -23,6 +23,7 @@ class Limits:
     columns: int = 5_000  # with the parts of nested ones, as the file's schema counts them
     nesting: int = 32  # as the file's schema has it
     footer: int = 16 * _MIB  # bytes
+    line: int = 64 * _MIB  # bytes
 
 
 DEFAULTS = Limits()
@@ -35,6 +36,7 @@ SETTINGS = {
     "columns": "maxColumns",
     "nesting": "maxNesting",
     "footer": "maxFooterBytes",
+    "line": "maxLineBytes",
 }
 _SAYS = {
     "bytes": "it has {found} bytes",
@@ -45,6 +47,7 @@ _SAYS = {
     "columns": "it has {found} columns",
     "nesting": "its columns are nested {found} deep",
     "footer": "what describes its columns has {found} bytes",
+    "line": "a line of it has {found} bytes",
 }
 
 

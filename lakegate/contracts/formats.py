@@ -24,6 +24,7 @@ _LIMITED = {
     "blocks": (FileKind.AVRO,),
     "nesting": _TYPED,
     "footer": _TYPED,
+    "line": _TEXT,
 }
 _ENCODINGS = {
     "utf-8": "UTF-8",

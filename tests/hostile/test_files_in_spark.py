@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import time
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.files import FileKind
+from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.limits import Limits
 from spark_jobs import avro_claims
 from spark_jobs.append import rows_of
 from spark_jobs.java import jvm
+from spark_jobs.unparsed import parsed
 from tests.hostile import files
 from tests.hostile.files import avro, number, record
-from tests.support.looked import by, looks
+from tests.support.looked import PLAN, by, looks
 
 pytestmark = pytest.mark.spark
 KIND = record(("id", "int"), ("name", "string"))
@@ -122,3 +125,71 @@ def test_a_marker_within_a_block_of_a_large_file_is_found_where_the_file_is_spli
     said = "the marker between its blocks stands within one, too: readers take it for an end"
     assert faults(spark, tmp_path, body(files.SYNC)) == (said,)
     assert faults(spark, tmp_path, body(b"s" * 15)) == ()
+
+
+JSON = by(FileKind.JSON)
+LINES = b'{"id":1,"name":"a"}\n{"id":2,"name":"b"}\n'
+
+
+@pytest.mark.parametrize("keys", [6_000, 60_000])
+def test_an_object_with_too_many_keys_is_refused_by_their_number(
+    spark: SparkSession, tmp_path: Path, keys: int
+) -> None:
+    sound, found = looks(spark, tmp_path, JSON, LINES, files.object_of(keys) + LINES)
+    assert (sound.rows, sound.faults) == (2, ())
+    assert [fault.split(":")[0] for fault in found.faults] == [f"it has {keys + 2:,} columns, and the limit is 5,000"]
+
+
+def test_keys_of_objects_are_read_in_time_with_their_number(spark: SparkSession, tmp_path: Path) -> None:
+    """The JVM's time is none of this process's, so the clock's is compared: twenty times the keys, not four hundred."""
+    several = by(FileKind.JSON, limits=Limits(columns=100_000))
+    looks(spark, tmp_path, several, files.object_of(200))
+
+    def seconds(keys: int) -> float:
+        began = time.monotonic()
+        [found] = looks(spark, tmp_path, several, files.object_of(keys))
+        assert found.faults[-1] == f"and {keys - 20:,} more"
+        return time.monotonic() - began
+
+    assert seconds(8_000) < 20 * seconds(400)
+
+
+def test_keys_that_differ_from_line_to_line_are_counted_no_further_than_the_limit(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    few = by(FileKind.JSON, limits=Limits(columns=50))
+    sound, within, found = looks(spark, tmp_path, few, LINES, files.objects_of(7, 7), files.objects_of(100, 40))
+    assert (sound.rows, sound.faults, within.rows) == (2, (), 7)
+    assert within.faults[-1] == "and 29 more"
+    assert found.faults[0].startswith("it has more than 50 columns, and the limit is 50: to take it, set maxColumns of")
+
+
+@pytest.mark.parametrize(
+    ("form", "body"),
+    [
+        (FileFormat(kind=FileKind.CSV), b"id,name\n1," + b"x" * 998 + b"\n2,y\n"),
+        (FileFormat(kind=FileKind.CSV), b"id,name" + b"," * 993 + b"\n1,x\n"),
+        (FileFormat(kind=FileKind.CSV, multiline=True), b'id,name\n2,y\n1,"' + b"\n" * 996 + b'"\n'),
+        (FileFormat(kind=FileKind.JSON), b'{"id":2,"name":"' + b"x" * 982 + b'"}\n{"id":1}\n'),
+        (FileFormat(kind=FileKind.JSON), b'{"id":2,"name":"' + b"x" * 10**6 + b'"}\n'),
+    ],
+)
+def test_a_line_has_a_limit_in_every_form_of_text(
+    spark: SparkSession, tmp_path: Path, form: FileFormat, body: bytes
+) -> None:
+    of = replace(PLAN, files=replace(form, limits=Limits(line=999)))
+    sound, found = looks(spark, tmp_path, of, b'{"id":1}' if form.kind is FileKind.JSON else b"id,name\n1,x\n", body)
+    assert sound.faults == ()
+    size = "1,000,018" if len(body) > 10**6 else "1,000"
+    assert found.faults[0].startswith(f"a line of it has {size} bytes, and the limit is 999: to take it, set maxLineB")
+
+
+@pytest.mark.parametrize("depth", [1_001, 100_000])
+def test_a_line_that_is_nested_too_deep_is_a_row_that_does_not_parse(
+    spark: SparkSession, tmp_path: Path, depth: int
+) -> None:
+    sound, found = looks(spark, tmp_path, JSON, LINES, LINES + files.deep(depth))
+    assert (sound.rows, found.rows, found.faults) == (2, 3, ())
+    [part] = parsed(spark, JSON, [found])
+    assert [row["why"] for row in part.unparsed().collect()] == ["it is no JSON object"]
+    assert rows_of(spark, JSON, [sound, found]).count() == 4
