@@ -46,7 +46,7 @@ def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[str,
     it claims what it cannot hold.
     """
     if blocks.codec not in RATIOS:
-        raise Unreadable(f"its blocks are packed by {blocks.codec[:60]!r}, and {', '.join(RATIOS)} are read")
+        raise Unreadable(f"its blocks are packed by a codec that is none of {', '.join(RATIOS)}", blocks.codec[:60])
     rows = packed = largest = 0
     begins, split = dict[int, int](), SPLIT
     for count, block in enumerate(blocks, 1):

@@ -84,7 +84,7 @@ def _converted(spark: SparkSession, schema: Any) -> str:
 
 
 def _strange(error: Exception) -> Unreadable:
-    return Unreadable(f"its schema cannot be read: {root(error)}")
+    return Unreadable("its schema cannot be read", root(error))
 
 
 def _header(read: Read, length: int, limits: Limits) -> _Header:

@@ -28,6 +28,10 @@ from spark_jobs.look import EMPTY, GONE, THREADS, Look
 from spark_jobs.text import AT, TEXT, header_of, left_open, lines, records, row_of
 
 _FIRST = 64  # bytes
+_NO_NAMES = {
+    FileKind.CSV: "its first line names none of the contract's columns",
+    FileKind.JSON: "its objects have none of the contract's columns",
+}
 _UNSAID = "compressed by {}, and neither its name nor the contract says so"
 _UNREAD = "compressed by {}, which is not read: gzip, bzip2 and zstd are"
 _KINDS = {
@@ -105,8 +109,8 @@ def _look(plan: Plan, file: JobFile, seen: Seen | str, wrong: str) -> Look:
         return Look(file=file, faults=("its first line is no header: a name in it is too long, or broken in two",))
     if wide := beyond(plan.files.limits, columns=len(layout)):
         return Look(file=file, faults=wide)
-    if _is_a_row(plan, layout):
-        return Look(file=file, faults=("its first line names none of the contract's columns",))
+    if _may_be_values(plan, layout):
+        return Look(file=file, faults=(_NO_NAMES[plan.files.kind],))
     types = {column.name: column.type for column in plan.columns}
     is_json = plan.files.kind is FileKind.JSON
     there = dict.fromkeys([*types, *layout]) if is_json else layout  # an object's keys have no order
@@ -135,9 +139,9 @@ def _reason_of(plan: Plan, seen: Seen | str) -> str:
     return "its quotes don't pair: one is opened and never closed" if seen.left_open else ""
 
 
-def _is_a_row(plan: Plan, layout: Sequence[str]) -> bool:
-    """Whether what stands in the header's place may be values that must not be told as names of columns."""
-    named = plan.files.kind is FileKind.CSV and bool(masked(plan.columns))
+def _may_be_values(plan: Plan, layout: Sequence[str]) -> bool:
+    """Whether what stands in the place of names may be values, which must not be told as names of columns."""
+    named = bool(masked(plan.columns) and layout)
     return named and not {*map(folded, layout)} & {folded(column.name) for column in plan.columns}
 
 

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.limits import Limits
+from lakegate.audit.mask import MASK
+from lakegate.audit.plan import Plan
 from spark_jobs import avro_claims
 from spark_jobs.append import rows_of
 from spark_jobs.java import jvm
@@ -81,8 +83,9 @@ def test_what_comes_out_of_avro_is_counted_no_further_than_the_limit(
 def packed(spark: SparkSession, name: str, body: bytes) -> bytes:
     if name == "zstandard":
         return bytes(jvm(spark).com.github.luben.zstd.Zstd.compress(bytearray(body)))
-    others = {"bzip2": bz2.compress, "xz": lzma.compress, "deflate": lambda it: zlib.compress(it, wbits=-15)}
-    return others[name](body)
+    if name == "deflate":
+        return zlib.compress(body, wbits=-15)
+    return bz2.compress(body) if name == "bzip2" else lzma.compress(body)
 
 
 def test_a_block_that_no_reader_could_hold_is_refused_before_one_tries(
@@ -110,7 +113,8 @@ def test_an_array_of_nothing_is_refused_by_its_schema(spark: SparkSession, tmp_p
 
 def test_a_codec_that_nobody_reads_is_named(spark: SparkSession, tmp_path: Path) -> None:
     [said] = faults(spark, tmp_path, avro(KIND, [(1, b"\x02\x02a")], "lz4"))
-    assert said == "its blocks are packed by 'lz4', and null, deflate, snappy, zstandard, bzip2, xz are read"
+    known = "null, deflate, snappy, zstandard, bzip2, xz"
+    assert said == f"its blocks are packed by a codec that is none of {known}: lz4"
 
 
 def test_a_marker_within_a_block_of_a_large_file_is_found_where_the_file_is_split(
@@ -193,3 +197,50 @@ def test_a_line_that_is_nested_too_deep_is_a_row_that_does_not_parse(
     [part] = parsed(spark, JSON, [found])
     assert [row["why"] for row in part.unparsed().collect()] == ["it is no JSON object"]
     assert rows_of(spark, JSON, [sound, found]).count() == 4
+
+
+def hidden(kind: FileKind) -> Plan:
+    """The plan, which shows no value of `name`."""
+    columns = tuple(replace(column, masked=column.name == "name") for column in PLAN.columns)
+    return by(kind, replace(PLAN, columns=columns))
+
+
+def parquet_of_junk(junk: bytes) -> bytes:
+    return b"PAR1" + junk + len(junk).to_bytes(4, "little") + b"PAR1"
+
+
+SECRET = b"jane@example.com"
+QUOTED = {
+    "default of a field": (
+        FileKind.AVRO,
+        avro({**KIND, "fields": [{"name": "id", "type": "int", "default": SECRET.decode()}]}),
+        "its schema cannot be read",
+    ),
+    "name of a type": (FileKind.AVRO, avro(record(("id", SECRET.decode()))), "its schema cannot be read"),
+    "footer": (FileKind.PARQUET, parquet_of_junk(SECRET), "its footer cannot be read"),
+    "codec": (
+        FileKind.AVRO,
+        avro(KIND, codec=SECRET.decode()),
+        "its blocks are packed by a codec that is none of null, deflate, snappy, zstandard, bzip2, xz",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_an_error_that_quotes_a_file_is_not_told_where_columns_are_masked(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    kind, body, said = QUOTED[name]
+    [shown] = looks(spark, tmp_path, by(kind), body)
+    [found] = looks(spark, tmp_path, hidden(kind), body)
+    assert shown.faults[0].startswith(said)
+    assert SECRET.decode() in shown.faults[0] or name == "footer"
+    assert (len(found.faults), found.faults[0]) == (1, f"{said}: {MASK}")
+
+
+def test_keys_that_may_be_values_are_not_told_as_names_of_columns(spark: SparkSession, tmp_path: Path) -> None:
+    body = b'{"jane@example.com":1}\n'
+    [shown] = looks(spark, tmp_path, JSON, body)
+    [found] = looks(spark, tmp_path, hidden(FileKind.JSON), body)
+    assert shown.faults == ('column "jane@example.com" is not in the contract',)
+    assert found.faults == ("its objects have none of the contract's columns",)
