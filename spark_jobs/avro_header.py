@@ -1,132 +1,125 @@
-"""Avro's header, read within limits. An Avro file does not say how many rows it has: one query counts them.
+"""Avro's header, read within limits, and the heads of its blocks: a file does not say elsewhere how many rows it has.
 
-It reads no block; whether the file ends where a block ends is seen from its last bytes.
+It makes no row.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql import SparkSession
 
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.limits import Limits, beyond, more_than
-from spark_jobs import hadoop
-from spark_jobs.apart import each
+from spark_jobs import avro_schema, hadoop
+from spark_jobs.avro_blocks import SYNC, Read, Short, number, piece
+from spark_jobs.avro_claims import Blocks, rows_in
 from spark_jobs.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.java import FAILURES, jvm, root
-from spark_jobs.look import THREADS, Look
-from spark_jobs.origin import origin
 
 TRUNCATED = "it is truncated: it begins as an Avro file and does not end as one"
 # Dates are days of the calendar that Avro's specification means, whoever wrote them.
 OPTIONS = {"datetimeRebaseMode": "CORRECTED"}
 _MAGIC = b"Obj\x01"
 _FIRST = 64 * 1024
-_SYNC = 16
-_LONGEST_NUMBER = 10  # bytes
 
 
-class _Short(Exception):
-    """The header goes on behind the bytes that were read."""
+@dataclass(frozen=True, kw_only=True)
+class _Header:
+    """The schema's JSON, how blocks are packed, the marker behind each, and where the first begins."""
+
+    schema: str
+    codec: str
+    sync: bytes
+    end: int
 
 
 def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
-    """The header; a file that is beyond a limit has faults and no columns. Its rows are not counted yet."""
+    """The header and the rows; a file that is beyond a limit has faults and no columns."""
     if not ends.first.startswith(_MAGIC):
         raise Unreadable("it is not an Avro file")
-    said, sync = _header(spark, uri, ends.length, limits)
-    if not ends.last.endswith(sync):
-        raise Unreadable(TRUNCATED)
-    schema = _schema(said)
-    columns, nesting = _size(schema)
-    if wrong := beyond(limits, columns=columns, nesting=nesting):
-        return Footer(faults=wrong)
+    with hadoop.opened(spark, uri) as stream:
+        header = _header(partial(hadoop.part, spark, stream), ends.length, limits)
+        if not ends.last.endswith(header.sync):
+            raise Unreadable(TRUNCATED)
+        said = _schema(header.schema)
+        if wrong := _too_large(limits, *_size(said)):
+            return Footer(faults=wrong)
+        parsed = _parsed(spark, header.schema)
+        size = avro_schema.size(json.loads(_canonical(spark, parsed)))
+        if wrong := _too_large(limits, size.columns, size.nesting):
+            return Footer(faults=wrong)
+        columns = _converted(spark, parsed)
+        if not isinstance(said, dict) or said.get("type") != "record":
+            raise Unreadable("its rows are no records")
+        blocks = Blocks(
+            spark=spark, uri=uri, stream=stream, start=header.end, length=ends.length, sync=header.sync,
+            codec=header.codec,
+        )  # fmt: skip
+        rows, wrong = rows_in(blocks, size.least, limits)
+    return Footer(faults=wrong) if wrong else Footer(rows=rows, columns=columns_in(columns))
+
+
+def _too_large(limits: Limits, columns: int, nesting: int) -> tuple[str, ...]:
+    return beyond(limits, columns=columns, nesting=nesting)
+
+
+def _parsed(spark: SparkSession, said: str) -> Any:
     try:
-        parsed = jvm(spark).org.apache.avro.Schema.Parser().parse(said)
-        found = jvm(spark).org.apache.spark.sql.avro.SchemaConverters.toSqlType(parsed).dataType().json()
+        return jvm(spark).org.apache.avro.Schema.Parser().parse(said)
     except FAILURES as error:
-        raise Unreadable(f"its schema cannot be read: {root(error)}") from None
-    if not isinstance(schema, dict) or schema.get("type") != "record":
-        raise Unreadable("its rows are no records")
-    return Footer(columns=columns_in(found))
+        raise _strange(error) from None
 
 
-def counted(spark: SparkSession, looks: Sequence[Look]) -> list[Look]:
-    """The same files with their rows, or with the fault that they cannot be read to the end."""
-    readable = [look for look in looks if not look.faults]
+def _canonical(spark: SparkSession, schema: Any) -> str:
+    return str(jvm(spark).org.apache.avro.SchemaNormalization.toParsingForm(schema))
+
+
+def _converted(spark: SparkSession, schema: Any) -> str:
+    """The columns as Spark would read them, in its JSON."""
     try:
-        rows = _rows(spark, [look.file.uri for look in readable]) if readable else {}
-        told = {look.file.id: replace(look, rows=rows.get(look.file.id, 0)) for look in readable}
-    except FAILURES:
-        found = each(readable, lambda look: _rows(spark, [look.file.uri]), THREADS)
-        told = {look.file.id: _told(look, it) for look, it in zip(readable, found, strict=True)}
-    return [told.get(look.file.id, look) for look in looks]
+        return str(jvm(spark).org.apache.spark.sql.avro.SchemaConverters.toSqlType(schema).dataType().json())
+    except FAILURES as error:
+        raise _strange(error) from None
 
 
-def _told(look: Look, found: dict[str, int] | Exception) -> Look:
-    if isinstance(found, Exception):
-        return replace(look, faults=(f"its rows cannot be read to the end, a block is corrupt ({root(found)})",))
-    return replace(look, rows=found.get(look.file.id, 0))
+def _strange(error: Exception) -> Unreadable:
+    return Unreadable("its schema cannot be read", root(error))
 
 
-def _rows(spark: SparkSession, uris: Sequence[str]) -> dict[str, int]:
-    read: DataFrame = spark.read.format("avro").schema(StructType([])).options(**OPTIONS).load(list(uris))
-    return dict(read.select(origin(read)).groupBy(FILE_COLUMN).count().collect())
-
-
-def _header(spark: SparkSession, uri: str, length: int, limits: Limits) -> tuple[str, bytes]:
-    """The schema's JSON and the marker between blocks."""
+def _header(read: Read, length: int, limits: Limits) -> _Header:
     for size in (_FIRST, limits.footer):
         try:
-            return _parsed(hadoop.read_part(spark, uri, 0, min(size, length)))
-        except _Short:
+            return _taken_apart(read(0, min(size, length)))
+        except Short:
             if length <= size:
                 raise Unreadable(TRUNCATED) from None
     raise Unreadable(more_than(limits, "footer"))
 
 
-def _parsed(head: bytes) -> tuple[str, bytes]:
+def _taken_apart(head: bytes) -> _Header:
     found, at = dict[bytes, bytes](), len(_MAGIC)
-    count, at = _number(head, at)
+    count, at = number(head, at)
     while count:
         if count < 0:  # then the block's bytes are said, too
-            count, (_, at) = -count, _number(head, at)
+            count, (_, at) = -count, number(head, at)
         for _ in range(count):
             name, at = _bytes(head, at)
             found[name], at = _bytes(head, at)
-        count, at = _number(head, at)
-    sync = _slice(head, at, _SYNC)
+        count, at = number(head, at)
+    sync = piece(head, at, SYNC)
     try:
-        return found[b"avro.schema"].decode(), sync
+        schema, codec = found[b"avro.schema"].decode(), found.get(b"avro.codec", b"null").decode()
     except (KeyError, UnicodeDecodeError):
         raise Unreadable("it has no schema that can be read") from None
-
-
-def _number(head: bytes, at: int) -> tuple[int, int]:
-    """Avro's numbers: seven bits a byte, the lowest first, the sign in the last bit."""
-    value = 0
-    for shift in range(_LONGEST_NUMBER):
-        byte = _slice(head, at + shift, 1)[0]
-        value |= (byte & 0x7F) << 7 * shift
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says that more come
-            return (value >> 1) ^ -(value & 1), at + shift + 1
-    raise Unreadable("its header is broken")
+    return _Header(schema=schema, codec=codec, sync=sync, end=at + SYNC)
 
 
 def _bytes(head: bytes, at: int) -> tuple[bytes, int]:
-    size, at = _number(head, at)
+    size, at = number(head, at)
     if size < 0:
         raise Unreadable("its header is broken")
-    return _slice(head, at, size), at + size
-
-
-def _slice(head: bytes, at: int, size: int) -> bytes:
-    if at + size > len(head):
-        raise _Short
-    return head[at : at + size]
+    return piece(head, at, size), at + size
 
 
 def _schema(said: str) -> Any:

@@ -25,7 +25,7 @@ def read(spark: SparkSession, uri: str) -> bytes:
 def read_part(spark: SparkSession, uri: str, start: int, length: int | None) -> bytes:
     """`length` bytes of the object from `start` on, or the rest of it."""
     with opened(spark, uri) as stream:
-        return _part(spark, stream, start, length)
+        return part(spark, stream, start, length)
 
 
 def ends(spark: SparkSession, uri: str, first: int, last: int) -> tuple[int, bytes, bytes]:
@@ -38,13 +38,14 @@ def ends(spark: SparkSession, uri: str, first: int, last: int) -> tuple[int, byt
     length = int(found.getLen())
     stream = system.openFile(place).withFileStatus(found).build().get()
     try:
-        head = _part(spark, stream, 0, min(first, length))
-        return length, head, _part(spark, stream, max(length - last, 0), None) if last else b""
+        head = part(spark, stream, 0, min(first, length))
+        return length, head, part(spark, stream, max(length - last, 0), None) if last else b""
     finally:
         stream.close()
 
 
-def _part(spark: SparkSession, stream: Any, start: int, length: int | None) -> bytes:
+def part(spark: SparkSession, stream: Any, start: int, length: int | None) -> bytes:
+    """The same of an object that is open."""
     stream.seek(start)
     utils = jvm(spark).org.apache.commons.io.IOUtils
     return bytes(utils.toByteArray(stream) if length is None else utils.toByteArray(stream, length))

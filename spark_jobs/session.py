@@ -8,7 +8,7 @@ from spark_jobs.java import jvm, remember_classes
 
 ICEBERG = "1.11.0"  # of the jar that the job brings; with 1.10 a commit that is sent twice loses its manifest list
 LAKE, BASE, AUDIT, LEFT = "lake", "base", "audit", "left"
-_SPLIT = 128 * 1024 * 1024
+SPLIT = 128 * 1024 * 1024
 _SMALL, _PIECE = 64 * 1024 * 1024, 2 * 1024 * 1024
 _OPTIONS = {
     # Not Iceberg's extension of SQL: it is bound to the inside of one Spark, and no statement of the job needs it.
@@ -20,8 +20,8 @@ _OPTIONS = {
     # What looks like a variable in a contract's texts and names is text: else Spark would put its environment there.
     "spark.sql.variable.substitute": "false",
     # A task reads rows of one file alone: opening another costs as much as a whole split may hold.
-    "spark.sql.files.maxPartitionBytes": str(_SPLIT),
-    "spark.sql.files.openCostInBytes": str(_SPLIT),
+    "spark.sql.files.maxPartitionBytes": str(SPLIT),
+    "spark.sql.files.openCostInBytes": str(SPLIT),
     # A file that cannot be read must be heard of.
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.files import FileKind
 from lakegate.audit.fit import Agreement, Fit, agree, faults
 from lakegate.audit.job import JobFile
-from lakegate.audit.limits import Limits, beyond, capped
+from lakegate.audit.limits import beyond, capped
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import Struct
 from spark_jobs import avro_header, hadoop, orc_footer, parquet_footer
@@ -40,8 +40,6 @@ def _looks(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Lo
         return look_at_text(spark, plan, files)
     with ThreadPoolExecutor(THREADS) as pool:
         looks = list(pool.map(lambda file: _look(spark, plan, file), files))
-    if kind is FileKind.AVRO:
-        return avro_header.counted(spark, looks)
     return _in_utc(spark, looks) if kind is FileKind.ORC else looks
 
 
@@ -71,32 +69,34 @@ def _look(spark: SparkSession, plan: Plan, file: JobFile) -> Look:
     except FAILURES as error:
         if unreached(error):
             raise
-        found = Footer(faults=(_said(error),))
+        found = Footer(faults=(_said(plan, error),))
     return Look(file=file, rows=found.rows, columns=found.columns, faults=found.faults)
 
 
 def _footer(spark: SparkSession, plan: Plan, file: JobFile) -> Footer:
     """Once more where it fails, so that a network's hiccup does not end the job."""
     try:
-        return _read(spark, plan.files.kind, file.uri, plan.files.limits)
+        return _read(spark, plan, file.uri)
     except FAILURES:
-        return _read(spark, plan.files.kind, file.uri, plan.files.limits)
+        return _read(spark, plan, file.uri)
 
 
-def _read(spark: SparkSession, kind: FileKind, uri: str, limits: Limits) -> Footer:
+def _read(spark: SparkSession, plan: Plan, uri: str) -> Footer:
     length, first, last = hadoop.ends(spark, uri, _FIRST, _LAST)
     if length == 0:
         return Footer(faults=(EMPTY,))
     try:
-        return _READERS[kind](spark, uri, Ends(length=length, first=first, last=last), limits)
+        ends = Ends(length=length, first=first, last=last)
+        return _READERS[plan.files.kind](spark, uri, ends, plan.files.limits)
     except Unreadable as error:
-        return Footer(faults=(str(error),))
+        return Footer(faults=(error.told(plan.columns),))
 
 
-def _said(error: Exception) -> str:
+def _said(plan: Plan, error: Exception) -> str:
     if any(name.endswith("FileNotFoundException") for name in names(error)):
         return GONE
-    return orc_footer.known(root(error)) or f"its footer cannot be read: {root(error)}"
+    known = orc_footer.known(root(error))
+    return known or Unreadable("its footer cannot be read", root(error)).told(plan.columns)
 
 
 def _in_utc(spark: SparkSession, looks: Sequence[Look]) -> list[Look]:

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
@@ -28,6 +28,10 @@ from spark_jobs.look import EMPTY, GONE, THREADS, Look
 from spark_jobs.text import AT, TEXT, header_of, left_open, lines, records, row_of
 
 _FIRST = 64  # bytes
+_NO_NAMES = {
+    FileKind.CSV: "its first line names none of the contract's columns",
+    FileKind.JSON: "its objects have none of the contract's columns",
+}
 _UNSAID = "compressed by {}, and neither its name nor the contract says so"
 _UNREAD = "compressed by {}, which is not read: gzip, bzip2 and zstd are"
 _KINDS = {
@@ -56,13 +60,17 @@ _BEGINS = {
 # nothing where a file is cut off just there.
 _BZIP2_END, _BZIP2_BITS = 0x177245385090, 48
 _CHECKSUM_BITS, _BYTE_BITS = 32, 8
+_MOST_SIGNS = 10  # delimiters of a header for each column that there may be: some stand between quotes
+# Of an object's keys, which are sorted.
+_TWICE = "size(filter(keys, (key, at) -> at > 0 AND key = keys[at - 1])) > 0"
 _TAIL = (_BZIP2_BITS + _CHECKSUM_BITS) // _BYTE_BITS + 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What the lines of one file tell. `keys` are of JSON's objects. Where fields may hold line ends: whether a quote
-    is `left_open`, and whether all bytes are `sound`, text of the encoding.
+    """What the lines of one file tell: the bytes of the `longest`; of JSON's objects the `keys`, at most one more than
+    there may be, and how many the `widest` has. Where fields may hold line ends: whether a quote is `left_open`, and
+    whether all bytes are `sound`, text of the encoding.
     """
 
     rows: int = 0
@@ -71,6 +79,8 @@ class Seen:
     twice: bool = False
     left_open: bool = False
     sound: bool = False
+    widest: int = 0
+    longest: int = 0
 
 
 def look_at_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
@@ -89,23 +99,33 @@ def look_at_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> l
 
 
 def _look(plan: Plan, file: JobFile, seen: Seen | str, wrong: str) -> Look:
+    large = () if wrong or isinstance(seen, str) else _too_large(plan.files, seen)
     reason = wrong or _reason_of(plan, seen)
-    if reason or isinstance(seen, str):
-        return Look(file=file, faults=(reason,))
+    if large or reason or isinstance(seen, str):
+        return Look(file=file, faults=large or (reason,))
     try:
         layout = _layout(plan, seen)
     except csv.Error:
         return Look(file=file, faults=("its first line is no header: a name in it is too long, or broken in two",))
-    if large := beyond(plan.files.limits, rows=seen.rows, columns=len(layout)):
-        return Look(file=file, faults=large)
-    if _is_a_row(plan, layout):
-        return Look(file=file, faults=("its first line names none of the contract's columns",))
+    if wide := beyond(plan.files.limits, columns=len(layout)):
+        return Look(file=file, faults=wide)
+    if _may_be_values(plan, layout):
+        return Look(file=file, faults=(_NO_NAMES[plan.files.kind],))
     types = {column.name: column.type for column in plan.columns}
     is_json = plan.files.kind is FileKind.JSON
     there = dict.fromkeys([*types, *layout]) if is_json else layout  # an object's keys have no order
     columns = tuple(FileColumn(name=name, type=types.get(name, "string")) for name in there)
     twice = ("an object has a key twice",) if seen.twice else ()
     return Look(file=file, rows=seen.rows, columns=columns, layout=tuple(layout), sound=seen.sound, faults=twice)
+
+
+def _too_large(form: FileFormat, seen: Seen) -> tuple[str, ...]:
+    """Which limits a file is beyond, by its lines: asked before these are taken apart."""
+    limits, signs = form.limits, seen.header.count(form.delimiter) if form.kind is FileKind.CSV and form.header else 0
+    columns = signs + 1 if signs > _MOST_SIGNS * limits.columns else seen.widest
+    if wrong := beyond(limits, rows=seen.rows, line=seen.longest, columns=columns):
+        return wrong
+    return (more_than(limits, "columns"),) if len(seen.keys) > limits.columns else ()
 
 
 def _reason_of(plan: Plan, seen: Seen | str) -> str:
@@ -119,9 +139,9 @@ def _reason_of(plan: Plan, seen: Seen | str) -> str:
     return "its quotes don't pair: one is opened and never closed" if seen.left_open else ""
 
 
-def _is_a_row(plan: Plan, layout: Sequence[str]) -> bool:
-    """Whether what stands in the header's place may be values that must not be told as names of columns."""
-    named = plan.files.kind is FileKind.CSV and bool(masked(plan.columns))
+def _may_be_values(plan: Plan, layout: Sequence[str]) -> bool:
+    """Whether what stands in the place of names may be values, which must not be told as names of columns."""
+    named = bool(masked(plan.columns) and layout)
     return named and not {*map(folded, layout)} & {folded(column.name) for column in plan.columns}
 
 
@@ -170,28 +190,58 @@ def _seen(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[st
         return _objects(spark, form, uris)
     found = _csv_lines(spark, form, uris)
     if form.multiline:
-        last = F.max_by(F.expr(left_open(form)), F.col(AT))
-        counted = records(spark, form, uris).groupBy(FILE_COLUMN).agg(F.count(TEXT), last).collect()
+        last = F.max_by(F.expr(f"{_is_short(form)} AND {left_open(form)}"), F.col(AT))
+        told = [F.count(TEXT).alias("rows"), last.alias("left_open"), F.max(F.octet_length(TEXT)).alias("longest")]
+        counted = records(spark, form, uris).groupBy(FILE_COLUMN).agg(*told).collect()
         none = {file: replace(seen, rows=0) for file, seen in found.items()}
-        return none | {file: replace(found[file], rows=rows, left_open=is_open) for file, rows, is_open in counted}
+        return none | {row[FILE_COLUMN]: _of_records(found[row[FILE_COLUMN]], row) for row in counted}
     return found
 
 
+def _of_records(of_lines: Seen, row: Row) -> Seen:
+    longest = max(of_lines.longest, row["longest"] or 0)
+    return replace(of_lines, rows=row["rows"], left_open=row["left_open"], longest=longest)
+
+
 def _csv_lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
-    header = F.max(F.expr(f"CASE WHEN {header_of(form)} THEN {TEXT} END"))
+    header = F.max(F.expr(f"CASE WHEN {header_of(form)} AND {_is_short(form)} THEN {TEXT} END"))
     sound = F.min("sound") if form.multiline else F.lit(False)  # noqa: FBT003
-    found = lines(spark, form, uris).groupBy(FILE_COLUMN).agg(F.count_if(F.expr(row_of(form))), header, sound)
-    return {file: Seen(rows=rows, header=first or "", sound=sound) for file, rows, first, sound in found.collect()}
+    counted, longest = F.count_if(F.expr(row_of(form))), F.max(F.octet_length(TEXT))
+    found = lines(spark, form, uris).groupBy(FILE_COLUMN).agg(counted, header, sound, longest).collect()
+    return {
+        file: Seen(rows=rows, header=first or "", sound=sound, longest=longest)
+        for file, rows, first, sound, longest in found
+    }
 
 
 def _objects(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
-    keys = F.expr(f"json_object_keys({TEXT})")
-    body = lines(spark, form, uris).where(row_of(form)).select(FILE_COLUMN, keys.alias("keys"))
-    twice = F.coalesce(F.size("keys") != F.size(F.array_distinct("keys")), F.lit(False))  # noqa: FBT003
-    each = body.select(FILE_COLUMN, twice.alias("twice"), F.posexplode_outer(F.array_distinct("keys")))
-    first = F.coalesce(F.col("pos"), F.lit(0)) == 0
-    found = each.groupBy(FILE_COLUMN).agg(F.count_if(first), F.collect_set("col"), F.max("twice"))
-    return {file: Seen(rows=rows, keys=tuple(sorted(keys)), twice=twice) for file, rows, keys, twice in found.collect()}
+    """Lines with the same keys are looked at once, and no more keys are told than there may be columns."""
+    most = form.limits.columns
+    keys = F.expr(f"CASE WHEN {_is_short(form)} THEN json_object_keys({TEXT}) END").alias("keys")
+    body = lines(spark, form, uris).where(row_of(form)).select(FILE_COLUMN, F.octet_length(TEXT).alias("long"), keys)
+    sorted_keys = F.when(F.size("keys") <= most, F.sort_array("keys")).alias("keys")
+    shapes = body.select(FILE_COLUMN, "long", F.size("keys").alias("wide"), sorted_keys).groupBy(FILE_COLUMN, "keys")
+    counted = shapes.agg(F.count(F.lit(1)).alias("rows"), F.max("wide").alias("wide"), F.max("long").alias("long"))
+    # For each row that comes out of an array, Spark would work out anew what stands beside it in the same `select`.
+    told = counted.select("*", F.coalesce(F.expr(_TWICE), F.lit(False)).alias("twice"))  # noqa: FBT003
+    each = told.select(FILE_COLUMN, "rows", "wide", "long", "twice", F.posexplode_outer("keys").alias("at", "key"))
+    rows = F.sum(F.when(F.coalesce("at", F.lit(0)) == 0, F.col("rows")).otherwise(0)).alias("rows")
+    greatest = [F.max(name).alias(name) for name in ("wide", "long", "twice")]
+    by_key = each.groupBy(FILE_COLUMN, "key").agg(rows, *greatest)
+    place = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(F.col("key").asc_nulls_last()))
+    first = F.collect_list(F.when(F.col("place") <= most + 1, F.col("key"))).alias("keys")
+    found = by_key.withColumn("place", place).groupBy(FILE_COLUMN).agg(F.sum("rows").alias("rows"), *greatest, first)
+    return {
+        it[FILE_COLUMN]: Seen(
+            rows=it["rows"], keys=tuple(it["keys"]), twice=it["twice"], widest=it["wide"], longest=it["long"]
+        )
+        for it in found.collect()
+    }
+
+
+def _is_short(form: FileFormat) -> str:
+    """The SQL of whether a line is no longer than one may be: nothing else is asked of a longer one."""
+    return f"octet_length({TEXT}) <= {form.limits.line}"
 
 
 def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:

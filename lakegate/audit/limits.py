@@ -19,9 +19,11 @@ class Limits:
     uncompressed: int = 100 * _GIB  # bytes
     rows: int = 1_000_000_000
     row_groups: int = 10_000
+    blocks: int = 1_000_000  # of Avro
     columns: int = 5_000  # with the parts of nested ones, as the file's schema counts them
     nesting: int = 32  # as the file's schema has it
     footer: int = 16 * _MIB  # bytes
+    line: int = 64 * _MIB  # bytes
 
 
 DEFAULTS = Limits()
@@ -30,18 +32,22 @@ SETTINGS = {
     "uncompressed": "maxUncompressedBytes",
     "rows": "maxRows",
     "row_groups": "maxRowGroups",
+    "blocks": "maxBlocks",
     "columns": "maxColumns",
     "nesting": "maxNesting",
     "footer": "maxFooterBytes",
+    "line": "maxLineBytes",
 }
 _SAYS = {
     "bytes": "it has {found} bytes",
     "uncompressed": "it has {found} bytes uncompressed",
     "rows": "it has {found} rows",
     "row_groups": "it has {found} row groups",
+    "blocks": "it has {found} blocks",
     "columns": "it has {found} columns",
     "nesting": "its columns are nested {found} deep",
     "footer": "what describes its columns has {found} bytes",
+    "line": "a line of it has {found} bytes",
 }
 
 

@@ -19,7 +19,13 @@ from lakegate.contracts.metrics import Field, unparsed
 
 _CSV, _TEXT, _EVERY = (FileKind.CSV,), (FileKind.CSV, FileKind.JSON), tuple(FileKind)
 _TYPED = tuple(kind for kind in FileKind if not kind.is_text)
-_LIMITED = {"row_groups": (FileKind.PARQUET, FileKind.ORC), "nesting": _TYPED, "footer": _TYPED}
+_LIMITED = {
+    "row_groups": (FileKind.PARQUET, FileKind.ORC),
+    "blocks": (FileKind.AVRO,),
+    "nesting": _TYPED,
+    "footer": _TYPED,
+    "line": _TEXT,
+}
 _ENCODINGS = {
     "utf-8": "UTF-8",
     "ascii": "US-ASCII",

@@ -272,15 +272,17 @@ SERVER_SETTINGS: Place = _enforced(
     severity="of text: what becomes of rows that do not parse: `error` (the default) rejects the file, `quarantine` "
     "puts them aside",
     maxBytes=f"of a file: {DEFAULTS.bytes:,} by default",
-    maxUncompressedBytes=f"{DEFAULTS.uncompressed:,} by default: as parquet and ORC declare it; text is counted as it "
-    "is uncompressed",
+    maxUncompressedBytes=f"{DEFAULTS.uncompressed:,} by default: as parquet and ORC declare it; text and blocks of "
+    "Avro are counted as they are uncompressed",
     maxRows=f"{DEFAULTS.rows:,} by default",
     maxRowGroups=f"of parquet, and stripes of ORC: {DEFAULTS.row_groups:,} by default",
+    maxBlocks=f"of Avro: {DEFAULTS.blocks:,} by default",
     maxColumns=f"{DEFAULTS.columns:,} by default; the parts of nested ones count, too, as the file's schema has "
     "them: a list in parquet is three",
     maxNesting=f"of parquet, ORC and Avro: {DEFAULTS.nesting:,} by default; "
     "a column that is not nested has 1, and a list in parquet 3",
     maxFooterBytes=f"of parquet's and ORC's footers and Avro's headers: {DEFAULTS.footer:,} by default",
+    maxLineBytes=f"of text, or of a row where fields hold line ends: {DEFAULTS.line:,} by default",
 )
 EVERY_SETTING = (*COLUMN_SETTINGS, *QUALITY_SETTINGS, *TABLE_SETTINGS, *SERVER_SETTINGS)
 

@@ -21,21 +21,18 @@ from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.job import JobFile
 from lakegate.audit.limits import DEFAULTS, Limits
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
 from spark_jobs import hadoop
 from spark_jobs.append import find_corrupt, rows_of
 from spark_jobs.java import jvm
-from spark_jobs.look import Look
-from spark_jobs.staged import fit_all, look_at_all
 from spark_jobs.unparsed import parsed
 from tests.support.jobs import parquet
+from tests.support.looked import PLAN, by, looks
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark
 GOOD = pa.table({"id": pa.array(range(1000), pa.int32()), "name": [f"name {number}" for number in range(1000)]})
-PLAN = plan("nyc.t", {"id": "int", "name": "string"})
 EVERY = tuple(kind for kind in FileKind if not kind.is_text)
 
 
@@ -66,21 +63,6 @@ def _number(value: int) -> bytes:
 
 def record(*fields: tuple[str, object]) -> dict[str, object]:
     return {"type": "record", "name": "r", "fields": [{"name": name, "type": kind} for name, kind in fields]}
-
-
-def by(kind: FileKind, of: Plan = PLAN, limits: Limits = DEFAULTS) -> Plan:
-    return replace(of, files=FileFormat(kind=kind, limits=limits))
-
-
-def staged(folder: Path, plan: Plan, *bodies: bytes) -> list[JobFile]:
-    paths = [folder / f"{number:020}{plan.files.suffix('')}" for number in range(len(bodies))]
-    for path, body in zip(paths, bodies, strict=True):
-        path.write_bytes(body)
-    return [JobFile(id=it.name[:20], key="landed", uri=f"file:{it}", size=it.stat().st_size) for it in paths]
-
-
-def looks(spark: SparkSession, folder: Path, plan: Plan, *bodies: bytes) -> list[Look]:
-    return fit_all(plan, None, look_at_all(spark, plan, staged(folder, plan, *bodies)))[1]
 
 
 def good(spark: SparkSession, folder: Path, kind: FileKind, table: pa.Table = GOOD) -> bytes:

@@ -1,0 +1,83 @@
+"""An Avro schema's size with all that it names written out, found without writing it out.
+
+A name stands for as much as was once said of it, so a short schema may stand for billions of columns.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from spark_jobs.footer import Unreadable
+
+_LEAST = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
+_LISTED = {"array": "items", "map": "values"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """Of a type: how many columns it has, with those inside others; how deep they are; how few bytes a value takes."""
+
+    columns: int = 0
+    nesting: int = 0
+    least: int = 0
+
+
+def size(schema: Any) -> Size:
+    """Of a schema in Avro's canonical form, which has every name in full. Unreadable where it has lists of nothing, or
+    itself in itself.
+    """
+    try:
+        return _Sizes().of(schema)
+    except RecursionError:
+        raise Unreadable("its schema cannot be read: it is nested too deep") from None
+
+
+@dataclass(kw_only=True)
+class _Sizes:
+    """The sizes of what has a name; None while it is being said."""
+
+    named: dict[str, Size | None] = field(default_factory=dict)
+
+    def of(self, schema: Any) -> Size:
+        if isinstance(schema, list):
+            return self._of_union(schema)
+        if isinstance(schema, str):
+            return self._of_name(schema)
+        kind = schema["type"]
+        if kind in _LISTED:
+            return self._of_list(kind, schema[_LISTED[kind]])
+        if kind == "record":
+            return self._of_record(schema)
+        if kind in ("enum", "fixed"):
+            found = self.named[schema["name"]] = Size(least=1 if kind == "enum" else int(schema["size"]))
+            return found
+        return self.of(kind)
+
+    def _of_name(self, name: str) -> Size:
+        found = self.named.get(name, Size(least=_LEAST.get(name, 0)))
+        if found is None:
+            raise Unreadable(f"its schema cannot be read: {name[:60]!r} is a part of itself")
+        return found
+
+    def _of_union(self, branches: list[Any]) -> Size:
+        found = [self.of(branch) for branch in branches]
+        return Size(
+            columns=sum(each.columns for each in found),
+            nesting=max((each.nesting for each in found), default=0),
+            least=1 + min((each.least for each in found), default=0),
+        )
+
+    def _of_list(self, kind: str, schema: Any) -> Size:
+        within = self.of(schema)
+        if kind == "array" and not within.least:
+            raise Unreadable("its schema has an array of what takes no bytes, of which a few bytes hold any number")
+        return Size(columns=within.columns, nesting=within.nesting + 1, least=1)
+
+    def _of_record(self, schema: Any) -> Size:
+        self.named[schema["name"]] = None
+        parts = [self.of(each["type"]) for each in schema["fields"]]
+        found = self.named[schema["name"]] = Size(
+            columns=len(parts) + sum(part.columns for part in parts),
+            nesting=1 + max((part.nesting for part in parts), default=-1),
+            least=sum(part.least for part in parts),
+        )
+        return found
