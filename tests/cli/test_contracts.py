@@ -2,6 +2,7 @@
 
 import pytest
 
+from lakegate.contracts import reading
 from lakegate.errors import Retryable
 from lakegate.workflow.shelf import Shelf
 from tests.cli.desk import Desk
@@ -127,3 +128,27 @@ def test_a_push_for_more_held_files_than_a_sweep_takes_up_says_how_many_are_left
     assert "1 held file left: the next sweep goes on" in told.stdout
     desk.sweep()
     assert {line["state"] for line in desk.json("status")["in_flight"]} == {"waits for its job to begin"}
+
+
+def test_a_contract_that_its_reader_stumbles_over_is_a_fault_beside_others(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(reading, "check_shape", stumble)
+
+    told = desk.json("contract", "check", desk.contract())
+
+    [fault] = told["contracts"][0]["faults"]
+    assert "cannot read on from here (RecursionError): a fault of its own" in fault["message"]
+
+
+def test_a_name_in_a_fault_feigns_no_line_of_the_answer(desk: Desk) -> None:
+    path = desk.contract()
+    path.write_text(path.read_text() + '"x\\n/c.yaml: nyc.planes is sound": 1\n')
+
+    told = desk.run("contract", "check", path)
+
+    assert told.exit_code == 1
+    assert all(line.startswith(f"{path}:") for line in told.stdout.splitlines())

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import logging
+from collections.abc import Callable
+from typing import Any
 
-from lakegate.contracts import Contract, load
+import pytest
+import structlog
+from structlog.testing import capture_logs
+
+from lakegate.contracts import Contract, load, reading, table
+from lakegate.contracts.document import LONGEST_FAULT
 from lakegate.errors import ContractFaults
 from tests.hostile import contracts
 from tests.hostile.growth import assert_linear
@@ -137,3 +144,142 @@ def assert_refused_or_taken(text: str, part: str) -> None:
         if isinstance(found, ContractFaults)
         else not part
     )
+
+
+def _all_of(kind: type[Exception]) -> list[type[Exception]]:
+    return [kind, *(each for sub in kind.__subclasses__() for each in _all_of(sub))]
+
+
+ERRORS = sorted({kind for kind in _all_of(Exception) if kind.__module__ == "builtins"}, key=lambda kind: kind.__name__)
+
+
+@pytest.mark.parametrize("step", ["parse", "check_bounds", "check_shape", "plan_of"])
+def test_whatever_a_reader_stumbles_over_is_a_fault_of_the_contract_and_of_nobody_else(
+    monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    for kind in ERRORS:
+        with monkeypatch.context() as patched, capture_logs() as logs:
+            patched.setattr(reading, step, _stumbling(kind))
+
+            [message] = refused(contracts.contract())
+
+        assert message == f"lakegate cannot read on from here ({kind.__name__}): a fault of its own, please report it"
+        assert [(log["event"], log["error"]) for log in logs] == [("contract_not_readable", kind.__name__)]
+
+
+def _stumbling(kind: type[Exception]) -> Callable[..., Any]:
+    def stumble(*_: object) -> None:
+        raise ExceptionGroup("", [ValueError()]) if kind is ExceptionGroup else kind.__new__(kind)
+
+    return stumble
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_a_person_who_ends_the_process_is_no_fault_of_the_contract(
+    monkeypatch: pytest.MonkeyPatch, kind: type[BaseException]
+) -> None:
+    monkeypatch.setattr(reading, "plan_of", _stumbling(kind))  # type: ignore[arg-type]
+
+    with pytest.raises(kind):
+        load(contracts.contract(), "hostile.yaml")
+
+
+def test_an_unforeseen_error_is_told_at_the_line_that_was_read_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "column_checks", _stumbling(RecursionError))
+    text = contracts.contract()
+
+    found = judged(text)
+
+    assert isinstance(found, ContractFaults)
+    [fault] = found.faults
+    assert "properties" in text.splitlines()[fault.line - 2] or "name" in text.splitlines()[fault.line - 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (contracts.contract("      - {name: c}\n" * 4_998), "more than 5,000 columns"),
+        (contracts.contract(table=f"    quality: [{'{a: b}, ' * 5_001}]\n"), "more than 5,000 entries of quality"),
+        (contracts.contract(root=f"tags: [{'a, ' * 10_001}]\n"), "a list of 10,001 values is too long"),
+        (contracts.contract(root=f"tags: [{'[a, b], ' * 20_000}]\n"), "more than 50,000 words and values"),
+        (contracts.contract(root=f"description: {{purpose: {'a' * 65_537}}}\n"), "'purpose' has 65,537 characters"),
+        (contracts.contract(f"      - {{name: {'a' * 501}, logicalType: date}}\n"), "'name' has 501 characters"),
+        (contracts.contract(root=f"? {'a' * 501}\n: b\n"), "a key has 501 characters, and the limit is 500"),
+        (contracts.contract(root=f"tags: [&a b{', *a' * 50_000}]\n"), "anchors and aliases are not supported"),
+        (contracts.contract(root=f"tags: {'[' * 1_000}{']' * 1_000}\n"), "nested more than 40 deep"),
+        (contracts.of_pattern("a?" * 5_001), "it has 10,002 characters, and the limit is 10,000"),
+        (contracts.of_query("\\'" * 120_000), "has 240,000 characters, and the limit is"),
+        (contracts.of_query("\\'" * 2_001), "has 4,002 characters, and the limit is 4,000"),
+    ],
+    ids=lambda text: text[:30] if isinstance(text, str) and len(text) < 100 else "",
+)
+def test_a_contract_beyond_a_limit_is_refused_by_that_alone(text: str, part: str) -> None:
+    [message] = refused(text)
+
+    assert part in message
+
+
+def test_a_contract_of_a_thousand_columns_with_descriptions_is_taken() -> None:
+    column = "      - {name: c#, logicalType: integer, description: '" + "words " * 40 + "', required: true}\n"
+
+    load(contracts.contract("".join(column.replace("#", str(at)) for at in range(1_000))), "hostile.yaml")
+
+
+def test_a_hundred_faults_are_told_and_that_there_are_more() -> None:
+    found = refused(contracts.contract(root="".join(f"word{at}: x\n" for at in range(5_000))))
+
+    assert len(found) == 101
+    assert found[-1].startswith("and more: the 100 before are told")
+
+
+def test_all_of_a_hundred_faults_are_told_without_more() -> None:
+    found = refused(contracts.contract(root="".join(f"word{at}: x\n" for at in range(100))))
+
+    assert len(found) == 100
+    assert not any("and more" in message for message in found)
+
+
+@pytest.mark.parametrize("name", ['"a\\nhostile.yaml:1: sound"', '"a\\e[2Jb"', '"a\\u2028b"', '"a\\u202eb"', '"a\\rb"'])
+def test_a_name_in_a_fault_begins_no_line_of_its_own(name: str) -> None:
+    text = contracts.contract(
+        f"      - {{name: {name}, logicalType: nothing}}\n      - {{name: {name}, logicalType: date}}\n"
+        "      - {name: c, logicalType: date, relationships: [{to: " + name + "}]}\n"
+    )
+
+    with pytest.raises(ContractFaults) as caught:
+        load(text, "hostile.yaml")
+
+    assert len(str(caught.value).splitlines()) == len(caught.value.faults)
+    assert all(line.startswith("hostile.yaml:") for line in str(caught.value).splitlines())
+    assert all(fault.message.isprintable() for fault in caught.value.faults)
+
+
+def test_a_long_value_in_a_fault_leaves_room_for_what_is_wrong_with_it() -> None:
+    [message] = refused(contracts.of_pattern("(" + "a" * 9_000))
+
+    assert len(message) <= LONGEST_FAULT
+    assert message.startswith("the pattern '(aaaa")
+    assert "unterminated subpattern" in message
+
+
+@pytest.mark.parametrize(
+    "number", ["1.0e-99999999999999999999", "1.0e+99999999999999999999", "1.0e-400", "1." + "0" * 500, ".inf", ".nan"]
+)
+def test_a_number_beyond_counting_is_refused_by_its_line(number: str) -> None:
+    text = contracts.contract(f"      - {{name: c, logicalType: number, logicalTypeOptions: {{minimum: {number}}}}}\n")
+
+    found = judged(text)
+
+    assert isinstance(found, ContractFaults)
+    assert all("cannot read on" not in fault.message for fault in found.faults)
+    assert "minimum" in text.splitlines()[found.faults[0].line - 1]
+
+
+@pytest.mark.parametrize("number", ["1e999999999999", "-1e999999999999", "1e-999999999999", "nan", "inf", "1e101"])
+def test_a_decimal_beyond_counting_is_refused_by_its_line(number: str) -> None:
+    column = f"      - {{name: c, physicalType: 'decimal(38,10)', enum: [{{value: '{number}'}}]}}\n"
+
+    [message] = refused(contracts.contract(column))
+
+    assert f"'{number}' is not a" in message
