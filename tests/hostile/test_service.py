@@ -53,7 +53,10 @@ def test_a_key_costs_its_length_and_a_good_file_that_comes_with_it_is_published(
         bad = world.drop("bad", rows=1, under=key(size), deliver=False)
         return world, [bad, world.drop(GOOD, rows=2, deliver=False)]
 
-    assert_linear(dropped, lambda them: bring(them[0], *them[1]), 200)
+    def brought(them: tuple[World, list[FileVersion]]) -> None:
+        bring(them[0], *them[1])
+
+    assert_linear(dropped, brought, 200)
     world, files = dropped(1_000)
     bring(world, *files).run()
     assert world.rows_on_main()[GOOD] == 2
