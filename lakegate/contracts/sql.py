@@ -19,9 +19,14 @@ from lakegate.contracts.metrics import Field, column
 from lakegate.contracts.syntax import Kind, NotAllowed, Reader, check_pieces, columns_of
 
 LONGEST = 4000  # characters
-DEEPEST = 100
+DEEPEST = 100  # of the tree, which a chain of operators makes as deep as it is long
+NESTED = 24  # parentheses, CASE and signs within each other: the parser's calls are, too, however deep its caller is
 _MOST = dict.fromkeys(("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2)  # arguments
 
+_OPENING = ("L_PAREN", "L_BRACKET", "L_BRACE", "CASE")
+_CLOSING = ("R_PAREN", "R_BRACKET", "R_BRACE", "END")
+_SIGNS = ("NOT", "DASH", "PLUS", "TILDE", "TILDA")
+_VALUES = (*_CLOSING, "VAR", "IDENTIFIER", "NUMBER", "STRING")  # behind which a sign stands between two
 _OF_PARTS, _MOST_TYPES = ("ARRAY", "MAP", "STRUCT"), 5  # the parser takes the square of how many there are
 
 # Sorting or remembering every value: such an aggregate would slow down all others in the one pass.
@@ -146,6 +151,7 @@ def _parsed(text: str) -> exp.Expr:
     try:
         tokens = sqlglot.tokenize(text, read="spark")
         _refuse_hidden(tokens, text)
+        _refuse_nested(tokens)
         _refuse_dropped(tokens)
         trees = sqlglot.parse(text, read="spark")
     except SqlglotError as error:
@@ -173,6 +179,22 @@ def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
         raise NotAllowed("has types within types, and no value of such a type is of use to it")
     if not tokens:
         raise NotAllowed("has a comment and nothing else" if text.strip() else "is empty")
+
+
+def _refuse_nested(tokens: Sequence[Any]) -> None:
+    """By a limit of its own, so that what one process takes is not too deep for another one's stack."""
+    opened, signs, after = [0], 0, ""
+    for token in tokens:
+        kind = token.token_type.name
+        signs = signs + (signs > 0 or after not in _VALUES) if kind in _SIGNS else 0 if kind not in _OPENING else signs
+        if kind in _OPENING:
+            opened.append(opened[-1] + 1 + signs)
+            signs = 0
+        elif kind in _CLOSING and len(opened) > 1:
+            opened.pop()
+        if opened[-1] + signs > NESTED:
+            raise NotAllowed(f"is nested too deep: the limit is {NESTED} parentheses, CASE and signs within each other")
+        after = kind
 
 
 def _refuse_dropped(tokens: Sequence[Any]) -> None:

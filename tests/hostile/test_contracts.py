@@ -283,3 +283,19 @@ def test_a_decimal_beyond_counting_is_refused_by_its_line(number: str) -> None:
     [message] = refused(contracts.contract(column))
 
     assert f"'{number}' is not a" in message
+
+
+@pytest.mark.parametrize("name", contracts.DEEP)
+def test_what_nests_as_deep_as_it_may_is_taken_however_deep_its_reader_is_called(name: str) -> None:
+    assert isinstance(called_within(300, lambda: judged(contracts.DEEP[name])), Contract)
+
+
+@pytest.mark.parametrize("rule", ["(" * 25 + "id" + ")" * 25 + " = 1", "NOT (" * 13 + "id = 1" + ")" * 13])
+def test_sql_that_nests_deeper_is_refused_with_the_limit(rule: str) -> None:
+    [message] = refused(contracts.of_rule(rule))
+
+    assert "is nested too deep: the limit is 24 parentheses" in message
+
+
+def called_within(calls: int, what: Callable[[], Any]) -> Any:
+    return what() if not calls else called_within(calls - 1, what)
