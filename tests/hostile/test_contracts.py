@@ -299,3 +299,14 @@ def test_sql_that_nests_deeper_is_refused_with_the_limit(rule: str) -> None:
 
 def called_within(calls: int, what: Callable[[], Any]) -> Any:
     return what() if not calls else called_within(calls - 1, what)
+
+
+@pytest.mark.parametrize("rule", [". 1.5BD [ day day", "id[1e999] = 1", "if + \x1b[31m day", "SET \x1b[2J"])
+def test_sql_that_the_parser_stumbles_over_is_refused_and_stands_in_no_log(
+    caplog: pytest.LogCaptureFixture, rule: str
+) -> None:
+    [message] = refused(contracts.of_rule(rule))
+
+    assert message.startswith("the rule: ")
+    assert "cannot read on" not in message
+    assert not caplog.records
