@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from lakegate.contracts import Contract, load, reading, table
+from lakegate.contracts import Contract, bounds, document, growth, load, patterns, reading, sql, table
 from lakegate.contracts.document import LONGEST_FAULT
 from lakegate.errors import ContractFaults
 from tests.hostile import contracts
@@ -310,3 +311,27 @@ def test_sql_that_the_parser_stumbles_over_is_refused_and_stands_in_no_log(
     assert message.startswith("the rule: ")
     assert "cannot read on" not in message
     assert not caplog.records
+
+
+def test_the_name_of_a_check_of_many_values_is_short_enough_for_a_report() -> None:
+    values = ", ".join(f"{{value: v{at}}}" for at in range(2_000))
+
+    made = load(contracts.contract(f"      - {{name: c, logicalType: string, enum: [{values}]}}\n"), "hostile.yaml")
+
+    [name] = [check.name for check in made.plan.checks]
+    assert name.startswith("c one of v0, v1, ")
+    assert len(name) == 500
+
+
+def test_the_page_on_contracts_has_every_limit() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "contracts.md").read_text()
+    told = page[page.index("## How large a contract may be") : page.index("## When a contract changes")]
+
+    for limit in (
+        *(document.LARGEST, document.MOST_NODES, document.DEEPEST, document.LONGEST_WORD, document.MOST_FAULTS),
+        *(bounds.COLUMNS, bounds.CHECKS, bounds.VALUES, bounds.LETTERS, bounds.NAME, LONGEST_FAULT),
+        *(patterns.MOST_CHARACTERS, patterns.DEEPEST, sql.LONGEST),
+    ):
+        assert f"{limit:,}" in told
+    for limit in (sql.NESTED, growth.PIECES, growth.CHARACTERS):
+        assert f"{limit:,} " in page[page.index("## What SQL may say") : page.index("## Statistics")]
