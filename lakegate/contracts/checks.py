@@ -31,6 +31,7 @@ from lakegate.contracts.words import meant
 Checked = tuple[Check, Metric]
 LARGEST = 2**31 - 1
 """Characters of a text or items of an array: no more can be counted."""
+LONGEST_NAME = 500  # characters of a check's name: the values of an enum may be ten thousand
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,6 +257,10 @@ def _shown(value: Any) -> str:
     return str(value)
 
 
+def _named(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
 def checked(
     name: str,
     metric: Metric,
@@ -267,10 +272,10 @@ def checked(
     severity: Severity = Severity.ERROR,
     drift: Drift | None = None,
 ) -> Checked:
-    """A check and its metric; both ids follow from what they are."""
+    """A check and its metric; both ids follow from what they are, and the name stands in every report."""
     made = Check(
-        id="", name=name, metric=metric.id, operator=operator, threshold=threshold, unit=unit, severity=severity,
-        columns=metric.columns, line=line, drift=drift,
+        id="", name=_named(name), metric=metric.id, operator=operator, threshold=threshold, unit=unit,
+        severity=severity, columns=metric.columns, line=line, drift=drift,
     )  # fmt: skip
     identity = (metric.id, operator, threshold, unit, severity, *([drift] if drift else []))
     return replace(made, id=f"{metric.kind.value}-{fingerprint(identity)}"), metric

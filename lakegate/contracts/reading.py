@@ -4,7 +4,6 @@ It decides which table and which landing keys; what columns and checks mean stan
 """
 
 import re
-import traceback
 
 import structlog
 
@@ -61,9 +60,16 @@ def _unforeseen(error: Exception, line: int) -> Fault:
     told.
     """
     kind = type(error).__name__
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    structlog.get_logger().error("contract_not_readable", error=kind, line=line, at=f"{where.name}:{where.lineno}")
+    structlog.get_logger().error("contract_not_readable", error=kind, line=line, at=_raised_at(error))
     return Fault(line=line, message=f"lakegate cannot read on from here ({kind}): a fault of its own, please report it")
+
+
+def _raised_at(error: Exception) -> str:
+    """The function and its line, without a look at any file: there may be no memory left."""
+    frame = error.__traceback__
+    while frame and frame.tb_next:
+        frame = frame.tb_next
+    return f"{frame.tb_frame.f_code.co_qualname}:{frame.tb_lineno}" if frame else ""
 
 
 def _sorted(document: Document) -> list[Fault]:

@@ -3,8 +3,10 @@
 Nothing of the text itself is kept. It makes no metric and reads no contract.
 """
 
+import logging
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -19,9 +21,14 @@ from lakegate.contracts.metrics import Field, column
 from lakegate.contracts.syntax import Kind, NotAllowed, Reader, check_pieces, columns_of
 
 LONGEST = 4000  # characters
-DEEPEST = 100
+DEEPEST = 100  # of the tree, which a chain of operators makes as deep as it is long
+NESTED = 24  # parentheses, CASE and signs within each other: the parser's calls are, too, however deep its caller is
 _MOST = dict.fromkeys(("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2)  # arguments
 
+_OPENING = ("L_PAREN", "L_BRACKET", "L_BRACE", "CASE")
+_CLOSING = ("R_PAREN", "R_BRACKET", "R_BRACE", "END")
+_SIGNS = ("NOT", "DASH", "PLUS", "TILDE", "TILDA")
+_VALUES = (*_CLOSING, "VAR", "IDENTIFIER", "NUMBER", "STRING")  # behind which a sign stands between two
 _OF_PARTS, _MOST_TYPES = ("ARRAY", "MAP", "STRUCT"), 5  # the parser takes the square of how many there are
 
 # Sorting or remembering every value: such an aggregate would slow down all others in the one pass.
@@ -144,18 +151,16 @@ def _refuse_long(text: str) -> None:
 def _parsed(text: str) -> exp.Expr:
     _refuse_long(text)
     try:
-        tokens = sqlglot.tokenize(text, read="spark")
-        _refuse_hidden(tokens, text)
-        _refuse_dropped(tokens)
-        trees = sqlglot.parse(text, read="spark")
+        with _without_a_word():
+            trees = _read(text)
     except SqlglotError as error:
         raise NotAllowed(f"is no SQL that can be read: {_told(error)}") from None
     except NotAllowed:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError):  # what the parser stumbles over itself
-        raise NotAllowed("is no SQL that can be read") from None
     except RecursionError:
         raise NotAllowed("is nested too deep") from None
+    except Exception:  # noqa: BLE001 - whatever the parser stumbles over itself, the text is none that it can read
+        raise NotAllowed("is no SQL that can be read") from None
     if len(trees) != 1 or trees[0] is None:
         raise NotAllowed("must be one expression or query")
     _refuse_deep(trees[0])
@@ -173,6 +178,22 @@ def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
         raise NotAllowed("has types within types, and no value of such a type is of use to it")
     if not tokens:
         raise NotAllowed("has a comment and nothing else" if text.strip() else "is empty")
+
+
+def _refuse_nested(tokens: Sequence[Any]) -> None:
+    """By a limit of its own, so that what one process takes is not too deep for another one's stack."""
+    opened, signs, after = [0], 0, ""
+    for token in tokens:
+        kind = token.token_type.name
+        signs = signs + (signs > 0 or after not in _VALUES) if kind in _SIGNS else 0 if kind not in _OPENING else signs
+        if kind in _OPENING:
+            opened.append(opened[-1] + 1 + signs)
+            signs = 0
+        elif kind in _CLOSING and len(opened) > 1:
+            opened.pop()
+        if opened[-1] + signs > NESTED:
+            raise NotAllowed(f"is nested too deep: the limit is {NESTED} parentheses, CASE and signs within each other")
+        after = kind
 
 
 def _refuse_dropped(tokens: Sequence[Any]) -> None:
@@ -200,6 +221,25 @@ def _arguments(tokens: Sequence[Any]) -> int:
 def _told(error: SqlglotError) -> str:
     first = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() or ["?"]
     return first[0].rstrip(". ")[:160]
+
+
+def _read(text: str) -> Sequence[exp.Expr | None]:
+    tokens = sqlglot.tokenize(text, read="spark")
+    _refuse_hidden(tokens, text)
+    _refuse_nested(tokens)
+    _refuse_dropped(tokens)
+    return sqlglot.parse(text, read="spark")
+
+
+@contextmanager
+def _without_a_word() -> Iterator[None]:
+    """The parser's own warnings repeat the text as it is, on standard error or in a log."""
+    logger = logging.getLogger("sqlglot")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def _refuse_deep(tree: exp.Expr) -> None:

@@ -345,3 +345,18 @@ SHAPES = (
 )
 CORPUS = (*NUMBERS, *MOMENTS, *NAMES, *TEXTS, *SHAPES)
 """Scalars and shapes as YAML has them, each wrong, odd or at the end of what is right at some place of a contract."""
+
+DEEP: Mapping[str, str] = {
+    "columns": contract(
+        f"      - {{name: c, logicalType: array, items: {_NESTED * 33}{{logicalType: date}}{'}' * 33}}}\n"
+    ),
+    "values": contract(root=f"customProperties: [{{property: p, value: {'[' * 37}a{']' * 37}}}]\n"),
+    "groups": of_pattern("(" * 30 + "a" + ")?" * 30),
+    "parentheses": of_rule("(" * 24 + "id" + ")" * 24 + " = 1"),
+    "functions": of_rule("coalesce(" * 24 + "id" + ", 1)" * 24 + " = 1"),
+    "CASE": of_rule("CASE WHEN id = 1 THEN " * 24 + "id" + " END" * 24 + " = 1"),
+    "signs": of_rule("NOT (" * 12 + "id = 1" + ")" * 12),
+    "queries": of_query(f"SELECT MAX(x) FROM {'(SELECT x FROM ' * 23}(SELECT id AS x FROM {{object}}){')' * 23}"),
+    "a chain": of_rule("||".join(["state"] * 97) + " = 'x'"),
+}
+"""Contracts that nest as deep as they may."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from lakegate.contracts import Contract, load, reading, table
+from lakegate.contracts import Contract, bounds, document, growth, load, patterns, reading, sql, table
 from lakegate.contracts.document import LONGEST_FAULT
 from lakegate.errors import ContractFaults
 from tests.hostile import contracts
@@ -283,3 +284,54 @@ def test_a_decimal_beyond_counting_is_refused_by_its_line(number: str) -> None:
     [message] = refused(contracts.contract(column))
 
     assert f"'{number}' is not a" in message
+
+
+@pytest.mark.parametrize("name", contracts.DEEP)
+def test_what_nests_as_deep_as_it_may_is_taken_however_deep_its_reader_is_called(name: str) -> None:
+    assert isinstance(called_within(300, lambda: judged(contracts.DEEP[name])), Contract)
+
+
+@pytest.mark.parametrize("rule", ["(" * 25 + "id" + ")" * 25 + " = 1", "NOT (" * 13 + "id = 1" + ")" * 13])
+def test_sql_that_nests_deeper_is_refused_with_the_limit(rule: str) -> None:
+    [message] = refused(contracts.of_rule(rule))
+
+    assert "is nested too deep: the limit is 24 parentheses" in message
+
+
+def called_within(calls: int, what: Callable[[], Any]) -> Any:
+    return what() if not calls else called_within(calls - 1, what)
+
+
+@pytest.mark.parametrize("rule", [". 1.5BD [ day day", "id[1e999] = 1", "if + \x1b[31m day", "SET \x1b[2J"])
+def test_sql_that_the_parser_stumbles_over_is_refused_and_stands_in_no_log(
+    caplog: pytest.LogCaptureFixture, rule: str
+) -> None:
+    [message] = refused(contracts.of_rule(rule))
+
+    assert message.startswith("the rule: ")
+    assert "cannot read on" not in message
+    assert not caplog.records
+
+
+def test_the_name_of_a_check_of_many_values_is_short_enough_for_a_report() -> None:
+    values = ", ".join(f"{{value: v{at}}}" for at in range(2_000))
+
+    made = load(contracts.contract(f"      - {{name: c, logicalType: string, enum: [{values}]}}\n"), "hostile.yaml")
+
+    [name] = [check.name for check in made.plan.checks]
+    assert name.startswith("c one of v0, v1, ")
+    assert len(name) == 500
+
+
+def test_the_page_on_contracts_has_every_limit() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "contracts.md").read_text()
+    told = page[page.index("## How large a contract may be") : page.index("## When a contract changes")]
+
+    for limit in (
+        *(document.LARGEST, document.MOST_NODES, document.DEEPEST, document.LONGEST_WORD, document.MOST_FAULTS),
+        *(bounds.COLUMNS, bounds.CHECKS, bounds.VALUES, bounds.LETTERS, bounds.NAME, LONGEST_FAULT),
+        *(patterns.MOST_CHARACTERS, patterns.DEEPEST, sql.LONGEST),
+    ):
+        assert f"{limit:,}" in told
+    for limit in (sql.NESTED, growth.PIECES, growth.CHARACTERS):
+        assert f"{limit:,} " in page[page.index("## What SQL may say") : page.index("## Statistics")]
