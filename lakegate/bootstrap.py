@@ -3,8 +3,10 @@
 import logging
 import sys
 from datetime import timedelta
+from typing import Any
 
 import structlog
+from structlog.typing import EventDict
 
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.emr import EmrJobRunner
@@ -14,7 +16,10 @@ from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.settings import Settings
+from lakegate.shown import in_json
 from lakegate.workflow.service import Service
+
+LONGEST = 10_000  # characters of one field
 
 
 def service(settings: Settings) -> Service:
@@ -35,6 +40,21 @@ def service(settings: Settings) -> Service:
     )
 
 
+def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """A line that is longer than the log's reader takes would be cut in its middle."""
+    return {name: _short(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
+def _short(text: str) -> str:
+    rest = len(text) - LONGEST
+    return text if rest <= 0 else f"{text[:LONGEST]}… and {rest:,} characters more"
+
+
+def _harmless(_logger: object, _method: str, line: Any) -> str:
+    """One line, in which nothing hides: a log is read in terminals, too."""
+    return in_json(line)
+
+
 def configure_logging() -> None:
     """Events plus fields, one JSON object a line, on standard error."""
     structlog.configure(
@@ -43,7 +63,9 @@ def configure_logging() -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso"),
             structlog.processors.format_exc_info,
+            _clipped,
             structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
+            _harmless,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

@@ -2,13 +2,15 @@
 
 import json
 import urllib.parse
-import urllib.request
+
+from lakegate.audit.answers import asked
 
 TIMEOUT_SECONDS = 30
+LARGEST = 1024**2  # bytes: a branch's name and its hash
 
 
 def head(nessie_uri: str, branch: str) -> str:
     """The commit that the branch points to."""
     url = f"{nessie_uri}/api/v2/trees/{urllib.parse.quote(branch, safe='')}"
-    with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310 - the address is the job's own
-        return str(json.load(answer)["reference"]["hash"])
+    _, body = asked(url, TIMEOUT_SECONDS, largest=LARGEST)
+    return str(json.loads(body)["reference"]["hash"])

@@ -1,23 +1,43 @@
-"""What every HTTP client of ours has: a time-out on each call, retries of reads alone, and errors in our words.
+"""What every HTTP client of ours has: an end to each call, retries of reads alone, and errors in our words.
 
-It knows no vendor, and sends nothing twice that changes something, unless it cannot have been received.
+It knows no vendor, and sends nothing twice that changes something, unless it cannot have been received. It follows no
+redirect: what is sent is meant for one place.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3.exceptions import NameResolutionError, NewConnectionError
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import ConnectionPool
+from urllib3.exceptions import MaxRetryError, NameResolutionError, NewConnectionError
 from urllib3.util import Retry
 
+from lakegate.audit.answers import BOUNDS, LARGEST, SECONDS, Bounds, bounded, place, redirected
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 
-TIMEOUT = (5.0, 60.0)  # to connect, to answer
+TIMEOUT = (5.0, 60.0)  # to connect, and between two pieces of an answer
+CHUNK = 64 * 1024
 RETRIES = 3
 PASSING = (502, 503, 504)
 NEVER_SENT = (NewConnectionError, NameResolutionError)
+
+
+class RedirectedError(requests.RequestException):
+    """The answer is that it is elsewhere."""
+
+
+class EndlessAnswerError(requests.RequestException):
+    """The answer is longer than any may be."""
+
+
 WRONG_ADDRESS = (
+    RedirectedError,
     requests.exceptions.InvalidSchema,
     requests.exceptions.InvalidURL,
     requests.exceptions.MissingSchema,
@@ -25,12 +45,61 @@ WRONG_ADDRESS = (
 )
 
 
-class Patient(HTTPAdapter):
-    """Adds the time-out to calls that name none, and retries reads."""
+class _Retry(Retry):
+    def is_retry(self, *given: Any, **more: Any) -> bool:
+        """Not once the time for the whole call is over."""
+        return _is_time() and super().is_retry(*given, **more)
 
-    def __init__(self, timeout: tuple[float, float] = TIMEOUT, retries: int = RETRIES) -> None:
-        self.timeout = timeout
-        reads = Retry(
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: BaseHTTPResponse | None = None,
+        error: Exception | None = None,
+        _pool: ConnectionPool | None = None,
+        _stacktrace: TracebackType | None = None,
+    ) -> Self:
+        if error and _pool and not _is_time():
+            raise MaxRetryError(_pool, url or "", error)
+        return super().increment(method, url, response, error, _pool, _stacktrace)
+
+
+def _is_time() -> bool:
+    bounds = BOUNDS.get()
+    return bounds is None or bounds.left > 0
+
+
+class _Connection(HTTPConnection):
+    response_class = staticmethod(bounded)  # type: ignore[assignment]
+
+
+class _Secure(HTTPSConnection):
+    response_class = staticmethod(bounded)  # type: ignore[assignment]
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _Secure
+
+
+class Patient(HTTPAdapter):
+    """Adds the time-out to calls that name none, retries reads, and gives up an answer that has no end: one that has
+    not come in full after so many `seconds`, tries included, or is longer than the `largest`.
+    """
+
+    def __init__(
+        self,
+        timeout: tuple[float, float] = TIMEOUT,
+        retries: int = RETRIES,
+        *,
+        seconds: float = SECONDS,
+        largest: int = LARGEST,
+    ) -> None:
+        self.timeout, self.seconds, self.largest = timeout, seconds, largest
+        reads = _Retry(
             total=retries,
             backoff_factor=0.2,
             allowed_methods=("GET", "HEAD"),
@@ -39,9 +108,55 @@ class Patient(HTTPAdapter):
         )
         super().__init__(max_retries=reads)
 
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+
+    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
+        found = super().proxy_manager_for(*args, **kwargs)
+        found.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+        return found
+
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
         kwargs["timeout"] = kwargs.get("timeout") or self.timeout
-        return super().send(request, *args, **kwargs)
+        with self._bounds(request):
+            answer = super().send(request, *args, **kwargs)
+            self._refuse_redirect(answer)
+            self._read(answer)
+            return answer
+
+    @contextmanager
+    def _bounds(self, request: requests.PreparedRequest) -> Iterator[None]:
+        """Those of this call, and its error in their words where it is they that ended it."""
+        bounds = Bounds.of(self.seconds, self.largest)
+        token = BOUNDS.set(bounds)
+        try:
+            yield
+        except requests.RequestException as exc:
+            exc.request = request  # so that who is told of it hears of where
+            if bounds.left > 0 or not _was_sent(exc):
+                raise
+            why = f"{place(request.url or '')} has not answered in full after {self.seconds:g} s"
+            raise requests.ReadTimeout(why, request=request) from exc
+        finally:
+            BOUNDS.reset(token)
+
+    def _refuse_redirect(self, answer: requests.Response) -> None:
+        if HTTPStatus.MULTIPLE_CHOICES <= answer.status_code < HTTPStatus.BAD_REQUEST:
+            answer.close()
+            told = answer.headers.get("Location", "")
+            raise RedirectedError(redirected(answer.url, told), request=answer.request, response=answer)
+
+    def _read(self, answer: requests.Response) -> None:
+        """The whole body, unpacked, by which nobody reads it later without an end."""
+        body = bytearray()
+        for piece in answer.iter_content(CHUNK):
+            body += piece
+            if len(body) > self.largest:
+                answer.close()
+                why = f"{place(answer.url)} answers with more than {self.largest:,} bytes"
+                raise EndlessAnswerError(why, request=answer.request)
+        answer._content = bytes(body)  # noqa: SLF001 (where Requests puts it when it reads without an end)
 
     def close(self) -> None:
         """The connections outlive the sessions that share them."""
@@ -57,6 +172,8 @@ def mount(session: requests.Session, adapter: Patient) -> requests.Session:
 def network_error(what: str, exc: requests.RequestException, *, changes: bool) -> LakegateError:
     """A call that got no answer, in our words; `changes` says that the call may have changed something."""
     said = f"{what}: {type(exc).__name__}: {exc}"
+    if exc.request is not None and exc.request.url and (where := place(exc.request.url)) not in said:
+        said += f" (asked at {where})"
     if isinstance(exc, WRONG_ADDRESS):
         return Misconfigured(said)
     return OutcomeUnknown(said) if changes and _was_sent(exc) else Retryable(said)

@@ -17,6 +17,7 @@ import pynessie
 import requests
 from cachetools import LRUCache, cached
 from confuse import Configuration
+from pynessie.client import _endpoints
 from pynessie.error import (
     NessieCliError,
     NessieConflictException,
@@ -27,6 +28,7 @@ from pynessie.error import (
 
 from lakegate.adapters.http import Patient, mount, network_error, status_error
 from lakegate.adapters.notes import before, committed_at, decided, having, message, properties
+from lakegate.audit.answers import place
 from lakegate.audit.wire import BROKEN
 from lakegate.counts import count
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
@@ -64,9 +66,12 @@ def nessie_errors(what: str, *, changes: bool = False) -> Iterator[None]:
         raise Misconfigured(f"{what}: {exc}") from exc
     except requests.HTTPError as exc:
         known, text = _said(exc.response)
+        text = f"{text} (asked at {place(exc.response.url)})"
         raise status_error(what, exc.response.status_code, text, known=known, changes=changes) from exc
     except requests.RequestException as exc:
         raise network_error(what, exc, changes=changes) from exc
+    except (RecursionError, UnicodeError) as exc:
+        raise Misconfigured(f"{what}: what answered is no Nessie: {type(exc).__name__}: {exc}") from exc
 
 
 def _said(response: requests.Response) -> tuple[bool, str]:
@@ -74,15 +79,15 @@ def _said(response: requests.Response) -> tuple[bool, str]:
     try:
         body = response.json()
         return "errorCode" in body, str(body["message"])
-    except (requests.JSONDecodeError, KeyError, TypeError):
+    except (requests.JSONDecodeError, *BROKEN):
         return False, response.reason
 
 
 class NessieCatalog:
     """One Nessie; `uri` is its address without /api, and without a slash at its end."""
 
-    def __init__(self, uri: str) -> None:
-        self._uri = uri
+    def __init__(self, uri: str, http: Patient | None = None) -> None:
+        self._uri, self._http = uri, http or Patient()
         self._between = cached(LRUCache(REMEMBERED), lock=Lock())(self._changes)
         self._seen: LRUCache[tuple[str, Key], Json | None] = LRUCache(SEEN)
         self._seeing = Lock()
@@ -90,15 +95,17 @@ class NessieCatalog:
     @cached_property
     def _references(self) -> pynessie.NessieClient:
         """Made without `pynessie.init`, which writes to the home folder, where a function may not, and takes what a
-        person configured for themselves.
+        person configured for themselves. It makes each call in a session of Requests' own, which follows redirects and
+        waits for ever for an answer in drips: it is given ours.
         """
+        _endpoints.requests = self._session
         config = Configuration("nessie", read=False)
         config.set({"endpoint": f"{self._uri}/api/v1", "verify": True, "auth": {"type": "none"}})
         return pynessie.NessieClient(config)
 
     @cached_property
     def _session(self) -> requests.Session:
-        return mount(requests.Session(), Patient())
+        return mount(requests.Session(), self._http)
 
     def head(self, branch: str) -> str | None:
         """Asked more often than anything else: so over the connection that is kept, which pynessie has none of."""

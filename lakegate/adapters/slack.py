@@ -5,7 +5,6 @@ Everything in a message may have come from a stranger: no text of theirs can for
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -14,24 +13,28 @@ from http.client import HTTPException
 from socket import gaierror
 from typing import Any
 from urllib.error import URLError
+from urllib.request import Request
 
 import boto3
 import structlog
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError, SlackClientError, SlackRequestError
 from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
 
 from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.audit.answers import RedirectedError, asked, place
 from lakegate.counts import count
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Kind, Message, ToldFile
 from lakegate.settings import Settings
+from lakegate.shown import shown, turns
 
 log = structlog.get_logger()
 
 Block = dict[str, Any]
 
-SECONDS = 20
+SECONDS = 20  # for a whole answer
+LARGEST = 1024**2  # bytes of one
 SECTION, HEADER, SUMMARY = 3000, 150, 200  # characters that Slack takes, and that we give a notification
 BLOCKS = 9000  # characters of all blocks as JSON: Slack tells no limit, and was seen to refuse some 11,300
 FILES, REASONS = 20, 10
@@ -45,8 +48,9 @@ TITLES = {
     Kind.WAITING: "🕒 No job gets through to files of",
     Kind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
 }
-OPENING = re.compile(r"(?<![^\W_])[*_~]")  # inside a word none of them formats
-HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
+# Inside a word none of the first formats; the second begins an emoji's name, and the third a quotation.
+OPENING = re.compile(r"(?<![^\W_])[*_~]|:(?=[\w+'.-]+:)|^&gt;")
+FROM, TO = "\u2068", "\u2069"  # what is between them is ordered by itself
 LATER = {"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "team_added_to_org"}
 UNSURE = {"fatal_error", "internal_error", "request_timeout"}
 WRONG_TOKEN = {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
@@ -63,6 +67,8 @@ def slack_errors(what: str) -> Iterator[None]:
         raise _by_code(what, exc) from exc
     except SlackClientError as exc:
         raise Misconfigured(f"{what}: {exc}") from exc
+    except RedirectedError as exc:
+        raise Misconfigured(f"{what}: {exc.reason}") from exc
     except URLError as exc:
         never_sent = isinstance(exc.reason, ConnectionRefusedError | gaierror)
         raise (Retryable if never_sent else OutcomeUnknown)(f"{what}: {exc.reason}") from exc
@@ -85,6 +91,19 @@ def _said(exc: SlackApiError) -> str:
     return str(body.get("error", "")) if isinstance(body, dict) else ""
 
 
+class _Client(WebClient):
+    """Slack's own, but for how a request is sent: it follows redirects, with the token, and waits as long as a drop
+    comes now and then.
+    """
+
+    def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
+        if not url.lower().startswith(("http://", "https://")):
+            raise SlackRequestError(f"Slack is at no address of the web: {place(url)}")
+        answer, body = asked(req, self.timeout, largest=LARGEST, context=self.ssl, proxy=self.proxy or "")
+        charset = answer.headers.get_content_charset() or "utf-8"
+        return {"status": answer.status, "headers": answer.headers, "body": body.decode(charset, "replace")}
+
+
 class SlackNotifier:
     """One channel. An installation without Slack tells its log."""
 
@@ -98,7 +117,7 @@ class SlackNotifier:
             answer = boto3.client("secretsmanager", config=CONFIG).get_secret_value(SecretId=secret)
         where = self._settings.slack_api or WebClient.BASE_URL
         limited = RateLimitErrorRetryHandler(max_retry_count=2)
-        return WebClient(answer["SecretString"].strip(), base_url=where, timeout=SECONDS, retry_handlers=[limited])
+        return _Client(answer["SecretString"].strip(), base_url=where, timeout=SECONDS, retry_handlers=[limited])
 
     def tell(self, message: Message) -> None:
         channel = self._settings.slack_channel
@@ -233,12 +252,22 @@ def _text(text: str) -> Block:
 
 def code(text: str) -> str:
     """A stranger's text as code."""
-    return f"`{escaped(clip(clean(text), NAME))}`" if text else ""
+    return apart(f"`{escaped(clip(clean(text), NAME))}`") if text else ""
 
 
 def plain(text: str, limit: int) -> str:
     """A stranger's text as text: a zero-width space keeps what could begin a format from doing so."""
-    return OPENING.sub("\u200b\\g<0>", escaped(clip(clean(text), limit)))
+    return apart(OPENING.sub(_broken, escaped(clip(clean(text), limit))))
+
+
+def _broken(found: re.Match[str]) -> str:
+    """An emoji's name is one only where it follows its colon."""
+    return f"{found[0]}\u200b" if found[0] == ":" else f"\u200b{found[0]}"
+
+
+def apart(text: str) -> str:
+    """So that what is written from right to left keeps what stands beside it in its order."""
+    return f"{FROM}{text}{TO}" if turns(text) else text
 
 
 def escaped(text: str) -> str:
@@ -247,15 +276,7 @@ def escaped(text: str) -> str:
 
 def clean(text: str) -> str:
     """One line, without characters that hide, reverse or control, or end code."""
-    return "".join(_shown(char) for char in text)
-
-
-def _shown(char: str) -> str:
-    if char.isspace():
-        return " "
-    if char == "`":
-        return "\u02bc"
-    return "\ufffd" if unicodedata.category(char) in HIDDEN else char
+    return shown(text, lambda char: " " if char.isspace() else "\ufffd").replace("`", "\u02bc")
 
 
 def clip(text: str, limit: int) -> str:

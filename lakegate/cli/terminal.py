@@ -20,6 +20,7 @@ from rich.text import Text
 from lakegate.audit.wire import to_plain
 from lakegate.cli.ends import ENDS
 from lakegate.counts import count
+from lakegate.shown import in_json, shown
 
 PIPE_WIDTH = 2000  # a line that a script reads is not folded
 WIDEST_CELL = 60
@@ -43,7 +44,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def clean(text: object) -> str:
     """Text that a terminal shows and never obeys, on one line: a file's key could feign one of ours with another."""
-    return "".join(char if char.isprintable() else _spelt(char) for char in str(text))
+    return shown(str(text), _spelt)
 
 
 def _spelt(char: str) -> str:
@@ -78,12 +79,7 @@ def remark(text: str) -> None:
 
 def say_json(value: object) -> None:
     text = json.dumps(sound(to_plain(value)), indent=2, ensure_ascii=False, allow_nan=False)
-    print("".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text))  # noqa: T201
-
-
-def _escaped(char: str) -> str:
-    """As JSON writes what is not ASCII: of what is left here, a terminal would obey some."""
-    return json.dumps(char)[1:-1]
+    print(in_json(text))  # noqa: T201
 
 
 def sound(value: Any) -> Any:

@@ -294,7 +294,7 @@ def test_a_deletion_that_something_before_nessie_does_not_find_has_not_happened(
 
     catalog = NessieCatalog("http://nessie")
     monkeypatch.setattr(catalog, "head", lambda _: "ab" * 32)
-    monkeypatch.setattr(requests, "delete", nowhere)
+    monkeypatch.setattr(catalog._session, "delete", nowhere)
     with pytest.raises(Misconfigured, match="deleting branch wap-x"):
         catalog.delete_branch("wap-x")
 
