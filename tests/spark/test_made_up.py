@@ -16,9 +16,9 @@ from lakegate.errors import Misconfigured
 from lakegate.synthetic.files import write
 from lakegate.synthetic.rows import Maker
 from spark_jobs.append import rows_of
-from tests.spark.test_formats import looks
 from tests.spark.test_text import read, written
 from tests.support.jobs import parquet
+from tests.support.looked import looks
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark
