@@ -104,7 +104,7 @@ def _unwritable(spark: SparkSession, plan: Plan, looks: Sequence[Look], tell: _T
 def find_corrupt(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
     """The same files, with a fault on each that cannot be read to its end."""
     found = each(looks, lambda look: _read_through(spark, plan, look), _THREADS)
-    return [_told(plan, look, it) for look, it in zip(looks, found, strict=True)]
+    return [unread(plan, look, it) if it else look for look, it in zip(looks, found, strict=True)]
 
 
 def rows_of(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> DataFrame:
@@ -137,9 +137,8 @@ def _read_through(spark: SparkSession, plan: Plan, look: Look) -> None:
     rows_of(spark, plan, [look]).write.format("noop").mode("overwrite").save()
 
 
-def _told(plan: Plan, look: Look, found: Exception | None) -> Look:
-    if found is None:
-        return look
+def unread(plan: Plan, look: Look, found: Exception) -> Look:
+    """The same file with the fault that it cannot be read to its end."""
     if wrong := decimals.known(root(found)):
         return replace(look, faults=(wrong,))
     if plan.files.kind is FileKind.ORC and (known := orc_footer.known(root(found))):

@@ -26,7 +26,7 @@ from lakegate.audit.report import CheckResult, FileReport, Replaced, Report, Ver
 from lakegate.audit.statistics import Field
 from lakegate.audit.verdicts import Dependent, good, judge, unparsed_checks, verdict
 from lakegate.audit.wire import from_json, to_json
-from spark_jobs import hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, table, unparsed
+from spark_jobs import hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, table, tries, unparsed
 from spark_jobs.append import append, expected, resume
 from spark_jobs.base import Base, fit
 from spark_jobs.errors import JobError, Unfit
@@ -180,6 +180,7 @@ def _look(run: Run) -> None:
     before = None if run.base is None else table.shape(spark, run.base).own
     agreed, run.looks = fit_all(job.plan, before, looks)
     run.columns, run.evolves = agreed.columns, agreed.evolves
+    run.looks = tries.within(spark, run.grown.plan, run.looks)
 
 
 def _append(run: Run) -> None:

@@ -6,6 +6,8 @@ It opens no file. A limit keeps one file from holding up, or bringing down, the 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
+from lakegate.audit.wire import later
+
 _MIB, _GIB = 1024**2, 1024**3
 MOST_FAULTS = 20
 """How many faults of one file are told; more are counted."""
@@ -19,11 +21,12 @@ class Limits:
     uncompressed: int = 100 * _GIB  # bytes
     rows: int = 1_000_000_000
     row_groups: int = 10_000
-    blocks: int = 1_000_000  # of Avro
+    blocks: int = later(1_000_000)  # of Avro
     columns: int = 5_000  # with the parts of nested ones, as the file's schema counts them
     nesting: int = 32  # as the file's schema has it
     footer: int = 16 * _MIB  # bytes
-    line: int = 64 * _MIB  # bytes
+    line: int = later(64 * _MIB)  # bytes
+    tries: int = later(10**12)  # of patterns that may go back and try on, with all texts of the file
 
 
 DEFAULTS = Limits()
@@ -37,6 +40,7 @@ SETTINGS = {
     "nesting": "maxNesting",
     "footer": "maxFooterBytes",
     "line": "maxLineBytes",
+    "tries": "maxPatternTries",
 }
 _SAYS = {
     "bytes": "it has {found} bytes",
@@ -48,6 +52,7 @@ _SAYS = {
     "nesting": "its columns are nested {found} deep",
     "footer": "what describes its columns has {found} bytes",
     "line": "a line of it has {found} bytes",
+    "tries": "its patterns may take {found} tries with its texts",
 }
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from lakegate.audit.files import PARQUET, FileFormat
-from lakegate.audit.wire import to_json
+from lakegate.audit.wire import later, to_json
 
 
 class MetricKind(StrEnum):
@@ -151,7 +151,8 @@ class Metric:
     expression; of QUERY a query. A VALUE that is too heavy for the one pass with others is `alone`; one that is the
     least or the greatest value of its column says so in `bound` (`lower`, `upper`), so that statistics can tell it.
     `passes` is a predicate in Spark's dialect that is true of no row that fails. It costs less than that of FAILING, or
-    other metrics of the column share it, so that it is asked once for all of them.
+    other metrics of the column share it, so that it is asked once for all of them. `tries` is how often a pattern may
+    be tried with a row's texts, where that may be many times for each letter: a number, and never null.
     """
 
     id: str
@@ -164,6 +165,7 @@ class Metric:
     alone: bool = False
     bound: str = ""
     passes: str = ""
+    tries: str = later("")
 
 
 class Comparison(StrEnum):

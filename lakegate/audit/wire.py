@@ -7,8 +7,8 @@ came later has a default; one that is newer than the reader is refused, never gu
 
 import json
 import types
-from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, field, fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -16,10 +16,18 @@ from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+_LATER = "later"
 _PLAIN = (str, int, float, bool, type(None))
 _TAKEN: dict[Any, tuple[type, ...]] = {str: (str,), int: (int, bool), float: (float, int), bool: (bool,)}
 BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """What reading a text raises that is not what it is read as."""
+
+
+def later(default: T) -> T:
+    """A member that came later. It is written only where it says something else than this, so that what does without it
+    has the hash that it always had.
+    """
+    return field(default=default, metadata={_LATER: default})
 
 
 class NewerFormat(ValueError):
@@ -37,7 +45,7 @@ def to_plain(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     if names := _names(cast(Any, type(value))):
-        return {name: to_plain(getattr(value, name)) for name in names}
+        return {name: to_plain(member) for name, member in _members(value, names)}
     if isinstance(value, dict):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -54,8 +62,16 @@ def _one(value: Any) -> Any:
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+def _names(kind: type) -> tuple[tuple[str, Any], ...]:
+    """A dataclass's members, each with the value that is not written."""
+    return tuple((it.name, it.metadata.get(_LATER, MISSING)) for it in fields(kind)) if is_dataclass(kind) else ()
+
+
+def _members(value: Any, names: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    for name, unwritten in names:
+        member = getattr(value, name)
+        if unwritten is MISSING or member != unwritten:
+            yield name, member
 
 
 def to_json(value: Any) -> str:
@@ -65,7 +81,7 @@ def to_json(value: Any) -> str:
 def _opened(value: Any) -> Any:
     """One level of what JSON's encoder does not know: it goes down by itself, and far quicker."""
     if names := _names(cast(Any, type(value))):
-        return {name: getattr(value, name) for name in names}
+        return dict(_members(value, names))
     return list(value) if isinstance(value, set | frozenset) else _one(value)
 
 

@@ -18,6 +18,7 @@ ANY_LENGTH = 1_000_000  # characters of the longest text that is thought of
 FRAMES = 3_000  # of Java's stack, which overflows at some five thousand: one for each piece of a group, each time
 _EASY = 0.1  # a character that is compared takes that part of a try
 _DEGREE = 8  # of so many ends each behind the one before, the shortest of LENGTHS has more than MOST
+_SOME = 7  # repetitions
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 
 Polynomial = tuple[float, ...]
@@ -37,11 +38,45 @@ class Effort:
     costs: Polynomial
 
 
+def tries(tree: Nodes) -> tuple[Polynomial, ...]:
+    """How often an engine tries at most with a text that does not match, counted in two ways of which both hold: as it
+    is written, and as if what may be repeated many times might be for ever, which says less of short texts.
+    """
+    return tuple(_tries(each) for each in (tree, _without_end(tree)))
+
+
+def worst(bounds: Sequence[Polynomial], length: int) -> float:
+    """How often it tries with a text of that length."""
+    return min(_at(bound, length) for bound in bounds)
+
+
+def _tries(tree: Nodes) -> Polynomial:
+    is_tied = len(tree) > 0 and tree[0] == (op.AT, op.AT_BEGINNING)
+    return _times(_of_all(tree, NOTHING).costs, _ONCE if is_tied else _EACH)
+
+
+def _without_end(nodes: Nodes) -> Nodes:
+    """The same with characters that may be repeated many times repeated for ever."""
+    return [(kind, _endless(kind, value)) for kind, value in nodes]
+
+
+def _endless(kind: Any, value: Any) -> Any:
+    if kind is op.SUBPATTERN:
+        return (*value[:3], _without_end(value[3]))
+    if kind is op.BRANCH:
+        return (value[0], [_without_end(branch) for branch in value[1]])
+    if kind not in _REPEATS:
+        return value
+    low, high, body = value
+    if not is_one(body):
+        return low, high, _without_end(body)
+    return low, op.MAXREPEAT if high - low > _SOME else high, body
+
+
 def longest(tree: Nodes) -> int | None:
     """How long a text may be to be shown to an engine; None where any may. ValueError where none may."""
-    is_tied = len(tree) > 0 and tree[0] == (op.AT, op.AT_BEGINNING)
-    tries = _times(_of_all(tree, NOTHING).costs, _ONCE if is_tied else _EACH)
-    by_tries = next((length for length in (ANY_LENGTH, *LENGTHS) if _at(tries, length) <= MOST), 0)
+    most = _tries(tree)
+    by_tries = next((length for length in (ANY_LENGTH, *LENGTHS) if _at(most, length) <= MOST), 0)
     if not by_tries:
         raise ValueError(
             "it has so many repetitions that could each end in many places that an engine may be busy for ever: let "

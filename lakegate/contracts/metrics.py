@@ -74,6 +74,16 @@ class Field:
             wrong = exp.Anonymous(this="EXISTS", expressions=[values, any_value])
         return wrong
 
+    def summed(self, number: exp.Expr) -> exp.Expr:
+        """The sum over all values in a row of a number of one value, null where there is none."""
+        for depth, values in reversed(list(enumerate(self._reached()[1]))):
+            so_far = column(f"_lakegate_sum_{depth}")
+            added = exp.Add(this=so_far, expression=exp.Coalesce(this=number, expressions=[_ZERO.copy()]))
+            add = exp.Lambda(this=added, expressions=[so_far.this, _each(depth).this])
+            none = exp.cast(_ZERO.copy(), "double", dialect="spark")
+            number = exp.Anonymous(this="AGGREGATE", expressions=[values, none, add])
+        return exp.Coalesce(this=number, expressions=[_ZERO.copy()])
+
     def _reached(self) -> tuple[exp.Expr, list[exp.Expr]]:
         """The value, and the arrays on the way to it, outermost first."""
         here: exp.Expr = column(self.name)
@@ -215,7 +225,8 @@ def either(metrics: Sequence[Metric]) -> Metric:
     if len(metrics) == 1:
         return metrics[0]
     wrong = exp.or_(*(metric.sql for metric in metrics), dialect="spark").sql(dialect="spark")
-    return _identified(kind=MetricKind.FAILING, columns=metrics[0].columns, sql=wrong)
+    tries = " + ".join(metric.tries for metric in metrics if metric.tries)
+    return replace(_identified(kind=MetricKind.FAILING, columns=metrics[0].columns, sql=wrong), tries=tries)
 
 
 def no_multiple(field: Field, of: Comparable) -> Metric:
@@ -291,10 +302,24 @@ def column(name: str) -> exp.Column:
     return exp.Column(this=exp.Identifier(this=name, quoted=True))
 
 
-def failing(field: Field, wrong: exp.Expr, proof: Proof | None = None, passes: exp.Expr | None = None) -> Metric:
-    """How many rows are wrong. `passes` is a cheaper condition that is true of none that is."""
+def failing(
+    field: Field,
+    wrong: exp.Expr,
+    proof: Proof | None = None,
+    passes: exp.Expr | None = None,
+    tries: exp.Expr | None = None,
+) -> Metric:
+    """How many rows are wrong. `passes` is a cheaper condition that is true of none that is; `tries` is how often a
+    pattern may be tried with one value.
+    """
     certain = exp.Coalesce(this=field.anywhere(wrong), expressions=[exp.false()])
-    made = Metric(id="", kind=MetricKind.FAILING, columns=(field.name,), sql=certain.sql(dialect="spark"))
+    made = Metric(
+        id="",
+        kind=MetricKind.FAILING,
+        columns=(field.name,),
+        sql=certain.sql(dialect="spark"),
+        tries=field.summed(tries).sql(dialect="spark") if tries else "",
+    )
     if field.steps:  # statistics are of columns, and of no part of an array; and a condition is of one value
         return _named(made)
     return _named(replace(made, proof=proof, passes=passes.sql(dialect="spark") if passes else ""))
@@ -321,6 +346,7 @@ def _named(metric: Metric) -> Metric:
     """By what it is, and not by how it is found faster."""
     said = to_plain(replace(metric, id=""))
     del said["passes"]
+    said.pop("tries", None)
     return replace(metric, id=f"{metric.kind.value}-{fingerprint(said)}")
 
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
-from lakegate.contracts.backtracking import longest
+from lakegate.contracts.backtracking import Polynomial, longest, tries
 from lakegate.contracts.characters import is_one, op
 
 # Python's own reader of patterns, which it has no public name for.
@@ -47,10 +47,13 @@ _FLAGS = re.ASCII  # else `\d` of the parsed tree would be Unicode's
 
 @dataclass(frozen=True, kw_only=True)
 class Portable:
-    """A pattern as engines agree on it, and how long a text may be to be shown to one (None: as long as it is)."""
+    """A pattern as engines agree on it, how long a text may be to be shown to one (None: as long as it is), and bounds
+    of how often one tries.
+    """
 
     text: str
     longest: int | None
+    tries: tuple[Polynomial, ...]
 
 
 @lru_cache(maxsize=256)
@@ -63,7 +66,7 @@ def portable(pattern: str) -> Portable:
     text = _sequence(tree)
     if _times(tree) > LONGEST:
         raise ValueError(f"more than {LONGEST:,} repetitions are not supported, and those within others multiply")
-    return Portable(text=text, longest=longest(tree))
+    return Portable(text=text, longest=longest(tree), tries=tries(tree))
 
 
 def parse(pattern: str) -> Any:

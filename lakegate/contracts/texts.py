@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from lakegate.audit.plan import Metric, Proof
-from lakegate.contracts import quick
+from lakegate.contracts import busy, quick
 from lakegate.contracts.metrics import Field, failing
 from lakegate.contracts.patterns import portable
 
@@ -115,7 +115,8 @@ def unlike(field: Field, pattern: str) -> Metric:
     found = portable(pattern)
     quickly = quick.has(field.value, pattern) if found.longest is None else None  # it knows nothing of how long
     passes = quickly or quick.is_like(field.value, found.text, found.longest)
-    return failing(field, _without(field, found.text, found.longest), passes=passes)
+    tries = busy.tries(field.value, found)
+    return failing(field, _without(field, found.text, found.longest), passes=passes, tries=tries)
 
 
 def having(field: Field, pattern: str) -> Metric:
@@ -123,12 +124,12 @@ def having(field: Field, pattern: str) -> Metric:
     pattern is as long: what may be wrong is not published. ValueError as for `unlike`.
     """
     found = portable(pattern)
-    matches = _matches(field, found.text)
+    matches, tries = _matches(field, found.text), busy.tries(field.value, found)
     if found.longest is None:
-        return failing(field, matches)
+        return failing(field, matches, tries=tries)
     _, most = quick.lengths(pattern)
     may = exp.true() if most is None else exp.LTE(this=_length(field), expression=exp.Literal.number(most))
-    return failing(field, _if_longer(field, found.longest, may, matches))
+    return failing(field, _if_longer(field, found.longest, may, matches), tries=tries)
 
 
 def whole(name: str) -> str:

@@ -16,7 +16,10 @@ from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.limits import Limits
 from lakegate.audit.mask import MASK
 from lakegate.audit.plan import Plan
-from spark_jobs import avro_claims
+from lakegate.contracts import texts
+from lakegate.contracts.metrics import Field, Into, Step
+from lakegate.contracts.types import TYPES
+from spark_jobs import avro_claims, tries
 from spark_jobs.append import rows_of
 from spark_jobs.java import jvm
 from spark_jobs.unparsed import parsed
@@ -244,3 +247,41 @@ def test_keys_that_may_be_values_are_not_told_as_names_of_columns(spark: SparkSe
     [found] = looks(spark, tmp_path, hidden(FileKind.JSON), body)
     assert shown.faults == ('column "jane@example.com" is not in the contract',)
     assert found.faults == ("its objects have none of the contract's columns",)
+
+
+def busy(limit: int) -> Plan:
+    """A plan with a pattern whose tries grow with the square of a text."""
+    made = texts.unlike(Field(label="name", name="name", type=TYPES["string"]), r"\d+x")
+    return by(FileKind.CSV, replace(PLAN, metrics=(made,)), Limits(tries=limit))
+
+
+def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: SparkSession, tmp_path: Path) -> None:
+    of = busy(10_000_000)
+    few = looks(spark, tmp_path, of, b"id,name\n1,12345\n", b"id,name\n" + (b"1,%s\n" % (b"7" * 1000)) * 30)
+    sound, found = tries.within(spark, of, few)
+    assert (sound.rows, sound.faults) == (1, ())
+    assert found.faults[0].startswith("its patterns may take 15,03")
+    assert "and the limit is 10,000,000: to take it, set maxPatternTries of the contract's landing" in found.faults[0]
+    assert found.faults[1].startswith(
+        'most of them column "name"\'s: tie its pattern to the start with ^, say how many'
+    )
+
+
+def test_texts_that_no_pattern_is_shown_cost_no_tries(spark: SparkSession, tmp_path: Path) -> None:
+    of = busy(10_000_000)
+    [found] = tries.within(spark, of, looks(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001)))
+    assert found.faults == ()
+
+
+def test_tries_are_added_up_over_all_values_of_a_row(spark: SparkSession) -> None:
+    field = Field(label="a[][]", name="a", type=TYPES["string"], steps=(Step(into=Into.ITEMS), Step(into=Into.VALUES)))
+    counted = texts.unlike(field, r"\d+x").tries
+    alone = texts.unlike(Field(label="t", name="t", type=TYPES["string"]), r"\d+x").tries
+    text, row = "repeat('7', 100) t", "array(map(1, repeat('7', 100), 2, null), null, map(3, repeat('7', 100))) a"
+    [(nested, of_one, of_null)] = (
+        spark.sql(f"SELECT {row}, {text}")
+        .selectExpr(counted, alone, alone.replace("`t`", "CAST(NULL AS string)"))
+        .collect()
+    )
+    assert (nested, of_null) == (2 * of_one, 0)
+    assert of_one > 5_000

@@ -1,0 +1,38 @@
+"""How often a pattern may be tried with a text, as SQL: what a file's texts come to is known before any is shown to it.
+
+It knows no pattern, only bounds of the tries by a text's length. Most patterns need none: they are done with a text in
+a few tries for each of its letters.
+"""
+
+import math
+
+from sqlglot import exp
+
+from lakegate.contracts.backtracking import ANY_LENGTH, Polynomial, worst
+from lakegate.contracts.patterns import Portable
+
+FEW = 100
+"""Tries for each letter of the longest text that is shown to a pattern: one that takes no more is not counted."""
+
+
+def tries(text: exp.Expr, pattern: Portable) -> exp.Expr | None:
+    """How often the pattern is tried at most; None where that is a few times for each letter, whatever the text."""
+    longest = pattern.longest or ANY_LENGTH
+    if worst(pattern.tries, longest) <= FEW * longest:
+        return None
+    bounds = [_at(text, bound) for bound in pattern.tries if all(map(math.isfinite, bound))]
+    least = exp.Least(this=bounds[0], expressions=bounds[1:]) if bounds[1:] else bounds[0]
+    if pattern.longest is None:
+        return least
+    too_long = exp.GT(this=exp.Length(this=text.copy()), expression=exp.Literal.number(pattern.longest))
+    return exp.Case(ifs=[exp.If(this=too_long, true=exp.Literal.number(0))], default=least)
+
+
+def _at(text: exp.Expr, bound: Polynomial) -> exp.Expr:
+    """The polynomial's value at a text's length."""
+    *rest, last = (exp.Literal.number(f"{factor / math.factorial(k):.2E}") for k, factor in enumerate(bound))
+    length = exp.cast(exp.Length(this=text.copy()), "double", dialect="spark")
+    value: exp.Expr = last
+    for factor in reversed(rest):
+        value = exp.Paren(this=exp.Add(this=factor, expression=exp.Mul(this=length.copy(), expression=value)))
+    return value

@@ -1,0 +1,105 @@
+"""How often patterns may be tried with a file's texts: a plan says it of those whose work grows faster than a text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lakegate.audit.limits import DEFAULTS, Limits
+from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.audit.wire import from_json, to_json, to_plain
+from lakegate.contracts import load
+from lakegate.contracts.backtracking import worst
+from lakegate.contracts.patterns import portable
+
+CONTRACT = """
+apiVersion: v3.1.0
+kind: DataContract
+id: t
+version: 1.0.0
+status: active
+servers: [{server: landing, type: s3, location: "s3://landing/a/*", format: parquet}]
+schema:
+  - name: t
+    physicalName: shop.t
+    properties:
+      - {name: a, COLUMN}
+"""
+
+
+def metrics(column: str) -> list[Metric]:
+    plan = load(CONTRACT.replace("COLUMN", column), "t.yaml").plan
+    return [metric for metric in plan.metrics if metric.kind is MetricKind.FAILING]
+
+
+def of_pattern(pattern: str) -> Metric:
+    [metric] = metrics(f"logicalType: string, logicalTypeOptions: {{pattern: '{pattern}'}}")
+    return metric
+
+
+LINEAR = (r"^\d+$", "^[A-Z]{3}$", "foo", r"^[\w.+-]+@[\w-]+\.[\w.-]+$", r"^\d{4}-\d{2}-\d{2}$", "^https?://.*$")
+MORE = (r"\d+x", r"\d+\d+x", "^.*foo.*bar$", r"\s+$", "^[a-z]+( [a-z]+)*$")
+
+
+@pytest.mark.parametrize("pattern", LINEAR)
+def test_a_pattern_that_is_done_in_time_with_its_text_is_not_counted(pattern: str) -> None:
+    assert of_pattern(pattern).tries == ""
+
+
+@pytest.mark.parametrize("format_name", ["email", "uuid", "uri", "hostname", "ipv4", "ipv6", "date-time"])
+def test_a_format_is_not_counted(format_name: str) -> None:
+    [metric] = metrics(f"logicalType: string, logicalTypeOptions: {{format: {format_name}}}")
+    assert metric.tries == ""
+
+
+@pytest.mark.parametrize("pattern", MORE)
+def test_a_pattern_that_goes_back_and_tries_on_says_how_often(pattern: str) -> None:
+    assert of_pattern(pattern).tries.startswith("COALESCE(CASE WHEN LENGTH(`a`) > ")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        r"logicalType: array, items: {logicalType: string, logicalTypeOptions: {pattern: '\d+x'}}",
+        r"logicalType: object, properties: [{name: b, logicalType: string, logicalTypeOptions: {pattern: '\d+x'}}]",
+        r"logicalType: string, quality: [{metric: missingValues, arguments: {pattern: '\d+x'}, mustBe: 0}]",
+        r"logicalType: string, quality: [{metric: invalidValues, arguments: {pattern: '\d+x'}, mustBe: 0}]",
+        (
+            r"logicalType: string, quality: [{metric: invalidValues, mustBe: 0, "
+            r"arguments: {pattern: '\d+x', validValues: [a]}}]"
+        ),
+    ],
+)
+def test_the_tries_are_counted_wherever_the_pattern_stands(column: str) -> None:
+    assert [bool(metric.tries) for metric in metrics(column)] == [True]
+
+
+def test_what_may_be_repeated_often_is_tried_no_oftener_than_a_short_text_has_letters() -> None:
+    label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+    bounds = portable(f"^{label}(?:[.]{label})*$").tries
+    assert worst(bounds, 30) < worst(bounds[:1], 30) / 100
+
+
+def test_a_plan_without_such_patterns_is_written_as_it_always_was() -> None:
+    plan = load(
+        CONTRACT.replace("COLUMN", r"logicalType: string, logicalTypeOptions: {pattern: '^\d+$'}"), "t.yaml"
+    ).plan
+    written = json.loads(to_json(plan))
+    assert "tries" not in written["metrics"][0]
+    assert set(written["files"]["limits"]) == {
+        "bytes", "uncompressed", "rows", "row_groups", "columns", "nesting", "footer",
+    }  # fmt: skip
+    assert from_json(Plan, to_json(plan)) == plan
+
+
+def test_a_member_that_came_later_is_written_where_it_says_something() -> None:
+    limits = Limits(tries=5)
+    assert to_plain(limits)["tries"] == 5
+    assert "line" not in to_plain(limits)
+    assert from_json(Limits, to_json(limits)) == limits
+    assert from_json(Limits, "{}") == DEFAULTS
+
+
+def test_how_often_a_pattern_is_tried_is_no_part_of_what_it_is() -> None:
+    assert of_pattern(r"\d+x").id == "failing-cfc1f14dc89a"
