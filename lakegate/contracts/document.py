@@ -175,13 +175,35 @@ def _decode(text: bytes | str) -> str:
         raise Broken(line, f"not UTF-8: the byte {error.object[error.start]:#x} cannot be read") from None
 
 
+_VERSIONS = ((1, 1), (1, 2))
+
+
 class _BoundedScanner(Scanner):
-    """A scanner that opens so many brackets within brackets and no more: it looks ahead of all of them each time."""
+    """A scanner that opens so many brackets within brackets and no more: it looks ahead of all of them each time. What
+    ruamel's own stumbles over is no YAML.
+    """
+
+    def fetch_more_tokens(self) -> Any:
+        try:
+            return super().fetch_more_tokens()
+        except (ValueError, ArithmeticError):
+            raise Broken(self.reader.line + 1, "not YAML: an escape here stands for no character") from None
 
     def fetch_flow_collection_start(self, token: Any, to_push: str) -> None:
         if self.flow_level > DEEPEST:
             raise Broken(self.reader.get_mark().line + 1, _TOO_DEEP)
         super().fetch_flow_collection_start(token, to_push)
+
+    def scan_yaml_directive_value(self, start_mark: Any) -> Any:
+        try:
+            version = super().scan_yaml_directive_value(start_mark)
+        except ValueError:  # a number that is too long to be one
+            version = ()
+        if version not in _VERSIONS:
+            raise Broken(
+                start_mark.line + 1, "YAML is read in its versions 1.1 and 1.2: leave out the line that begins with %"
+            )
+        return version
 
 
 class _BoundedComposer(Composer):

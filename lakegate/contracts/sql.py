@@ -16,12 +16,13 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from lakegate.audit.plan import ROWS_VIEW
-from lakegate.contracts.growth import PIECES, check_growth
+from lakegate.contracts.growth import check_growth
 from lakegate.contracts.metrics import Field, column
 from lakegate.contracts.syntax import Kind, NotAllowed, Reader, check_pieces, columns_of
 
 LONGEST = 4000  # characters
 DEEPEST = 100  # of the tree, which a chain of operators makes as deep as it is long
+COPIES = 10_000  # pieces of a WHERE, each time that it is put to an aggregate
 NESTED = 24  # parentheses, CASE and signs within each other: the parser's calls are, too, however deep its caller is
 _MOST = dict.fromkeys(("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2)  # arguments
 
@@ -109,7 +110,7 @@ def _filtered(value: exp.Expr, where: exp.Expr | None) -> exp.Expr:
 
     holder = exp.Paren(this=value.copy())
     outermost = [node for node in holder.find_all(exp.AggFunc, exp.Filter) if not isinstance(node.parent, exp.Filter)]
-    if len(outermost) * sum(1 for _ in where.walk()) > PIECES:
+    if len(outermost) * sum(1 for _ in where.walk()) > COPIES:
         raise NotAllowed(f"puts its WHERE to {len(outermost):,} aggregates: select fewer, or filter in a query in FROM")
     for node in outermost:
         node.replace(with_filter(node.copy()))

@@ -342,6 +342,7 @@ SHAPES = (
     ),
     *("{logicalType: object, properties: [{name: a}]}", "{logicalType: map, map: {key: 1, value: {}}}", "{rows: -1}"),
     *("{metric: nullValues, mustBe: 1}", "{of: mean, files: 0}", "[{value: 1}, {value: a}]", "{percent: 1e300}"),
+    *('"\\U00110000"', '"\\UFFFFFFFF"', '"\\xzz"', "!%ff b", "|9", "%YAML 1.3"),
 )
 CORPUS = (*NUMBERS, *MOMENTS, *NAMES, *TEXTS, *SHAPES)
 """Scalars and shapes as YAML has them, each wrong, odd or at the end of what is right at some place of a contract."""

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from lakegate.contracts import Contract, bounds, document, growth, load, patterns, reading, sql, table
 from lakegate.contracts.document import LONGEST_FAULT
-from lakegate.errors import ContractFaults
+from lakegate.errors import ContractFaults, Fault
 from tests.hostile import contracts
 from tests.hostile.growth import assert_linear
 
@@ -126,7 +126,7 @@ def test_columns_of_a_query_in_a_query_grow_too() -> None:
 
 def test_a_query_doubles_the_pieces_of_the_one_that_it_reads_from_only_so_often() -> None:
     twice = "(SELECT x + x AS x FROM "
-    for times, part in ((10, ""), (20, "more than 10,000 pieces")):
+    for times, part in ((10, ""), (20, "more than 2,500 pieces")):
         query = f"SELECT MAX(x) FROM {twice * times}(SELECT id AS x FROM {{object}}){')' * times}"
         assert_refused_or_taken(contracts.of_query(query), part)
 
@@ -335,3 +335,27 @@ def test_the_page_on_contracts_has_every_limit() -> None:
         assert f"{limit:,}" in told
     for limit in (sql.NESTED, growth.PIECES, growth.CHARACTERS):
         assert f"{limit:,} " in page[page.index("## What SQL may say") : page.index("## Statistics")]
+
+
+@pytest.mark.parametrize("version", ["1.3", "2.0", "0.0", "9999999999.1", "1." + "9" * 5_000])
+def test_another_version_of_yaml_is_refused(version: str) -> None:
+    for text in (f"%YAML {version}\n---\n{contracts.contract()}", f"{contracts.contract()}...\n%YAML {version}\n---\n"):
+        [message] = refused(text)
+
+        assert "YAML is read in its versions 1.1 and 1.2" in message or "expected a single document" in message
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.2"])
+def test_a_version_of_yaml_that_is_read_may_be_said(version: str) -> None:
+    load(f"%YAML {version}\n---\n{contracts.contract()}", "hostile.yaml")
+
+
+@pytest.mark.parametrize("escape", ["\\U00110000", "\\UFFFFFFFF"])
+def test_an_escape_beyond_unicode_is_refused_by_its_line(escape: str) -> None:
+    text = contracts.contract(root=f'name: "{escape}"\n')
+
+    found = judged(text)
+
+    assert isinstance(found, ContractFaults)
+    [fault] = found.faults
+    assert fault == Fault(line=text.count("\n"), message="not YAML: an escape here stands for no character")
