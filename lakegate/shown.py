@@ -40,6 +40,11 @@ def shown(text: str, instead: Callable[[str], str]) -> str:
     return "".join(char if seen else instead(char) for char, seen in _seen(text))
 
 
+def spelt(char: str) -> str:
+    """A character by its number, as Python writes it."""
+    return char.encode("unicode_escape", "surrogatepass").decode()
+
+
 def is_seen(char: str) -> bool:
     """Whether a character is seen wherever it stands: no other may be shown as it is."""
     return char.isprintable() and char not in UNSEEN

@@ -17,10 +17,11 @@ from cachetools import LRUCache, TTLCache, cached
 from fsspec import AbstractFileSystem
 from pydantic import ValidationError as MalformedAnswer
 from pyiceberg import exceptions as iceberg
+from pyiceberg.catalog import URI
 from pyiceberg.catalog.rest import Endpoints, RestCatalog
 from pyiceberg.catalog.rest.response import _handle_non_200_response
 from pyiceberg.io import PY_IO_IMPL, FileIO, InputFile, OutputFile
-from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
+from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile, FsspecOutputFile
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.schema import Schema, index_by_id, index_name_by_id
 from pyiceberg.table import Table
@@ -39,6 +40,8 @@ OPTIONS = {
     "s3.request-timeout": "60",
 }
 COMMIT = re.compile("[0-9a-f]{64}")
+STORAGE = ("s3", "s3a", "s3n")
+TAKEN = ("prefix", "namespace-separator", "view-endpoints-supported")  # of what a service says of itself
 PORTS = {"http": 80, "https": 443}
 TABLES, A_WHILE = 16, 60  # remembered, and for how many seconds: storage credentials that come with them grow old
 REMEMBERED = 32 * 1024**2  # bytes of metadata files
@@ -254,8 +257,19 @@ class MetadataIO(FsspecFileIO):
         same and only its answer was another, the table would name what is gone. What is left over is named by nobody.
         """
 
+    def new_output(self, location: str) -> FsspecOutputFile:
+        check_storage(location)
+        return super().new_output(location)
+
     def _fs(self, location: str) -> AbstractFileSystem:
+        check_storage(location)
         return self.get_fs(urlparse(location).scheme)
+
+
+def check_storage(location: str) -> None:
+    """Raises Misconfigured where a table says that it has something elsewhere than in S3, on this machine for one."""
+    if urlparse(location).scheme not in STORAGE:
+        raise Misconfigured(f"a table has a file at {location}, and tables are in S3 alone: somebody made it otherwise")
 
 
 class _Whole(FsspecInputFile):
@@ -270,6 +284,9 @@ class _Whole(FsspecInputFile):
 class Catalog(RestCatalog):
     """One ref of the catalog's Iceberg REST. It sets no prefix: the service names that itself. `more` are PyIceberg's
     own words, and go before ours.
+
+    Little else of what the service says of itself or of a table is taken. By PyIceberg's words it could have any class
+    of this process made, sign requests with its credentials, or send them and all that is read elsewhere.
     """
 
     def __init__(
@@ -288,13 +305,20 @@ class Catalog(RestCatalog):
         super().__init__(ref, uri=f"{uri}/iceberg/{_path(ref)}", warehouse=warehouse, **options)
         _check_address(asked=uri, told=self.uri)
 
+    def _fetch_config(self) -> None:
+        own = dict(self.properties)
+        super()._fetch_config()
+        told = {name: said for name in TAKEN if isinstance(said := self.properties.get(name), str)}
+        self.uri = str(self.uri)
+        self.properties = {**told, **own, URI: self.uri}
+
     def _create_session(self) -> requests.Session:
         """The one place where PyIceberg lets its calls be given a time-out, and connections that refs share."""
         return mount(super()._create_session(), self._http)
 
-    def _load_file_io(self, properties: Mapping[str, str] = EMPTY_DICT, location: str | None = None) -> FileIO:
-        # A catalog may name another, of its own choice, for each table.
-        io = super()._load_file_io({**properties, **self._io}, location)
+    def _load_file_io(self, _: Mapping[str, str] = EMPTY_DICT, location: str | None = None) -> FileIO:
+        """By this process's own words alone, and none of the table's properties or the service's."""
+        io = super()._load_file_io(self._io, location)
         if isinstance(io, MetadataIO):
             io.files = self._files
         return io

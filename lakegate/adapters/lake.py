@@ -6,14 +6,24 @@ from functools import cache
 from typing import Any
 
 import boto3
+from pyarrow.fs import FileSystem
 from pyiceberg.expressions import BooleanExpression, In, Reference
 from pyiceberg.expressions.literals import literal
+from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import ALWAYS_TRUE, Table
 
 from lakegate.adapters.aws import CONFIG
-from lakegate.adapters.iceberg import ABSENT, Catalog, iceberg_errors
+from lakegate.adapters.iceberg import ABSENT, Catalog, check_storage, iceberg_errors
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.errors import Conflict, Misconfigured
+
+
+class LakeIO(PyArrowFileIO):
+    """PyArrow's, for what is in S3: a table may say that a file of its own is on this machine."""
+
+    def _initialize_fs(self, scheme: str, netloc: str | None = None) -> FileSystem:
+        check_storage(f"{scheme}://{netloc or ''}")
+        return super()._initialize_fs(scheme, netloc)
 
 
 class IcebergLake:
@@ -62,7 +72,7 @@ def storage() -> dict[str, str]:
         raise Misconfigured("there are no AWS credentials to read the lake with; set AWS_PROFILE")
     client, keys = session.client("s3", config=CONFIG), credentials.get_frozen_credentials()
     found = {
-        "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO",
+        "py-io-impl": "lakegate.adapters.lake.LakeIO",
         "s3.endpoint": client.meta.endpoint_url,
         "s3.region": client.meta.region_name,
         "s3.access-key-id": keys.access_key,

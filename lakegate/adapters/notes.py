@@ -13,8 +13,10 @@ from lakegate.counts import count
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Decision
 from lakegate.ports import Decided, DecidedFile, Note
+from lakegate.shown import shown, spelt
 
 PREFIX = "lakegate."
+LINE = 2000  # characters of one in a commit's message; its properties and receipts hold all
 LIMIT = 200_000  # bytes of what is told of files; some stores that a catalog can use hold no commit over 400 kB
 NO_NOTE = (*BROKEN, zlib.error)
 
@@ -28,7 +30,13 @@ def message(note: Note) -> str:
     said = f"{note.decision} {note.table}: {count(files, 'file')}, {count(rows, 'row')}{instead}"
     told = [said, "", attempt.branch]
     reasons = [f"{file.key}: {reason}" for file in note.files[:20] for reason in file.reasons]
-    return "\n".join([*told, *([note.why] if note.why else []), *reasons[:20]])
+    return "\n".join([*told, *map(_line, [*([note.why] if note.why else []), *reasons[:20]])])
+
+
+def _line(text: str) -> str:
+    """A stranger's text as one line, which feigns none of ours."""
+    rest = len(text) - LINE
+    return shown(text[:LINE], spelt) + (f"… and {rest:,} characters more" if rest > 0 else "")
 
 
 def properties(note: Note) -> dict[str, str]:

@@ -20,7 +20,7 @@ from rich.text import Text
 from lakegate.audit.wire import to_plain
 from lakegate.cli.ends import ENDS
 from lakegate.counts import count
-from lakegate.shown import in_json, shown
+from lakegate.shown import in_json, shown, spelt
 
 PIPE_WIDTH = 2000  # a line that a script reads is not folded
 WIDEST_CELL = 60
@@ -44,11 +44,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def clean(text: object) -> str:
     """Text that a terminal shows and never obeys, on one line: a file's key could feign one of ours with another."""
-    return shown(str(text), _spelt)
-
-
-def _spelt(char: str) -> str:
-    return char.encode("unicode_escape", "surrogatepass").decode()
+    return shown(str(text), spelt)
 
 
 def say(*lines: RenderableType) -> None:

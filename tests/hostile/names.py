@@ -1,6 +1,8 @@
 """Names and texts that a vendor may give a file to do harm, by size. It knows nothing of who reads them."""
 
-PATTERNS_AND_KEYS = {
+from collections.abc import Callable
+
+PATTERNS_AND_KEYS: dict[str, tuple[str, Callable[[int], str]]] = {
     "many stars": ("shop/*_*_*_*.parquet", lambda size: "shop/" + "_" * size + ".csv"),
     "many stars, and the right end": ("shop/*_*_*_*x.parquet", lambda size: "shop/" + "_" * size + ".parquet"),
     "many folders": ("**/**/**/**/**.csv", lambda size: "/" * size),

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 
 from lakegate.errors import Misconfigured
 from lakegate.landing.routes import LONGEST, Route
+from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.shelf import push
+from lakegate.workflow.status import status
 from tests.hostile.growth import assert_linear
 from tests.hostile.names import PATTERNS_AND_KEYS
+from tests.workflow.world import CONTRACT, World
 
 PATTERNS = st.text(alphabet="a/_**", min_size=1, max_size=9).filter(lambda text: not text.startswith("/"))
 KEYS = st.text(alphabet="a/_", max_size=12)
@@ -92,3 +96,29 @@ def test_a_route_longer_than_a_key_can_be_is_refused_with_its_length_and_the_lim
 
 def test_a_route_as_long_as_the_longest_key_is_taken() -> None:
     assert route("a" * LONGEST).matches("a" * LONGEST)
+
+
+@pytest.mark.parametrize("kind", PATTERNS_AND_KEYS)
+def test_a_key_that_is_made_to_be_slow_holds_up_neither_an_event_nor_a_sweep(kind: str) -> None:
+    """Nor the people who look, while a good file of another table is published."""
+    pattern, key = PATTERNS_AND_KEYS[kind]
+
+    def made(size: int) -> World:
+        world = World()
+        text = CONTRACT.replace("nyc.flights", "shop.slow").replace("landing/nyc/flights/**", f"landing/slow/{pattern}")
+        push(world.store, [("slow.yaml", text.encode())])
+        for name in (f"slow/{key(size)}", f"slow/{key(size)}.parquet"):
+            world.drop(name, rows=1, absolute=True, deliver=False)
+        return world
+
+    def held_up(world: World) -> None:
+        good = world.drop("good", rows=2, deliver=False)
+        world.deliver(*world.landing.landed.values())
+        world.run()
+        world.wait_out_the_grace()
+        assert reconcile(world.service) == []
+        published = {file for line in status(world.service).published for file in line.files}
+        assert world.rows_on_main() == {"good": 2}
+        assert good.key in published
+
+    assert_linear(made, held_up, 300)
