@@ -76,9 +76,14 @@ class Enough(Exception):
 
 def one_line(message: str) -> str:
     """A message as it is told: what a contract says in it can neither begin a line of its own nor fill a screen."""
-    if len(message) > LONGEST_FAULT:
-        message = f"{message[: LONGEST_FAULT // 2]} … {message[-LONGEST_FAULT // 2 + 3 :]}"
-    return "".join(letter if letter.isprintable() else _spelt(letter) for letter in message)
+    spelt = "".join(letter if letter.isprintable() else _spelt(letter) for letter in _cut(message))
+    return _cut(spelt)
+
+
+def _cut(text: str) -> str:
+    """Without its middle: it begins with the place, and ends with what is wrong there."""
+    half = LONGEST_FAULT // 2 - 2
+    return text if len(text) <= LONGEST_FAULT else f"{text[:half]} … {text[-half:]}"
 
 
 def _spelt(letter: str) -> str:

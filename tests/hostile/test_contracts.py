@@ -359,3 +359,13 @@ def test_an_escape_beyond_unicode_is_refused_by_its_line(escape: str) -> None:
     assert isinstance(found, ContractFaults)
     [fault] = found.faults
     assert fault == Fault(line=text.count("\n"), message="not YAML: an escape here stands for no character")
+
+
+@pytest.mark.parametrize("letter", ["\n", "\x1b", "\U000e0001", "\ud800", "a"])
+def test_a_fault_is_short_and_of_one_line_whatever_it_repeats(letter: str) -> None:
+    told = document.one_line(f"begins {letter * 5_000} and ends")
+
+    assert told.isprintable()
+    assert len(told) <= LONGEST_FAULT
+    assert told.startswith("begins ")
+    assert told.endswith(" and ends")
