@@ -20,7 +20,8 @@ from pathlib import Path
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, Catalog, DecidedFile, Note
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryLanding, MemoryNotifier, MemoryTables
 from lakegate.testing.memory import MemoryStore

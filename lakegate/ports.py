@@ -14,7 +14,8 @@ from typing import Protocol
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Receipt
 
 MAIN = "main"
 

@@ -11,7 +11,7 @@ from typing import Any
 from lakegate.audit.wire import BROKEN, from_plain, to_json
 from lakegate.counts import count
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Decided, DecidedFile, Note
 from lakegate.shown import shown, spelt
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import State
 
-HELD, ALREADY, GONE, PASSED_OVER = "held", "already published", "gone", "passed over"
+ALREADY, GONE, PASSED_OVER = "already published", "gone", "passed over"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,12 +17,12 @@ class End:
 
 
 ENDS: dict[str, End] = {
-    Decision.PUBLISHED: End(mark="✓", colour="green"),
+    State.PUBLISHED: End(mark="✓", colour="green"),
     ALREADY: End(mark="✓", colour="green"),
-    Decision.DISCARDED: End(mark="-", colour="dim"),
+    State.DISCARDED: End(mark="-", colour="dim"),
     PASSED_OVER: End(mark="-", colour="dim"),
-    HELD: End(mark="‖", colour="yellow"),
+    State.UNROUTED: End(mark="‖", colour="yellow"),
     GONE: End(mark="✗", colour="red", fails=True),
-    Decision.REJECTED: End(mark="✗", colour="red", fails=True),
+    State.REJECTED: End(mark="✗", colour="red", fails=True),
 }
 RANKS = {state: rank for rank, state in enumerate(ENDS)}

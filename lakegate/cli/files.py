@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from lakegate.cli import terminal
-from lakegate.cli.ends import ALREADY, ENDS, HELD, RANKS
+from lakegate.cli.ends import ALREADY, ENDS, RANKS
 from lakegate.cli.exits import Exit
 from lakegate.cli.follow import Followed, Sight, Version, follow
 from lakegate.cli.installation import Installation
@@ -21,7 +21,7 @@ from lakegate.contracts import Contract
 from lakegate.counts import count
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision, State
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.landed import waiting
@@ -231,4 +231,4 @@ def _next(state: str, sight: Sight) -> list[str]:
     if state == Decision.REJECTED:
         lines = [f"    branch: {sight.branch}"] if sight.branch else []
         return [*lines, f"    next: lakegate show {sight.batch}"]
-    return ["    next: lakegate contract push CONTRACT"] if state == HELD else []
+    return ["    next: lakegate contract push CONTRACT"] if state == State.UNROUTED else []

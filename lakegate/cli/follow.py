@@ -7,12 +7,12 @@ from datetime import timedelta
 from lakegate.cli.ends import ALREADY, ENDS, GONE, PASSED_OVER
 from lakegate.cli.installation import Installation
 from lakegate.errors import Conflict, Retryable
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.standing import IDENTICAL
 from lakegate.ports import Branch
 from lakegate.workflow.archive import all_of, main_receipts
 from lakegate.workflow.service import Service
-from lakegate.workflow.status import OVERTAKEN, Line, Status, status
+from lakegate.workflow.status import Line, Status, status
 
 Version = tuple[str, str]  # landing key, version id
 FIRST_PAUSE, LONGEST_PAUSE = 0.4, 3.0  # seconds
@@ -26,7 +26,7 @@ class Sight:
 
     file: str
     version: str
-    state: str = "landed"
+    state: str = State.QUEUED
     batch: str = ""
     table: str = ""
     branch: str = ""
@@ -105,7 +105,7 @@ def _said(state: str, reasons: tuple[str, ...]) -> str:
     """Bytes that are on main anyway are as good as published; what was ignored or overtaken is not, and who waited for
     a version hears that it was rejected, whatever came after it.
     """
-    if state == OVERTAKEN:
+    if state == State.SUPERSEDED:
         return Decision.REJECTED
     same = state == Decision.DISCARDED and any(reason.endswith(IDENTICAL) for reason in reasons)
     return ALREADY if same else str(state)

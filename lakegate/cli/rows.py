@@ -27,7 +27,7 @@ from lakegate.contracts.duckdb_words import STRICTLY, quoted, translated
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN
 from lakegate.workflow.claims import job_name, job_of
 from lakegate.workflow.service import Service

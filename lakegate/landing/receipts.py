@@ -9,23 +9,15 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
-from lakegate.errors import Misconfigured
+from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import Content, FileVersion
+from lakegate.landing.lifecycle import MAY_BECOME, Decision
 
 FORMAT = 3
-
-
-class Decision(StrEnum):
-    """What became of a file version."""
-
-    PUBLISHED = "published"  # its rows are on main
-    REJECTED = "rejected"  # it failed; a retry may still publish it
-    DISCARDED = "discarded"  # nobody wants it: by a person's word, or because its very bytes are already published
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,9 +141,16 @@ class Receipt:
         return [entry.file(self.bucket, self.key) for entry in self.entries]
 
     def decided(self, entry: Entry) -> Self:
-        """This receipt with `entry` in it, in the place of an earlier decision of the same version."""
+        """This receipt with `entry` in it, in the place of an earlier decision of the same version. Raises Refused
+        where the earlier one is final.
+        """
         self.refuse_unreadable()
-        others = tuple(old for old in self.entries if old.version_id != entry.version_id)
+        old = self.entry(entry.version_id)
+        if old and entry.decision not in MAY_BECOME[old.decision]:
+            raise Refused(
+                f"{self.key}, version {old.version_id}, is {old.decision}, and may not become {entry.decision}"
+            )
+        others = tuple(each for each in self.entries if each.version_id != entry.version_id)
         return replace(self, entries=(*others, entry))
 
     def refuse_unreadable(self) -> None:

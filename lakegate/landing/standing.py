@@ -9,7 +9,8 @@ from datetime import datetime
 
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
 
 IDENTICAL = "the same bytes are already published under this key"
 OVERTAKEN = "overtaken: a newer version of this key, {current}, is published, or has the bytes that are"

@@ -12,7 +12,8 @@ from lakegate.audit.wire import BROKEN, from_json, to_json
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_of

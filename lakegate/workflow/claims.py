@@ -11,7 +11,8 @@ from lakegate.audit.wire import BROKEN, NewerFormat
 from lakegate.errors import PASSING, Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
+from lakegate.landing.lifecycle import Decision, State, state_of
+from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.ports import Branch, Catalog, Store
 from lakegate.workflow.archive import known, with_closed
 from lakegate.workflow.service import Service
@@ -151,9 +152,16 @@ class OpenClaims:
     def attempt(self, file: FileVersion) -> Attempt | None:
         return self.by_key.get(file.key, {}).get(file.version_id)
 
-    def other_version(self, file: FileVersion) -> bool:
-        """Whether another version of the same key is being worked on."""
-        return bool(set(self.by_key.get(file.key, {})) - {file.version_id})
+    def state(self, file: FileVersion, receipts: Mapping[str, Receipt]) -> State:
+        """Where a version stands that a contract routes, by main's receipts and these claims. It is not asked here what
+        its key's other versions make of one that is rejected.
+        """
+        entry, working = entry_of(receipts, file), self.by_key.get(file.key, {})
+        return state_of(
+            entry.decision if entry else None,
+            worked_on=file.version_id in working,
+            blocked=bool(working.keys() - {file.version_id}),
+        )
 
 
 class Looks:

@@ -10,8 +10,9 @@ from lakegate.errors import Conflict, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
+from lakegate.landing.lifecycle import Decision
 from lakegate.landing.portions import portions
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, DecidedFile, Note
 from lakegate.workflow.archive import main_receipts

@@ -8,7 +8,8 @@ from lakegate.audit.report import Report
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, entry_of
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import entry_of
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_of
 from lakegate.workflow.claims import job_of

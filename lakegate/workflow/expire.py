@@ -11,7 +11,8 @@ import structlog
 from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision, entry_of
+from lakegate.landing.lifecycle import State, state_of
+from lakegate.landing.receipts import entry_of
 from lakegate.ports import Branch, ToldFile
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.claims import claims_on
@@ -69,8 +70,8 @@ def _still_of_use(service: Service, attempt: Attempt) -> dict[str, ToldFile]:
     return {
         file.id: ToldFile(key=file.key, reasons=entry.reasons)
         for file in claims
-        if file.id not in gone
-        if (entry := entry_of(receipts, file)) and entry.decision is Decision.REJECTED
+        if (entry := entry_of(receipts, file))
+        if state_of(entry.decision, superseded=file.id in gone) is State.REJECTED
     }
 
 

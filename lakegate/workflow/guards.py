@@ -10,7 +10,8 @@ from lakegate.audit.report import Report, Verdict
 from lakegate.contracts import Contract
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, TableIdentity
 from lakegate.workflow.attempt import claimed

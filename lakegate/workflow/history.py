@@ -9,7 +9,7 @@ from lakegate.audit.plan import MetricKind, Plan
 from lakegate.audit.report import FileReport
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service

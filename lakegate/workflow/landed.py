@@ -11,6 +11,7 @@ import structlog
 
 from lakegate.audit.wire import BROKEN, from_json, to_json
 from lakegate.landing.files import FileVersion
+from lakegate.landing.lifecycle import State
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import known, with_closed
@@ -59,7 +60,7 @@ def waiting(
     files, receipts = undecided(service, versions)
     if held is None:
         held = {entry.file.id for entry in held_files(service)}
-    return _free(service, [file for file in files if file.id not in held], receipts)
+    return _not_worked_on(service, [file for file in files if file.id not in held], receipts)
 
 
 def still_held(service: Service, among: Iterable[Held] | None = None) -> list[Held]:
@@ -67,13 +68,15 @@ def still_held(service: Service, among: Iterable[Held] | None = None) -> list[He
     held = {each.file.id: each for each in (held_files(service) if among is None else among)}
     files = [each.file for each in held.values()]
     receipts = known(service, files)
-    free = _free(service, [file for file in files if entry_of(receipts, file) is None], receipts)
+    free = _not_worked_on(service, files, receipts)
     return [held[file.id] for file in free]
 
 
-def _free(service: Service, files: list[FileVersion], receipts: Mapping[str, Receipt]) -> list[FileVersion]:
+def _not_worked_on(service: Service, files: list[FileVersion], receipts: Mapping[str, Receipt]) -> list[FileVersion]:
+    """Those that wait to be taken up, and then those that can't be yet."""
     claims = open_claims(service, [file.key for file in files], receipts)
-    return sorted((file for file in files if claims.attempt(file) is None), key=claims.other_version)
+    states = {file: claims.state(file, receipts) for file in files}
+    return [file for state in (State.QUEUED, State.BLOCKED) for file in files if states[file] is state]
 
 
 def note_waiting(service: Service, files: list[FileVersion], at: datetime) -> None:

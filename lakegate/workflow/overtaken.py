@@ -8,15 +8,17 @@ from contextlib import suppress
 from lakegate.errors import Misconfigured
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
-from lakegate.landing.receipts import Decision, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Receipt
 from lakegate.landing.standing import standing
 from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
 
 
 def overtaken(service: Service, receipts: Mapping[str, Receipt]) -> list[FileVersion]:
-    """Those of the versions that these receipts (by key) call rejected, by the contract of now; none of a table whose
-    contract does not load. One that a contract refuses is not among them: its reason says how it may be retried.
+    """Those of the versions that these receipts (by key) call rejected which are superseded by the contract of now;
+    none of a table whose contract does not load. One that a contract refuses is not among them: its reason says how it
+    may be retried.
     """
     rejected = [
         (entry.file(receipt.bucket, receipt.key), entry.table)

@@ -11,7 +11,7 @@ import structlog
 
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import DecidedFile, Note
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.audited import Audited, Main

@@ -11,7 +11,8 @@ from lakegate.errors import Retryable, foreseen
 from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
-from lakegate.landing.receipts import Decision, Receipt, entry_of
+from lakegate.landing.lifecycle import Decision, State
+from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import Standing, standing
 from lakegate.ports import Message, ToldFile
 from lakegate.workflow.archive import main_receipts
@@ -147,18 +148,14 @@ class Triage:
         if receipt and receipt.unreadable:
             self.unknown.append(receipt)
             return
-        attempt, its = claims.attempt(file), standing(receipt, file, self.table, self.reuploads)
-        if attempt is not None:
-            self.resumed.add(attempt)
-        elif (receipt and receipt.entry(file.version_id)) or claims.other_version(file) or self._waits(file):
-            pass  # decided; or its turn comes when the other version of its key is decided, by reconcile
-        elif its.decision:
-            self.closed.append((file, its))
-        else:
-            self.fresh.append(file)
-
-    def _waits(self, file: FileVersion) -> bool:
-        return any(other.key == file.key for other in self.fresh)
+        match claims.state(file, self.receipts):
+            case State.IN_PROGRESS if attempt := claims.attempt(file):
+                self.resumed.add(attempt)
+            case State.QUEUED if all(other.key != file.key for other in self.fresh):
+                its = standing(receipt, file, self.table, self.reuploads)
+                self.closed.append((file, its)) if its.decision else self.fresh.append(file)
+            case _:
+                pass  # decided; or its turn comes when the other version of its key is decided, by reconcile
 
 
 def triage(service: Service, table: str, files: Iterable[FileVersion], reuploads: Reuploads, looks: Looks) -> Triage:

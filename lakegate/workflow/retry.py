@@ -7,7 +7,8 @@ from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused, noting
 from lakegate.landing.attempts import Attempt, batches
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, Decided
 from lakegate.workflow.archive import receipts_at

@@ -14,7 +14,8 @@ from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt, entry_of
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import standing
 from lakegate.ports import JobRun, JobState, ToldFile
 from lakegate.workflow.archive import known

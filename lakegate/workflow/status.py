@@ -12,7 +12,7 @@ from datetime import datetime
 from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
 from lakegate.workflow.archive import receipts_at, receipts_of
 from lakegate.workflow.claims import claims_at, is_open, job_of, open_branches
@@ -27,7 +27,6 @@ from lakegate.workflow.shelf import Shelf
 DECISIONS = 1000  # as far back as main's log is read
 AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
 UNREAD = "can't be read"
-OVERTAKEN = "overtaken"  # the state of what is rejected, and needs nobody
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,14 +85,14 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     is_cut = len(decisions) >= DECISIONS
     decided = _decided(decisions, {branch.name for branch in attempts}, _overtaken(service, decisions))
     kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
-    older = kept - {line.batch for line in decided if line.state in {Decision.REJECTED, OVERTAKEN}}
+    older = kept - {line.batch for line in decided if line.state in {State.REJECTED, State.SUPERSEDED}}
     return Status(
         in_flight=_newest_first([*flights, *_landed(shelf, landed)]),
         held=_newest_first(_held(each) for each in noted if not shelf.route(each.file.key)),
-        rejected=tuple(line for line in decided if line.state == Decision.REJECTED),
-        published=tuple(line for line in decided if line.state == Decision.PUBLISHED),
-        discarded=tuple(line for line in decided if line.state == Decision.DISCARDED),
-        overtaken=tuple(line for line in decided if line.state == OVERTAKEN),
+        rejected=tuple(line for line in decided if line.state == State.REJECTED),
+        published=tuple(line for line in decided if line.state == State.PUBLISHED),
+        discarded=tuple(line for line in decided if line.state == State.DISCARDED),
+        overtaken=tuple(line for line in decided if line.state == State.SUPERSEDED),
         of_last=DECISIONS if is_cut else None,
         older=tuple(sorted(older)) if is_cut else (),
         seen_at=seen.at,
@@ -195,11 +194,12 @@ def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
 
 def _landed(shelf: Shelf, files: Iterable[FileVersion]) -> list[Line]:
     """Files that have landed and are not claimed yet, a line each."""
-    return [_waiting(file, contract.table if (contract := shelf.route(file.key)) else "", "landed") for file in files]
+    routes = ((file, shelf.route(file.key)) for file in files)
+    return [_waiting(file, contract.table if contract else "", State.QUEUED) for file, contract in routes]
 
 
 def _held(held: Held) -> Line:
-    return _waiting(held.file, "", "held", (held.reason,))
+    return _waiting(held.file, "", State.UNROUTED, (held.reason,))
 
 
 def _waiting(file: FileVersion, table: str, state: str, reasons: tuple[str, ...] = ()) -> Line:
@@ -238,7 +238,7 @@ def _decided(decisions: Iterable[Decided], open_branches: set[str], gone: set[tu
         seen.update((file.key, version) for file in files for version in (file.version_id, *file.replaces))
         by_state: dict[str, list[DecidedFile]] = {}
         for file in files:
-            state = OVERTAKEN if (file.key, file.version_id) in gone else decided.note.decision
+            state = state_of(decided.note.decision, superseded=(file.key, file.version_id) in gone)
             by_state.setdefault(state, []).append(file)
         lines += [_line(decided.note, some, state, decided.at, open_branches) for state, some in by_state.items()]
     return lines

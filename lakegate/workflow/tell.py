@@ -15,7 +15,7 @@ from lakegate.audit.wire import BROKEN, from_json, to_json
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Kind, Message, Note, ToldFile
 from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.rotation import rotated

@@ -21,7 +21,8 @@ from lakegate.audit.wire import to_json
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN
 from lakegate.synthetic.judge import Judge
 from lakegate.testing.lake import EPOCH

@@ -25,7 +25,7 @@ from lakegate.cli.rows import Failing, _failing, _why_others, statement_for
 from lakegate.contracts import load
 from lakegate.contracts.metrics import Field, in_future
 from lakegate.contracts.types import TYPES
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note
 from lakegate.workflow.reports import read_report, report_name
 from tests.cli.desk import Desk

@@ -16,7 +16,8 @@ from lakegate.audit.plan import Budget, Column, Stance
 from lakegate.audit.report import Report, Rewritten, Verdict
 from lakegate.audit.wire import NewerFormat, from_json, to_json
 from lakegate.errors import Misconfigured
-from lakegate.landing.receipts import Decision, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Receipt
 from lakegate.workflow.reconcile import reconcile
 from tests.workflow.world import World
 

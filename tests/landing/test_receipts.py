@@ -8,7 +8,8 @@ import pytest
 from lakegate.landing.attempts import MOST_WRITTEN, Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Ingestion
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
 
 NOON = datetime(2013, 1, 31, 12, 0, tzinfo=UTC)
 ATTEMPT = Attempt(table="nyc.flights", batch="20130131T1200-1a2b3c4d", number=1)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import shorten, standing
 
 NOON = datetime(2013, 1, 31, 12, 0, tzinfo=UTC)

@@ -26,7 +26,8 @@ from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit.fit import CONTRACT_HASH
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, Catalog, DecidedFile, Note, TableIdentity, Tables
 from lakegate.testing import MemoryCatalog, MemoryLake, MemoryTables
 from lakegate.testing.lake import Key, KeyKind, TableState

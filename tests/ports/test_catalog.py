@@ -11,7 +11,7 @@ import pytest
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Branch, Changes
 from tests.ports.conftest import Place, Work, head_of, landed, main, note, receipt
 

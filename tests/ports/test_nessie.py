@@ -24,7 +24,7 @@ from lakegate.adapters.notes import LIMIT, decided, message, properties
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.ingestion import MOST_FILES
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, DecidedFile, Note
 from tests.ports.conftest import BATCH, NessiePlace, landed, note, receipt
 from tests.support.nessie import Lake, nessie, unique

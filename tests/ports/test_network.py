@@ -11,7 +11,7 @@ from pyiceberg.exceptions import TableAlreadyExistsError
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.errors import Conflict, LakegateError, Refused
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, FileChanges
 from tests.ports.conftest import NessiePlace, Work, landed, main, note, receipt
 from tests.support.proxy import Answer, Fault, Proxy, Request, proxy

@@ -16,7 +16,8 @@ from lakegate.audit.report import DataFile, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, JobState, Kind
 from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind

@@ -16,6 +16,7 @@ from lakegate.adapters.http import status_error
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.landing import standing
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Receipt
 from lakegate.testing import MemoryLake
 from lakegate.workflow import (
     archive,
@@ -125,6 +126,7 @@ MUTATIONS = (
                 old="entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt)",
                 new="False",
             ),
+            Edit(function=Receipt.decided, old="entry.decision not in MAY_BECOME[old.decision]", new="False"),
         ),
         seeds_from=130,
     ),

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from lakegate.errors import ContractFaults
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN
 from lakegate.testing.lake import Commit
 from lakegate.workflow.shelf import contract_of

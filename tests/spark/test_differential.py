@@ -34,7 +34,7 @@ from lakegate.audit.verdicts import Dependent, Measurements, good, judge
 from lakegate.audit.wire import to_json
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Decided, DecidedFile, Note
 from lakegate.testing import MemoryStore
 from lakegate.workflow.history import history

@@ -11,7 +11,7 @@ from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note
 from spark_jobs.session import open_catalog
 from tests.support.jobs import stage

@@ -8,7 +8,7 @@ import pytest
 
 from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import Approved, approve

@@ -11,14 +11,14 @@ from lakegate.cli.ends import ALREADY
 from lakegate.cli.follow import sights
 from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempt import open_attempts
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
-from lakegate.workflow.status import OVERTAKEN, status
+from lakegate.workflow.status import status
 from lakegate.workflow.tell import prepare
 from tests.workflow.world import World
 
@@ -88,7 +88,7 @@ def rejected_and_mended(world: World) -> str:
 def test_what_was_rejected_and_is_overtaken_needs_nobody(world: World) -> None:
     batch = rejected_and_mended(world)
     now = status(world.service)
-    assert (now.rejected, [(line.batch, line.state) for line in now.overtaken]) == ((), [(batch, OVERTAKEN)])
+    assert (now.rejected, [(line.batch, line.state) for line in now.overtaken]) == ((), [(batch, "overtaken")])
 
 
 def test_of_a_batch_what_is_not_overtaken_stays_to_be_looked_at(world: World) -> None:

@@ -14,7 +14,8 @@ from lakegate.cli.ends import GONE
 from lakegate.cli.follow import Sight, elsewhere
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Receipt, entry_of
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import CLOSED, PREFIX, main_receipts
 from lakegate.workflow.fold import fold

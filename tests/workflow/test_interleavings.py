@@ -13,7 +13,7 @@ import pytest
 
 from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, JobState, Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve

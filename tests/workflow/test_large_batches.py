@@ -11,7 +11,8 @@ from lakegate.adapters.slack import blocks
 from lakegate.audit.report import Report
 from lakegate.audit.wire import from_json, to_json
 from lakegate.landing.ingestion import MOST_FILES
-from lakegate.landing.receipts import Decision, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Note
 from lakegate.workflow.reports import report_name
 from lakegate.workflow.retry import discard, retry

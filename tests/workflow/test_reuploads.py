@@ -9,7 +9,7 @@ import pytest
 from lakegate.audit.report import Report, Rewritten
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision
+from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Decided
 from lakegate.workflow.approve import approve
 from lakegate.workflow.fold import fold

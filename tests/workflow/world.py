@@ -17,7 +17,8 @@ from lakegate.audit.wire import from_json
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, FileChanges, Kind, Message, TableIdentity
 from lakegate.testing import (
     MemoryCatalog,
