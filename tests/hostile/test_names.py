@@ -10,7 +10,8 @@ import pytest
 from lakegate.adapters import slack
 from lakegate.adapters.notes import LIMIT, decided, message, properties
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.receipts import Decision, Receipt, receipt_name
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Receipt, receipt_name
 from lakegate.ports import DecidedFile, Kind, Note
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.reconcile import reconcile
