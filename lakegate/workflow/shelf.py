@@ -44,12 +44,17 @@ class Shelf:
         )
 
     def route(self, key: str) -> Contract | None:
-        """The one contract whose route matches the key; None where several do: nobody knows whose it is."""
+        """The contract whose route matches the key. Of several, which no push lets in, the one with the longest part
+        before its first wildcard; None where two are as long: nobody knows whose the key is.
+        """
         routing = self._routing(key)
         return routing[0] if len(routing) == 1 else None
 
     def _routing(self, key: str) -> list[Contract]:
-        return [contract for contract in self.contracts if contract.route.matches(key)]
+        """The contracts that match the key most closely: a `**` that somebody left in the store takes nobody's keys."""
+        matching = [contract for contract in self.contracts if contract.route.matches(key)]
+        closest = max((len(contract.route.prefix) for contract in matching), default=0)
+        return [contract for contract in matching if len(contract.route.prefix) == closest]
 
     def why_held(self, key: str) -> str:
         """Why a key that no contract, or more than one, routes is held."""

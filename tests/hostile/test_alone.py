@@ -523,16 +523,26 @@ def test_a_contract_under_another_table_s_name_is_not_that_table_s() -> None:
 
 def test_keys_that_two_stored_contracts_route_are_held_and_all_others_go_on() -> None:
     world = two_tables()
-    greedy = CONTRACT.replace("nyc.flights", "nyc.all").replace("nyc/flights/**", "nyc/flights/2*")
-    world.store.write(contract_name("nyc.all"), greedy.encode())
+    same = CONTRACT.replace("nyc.flights", "nyc.all").replace("nyc/flights/**", "nyc/flights/*2")
+    world.store.write(contract_name("nyc.all"), same.encode())
     world.drop("1", rows=1)
     world.drop("2", rows=2)
     world.drop(GOOD, rows=2, absolute=True)
     world.run()
     assert (world.rows_on_main(), world._rows(MAIN, PLANES)) == ({"1": 1}, {GOOD: 2})
     [message] = world.messages()
-    told = "several contracts route 'nyc/flights/2': nyc.all by nyc/flights/2*, nyc.flights by nyc/flights/**"
+    told = "several contracts route 'nyc/flights/2': nyc.all by nyc/flights/*2, nyc.flights by nyc/flights/**"
     assert told in message.files[0].reasons[0]
+
+
+def test_a_stored_contract_that_routes_everything_takes_no_key_of_another_and_holds_none() -> None:
+    world = two_tables()
+    greedy = CONTRACT.replace("nyc.flights", "nyc.all").replace("nyc/flights/**", "**")
+    world.store.write(contract_name("nyc.all"), greedy.encode())
+    world.drop("1", rows=1)
+    world.drop(GOOD, rows=2, absolute=True)
+    world.run()
+    assert (world.rows_on_main(), world._rows(MAIN, PLANES), world.messages()) == ({"1": 1}, {GOOD: 2}, [])
 
 
 def test_stored_contracts_that_overlap_keep_nobody_from_pushing_another() -> None:
