@@ -350,3 +350,9 @@ def test_a_connection_is_kept_from_one_answer_to_the_next() -> None:
         its._http.poolmanager.clear()
         server.shutdown()
     assert len(Kept.made) == 1
+
+
+@pytest.mark.parametrize("call", ["head", "commit", "iceberg"])
+def test_an_address_that_speaks_another_protocol_is_a_persons_to_change_whatever_the_time(call: str) -> None:
+    with serving(lambda: iter([head("200 OK", "Content-Length: 2") + b"{}"])) as server, pytest.raises(Misconfigured):
+        CALLS[call](server.uri.replace("http:", "https:"))
