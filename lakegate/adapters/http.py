@@ -134,7 +134,7 @@ class Patient(HTTPAdapter):
             yield
         except requests.RequestException as exc:
             exc.request = request  # so that who is told of it hears of where
-            if bounds.left > 0 or not _was_sent(exc):
+            if bounds.left > 0 or not _is_of_time(exc):
                 raise
             why = f"{place(request.url or '')} has not answered in full after {self.seconds:g} s"
             raise requests.ReadTimeout(why, request=request) from exc
@@ -177,6 +177,11 @@ def network_error(what: str, exc: requests.RequestException, *, changes: bool) -
     if isinstance(exc, WRONG_ADDRESS):
         return Misconfigured(said)
     return OutcomeUnknown(said) if changes and _was_sent(exc) else Retryable(said)
+
+
+def _is_of_time(exc: requests.RequestException) -> bool:
+    """Whether more patience might have helped: the call was sent, and nothing is wrong with its address or answer."""
+    return _was_sent(exc) and not isinstance(exc, (*WRONG_ADDRESS, EndlessAnswerError))
 
 
 def _was_sent(exc: requests.RequestException) -> bool:

@@ -15,7 +15,9 @@ import structlog
 from structlog.testing import capture_logs
 
 from handlers import ingest
+from lakegate.cli.batch import look
 from lakegate.errors import (
+    PASSING,
     Conflict,
     ContractFaults,
     Fault,
@@ -25,14 +27,19 @@ from lakegate.errors import (
     Refused,
     Retryable,
 )
+from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Decision, Entry, Receipt
 from lakegate.ports import MAIN, Kind
 from lakegate.workflow import reconcile as sweeps
-from lakegate.workflow import shelf
+from lakegate.workflow import settle as settling
+from lakegate.workflow import shelf, turns
 from lakegate.workflow.archive import _name
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.receive import Arrival, Failure, receive
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.retry import retry
+from lakegate.workflow.settle import settle
 from lakegate.workflow.shelf import contract_name, push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, PLANES, TABLE, World
@@ -601,3 +608,73 @@ def test_a_branch_that_is_named_like_ours_stops_nobody(name: str) -> None:
     assert [it for it in reconcile(world.service) if name not in str(it)] == []
     assert world._rows(MAIN, PLANES) == {GOOD: 2}
     assert status(world.service).published
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_an_attempt_that_cannot_be_asked_keeps_no_newer_batch_of_its_table_waiting(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    structlog.reset_defaults()
+    world = World()
+    world.want_unique_keys()
+    scene = Scene(world=world, error=error, patch=monkeypatch)
+    world.drop("bad", rows=1)
+    [bad] = world.attempts()
+    world.clock.advance(60)
+    world.drop("good", rows=2)
+    [good] = [it for it in world.attempts() if it != bad]
+    world.runner.finish_all()
+    scene.fail(turns, "claims_on", lambda _, attempt, *__: attempt == bad)
+    with capture_logs() as logs:
+        scene.try_(lambda: settle(world.service, good))
+    waits = isinstance(error, PASSING)  # it is asked again at the next event or sweep
+    assert world.rows_on_main() == ({} if waits else {"good": 2})
+    assert scene.is_told(logs)
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_the_next_in_line_that_cannot_be_settled_spoils_nothing_of_the_one_before(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    structlog.reset_defaults()
+    world = World()
+    world.want_unique_keys()
+    scene = Scene(world=world, error=error, patch=monkeypatch)
+    world.drop("good", rows=2)
+    world.clock.advance(60)
+    world.drop("bad", rows=1)
+    good, bad = sorted(world.attempts(), key=lambda attempt: attempt.batch)
+    world.runner.finish_all()
+    scene.fail(settling, "job_of", lambda _, attempt: attempt == bad)
+    with capture_logs() as logs:
+        settle(world.service, good)
+    assert world.rows_on_main() == {"good": 2}
+    assert scene.is_told(logs)
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_report_that_cannot_be_read_hides_no_other_attempt_of_its_batch(body: bytes) -> None:
+    world = World()
+    world.drop("it", rows=1, bad="odd")
+    world.run()
+    [line] = status(world.service).rejected
+    retry(world.service, line.batch)
+    world.run()
+    spoil(world, f"reports/{line.branch}.json", body)
+    first, second = look(world.service, line.batch).attempts
+    assert first.report is None
+    assert "can't be read" in first.job or "update lakegate" in first.job
+    assert second.report is not None
+
+
+def test_a_receipt_that_cannot_be_read_is_never_written_over_nor_taken_for_none() -> None:
+    broken = Receipt.read("nyc/flights/1", b"{")
+    assert broken.unreadable
+    with pytest.raises(Misconfigured, match=r"nyc/flights/1.*Nothing of this key is ingested or decided"):
+        broken.to_json()
+    with pytest.raises(Misconfigured, match="can't be read"):
+        broken.decided(
+            Entry.of(World().drop("1", rows=1), Decision.PUBLISHED, Attempt(table=TABLE, batch="b", number=1))
+        )
+    other = Receipt(bucket="landing", key="another").to_json()
+    assert Receipt.read("nyc/flights/1", other).unreadable == "it is another's"

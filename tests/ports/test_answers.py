@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
 from unittest.mock import patch
 from urllib.error import URLError
 
@@ -31,6 +33,7 @@ SECONDS = 0.5
 LARGEST = 100_000
 PAUSE = 0.02
 ENDLESS = 50_000_000  # bytes: more than is sent before a client gives up
+PACKED = gzip.compress(b" " * ENDLESS)
 HASH = "0" * 64
 
 
@@ -139,8 +142,7 @@ def endless_body() -> Iterator[bytes]:
 
 
 def packed_body() -> Iterator[bytes]:
-    body = gzip.compress(b" " * ENDLESS)
-    yield head("200 OK", "Content-Encoding: gzip", f"Content-Length: {len(body)}") + body
+    yield head("200 OK", "Content-Encoding: gzip", f"Content-Length: {len(PACKED)}") + PACKED
 
 
 def deep_body() -> Iterator[bytes]:
@@ -158,6 +160,12 @@ def catalog(uri: str) -> NessieCatalog:
 def iceberg_catalog(uri: str) -> Any:
     with iceberg_errors("opening"):
         return Catalog(uri, "lake", "main", http=Patient(seconds=SECONDS, largest=LARGEST))
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deadline that no busy machine comes to."""
+    monkeypatch.setattr(sys.modules[__name__], "SECONDS", 60.0)
 
 
 CALLS: dict[str, Callable[[str], object]] = {
@@ -258,6 +266,7 @@ def test_the_job_gives_up_an_answer_in_drips(
         nessie.head(server.uri, "main")
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("body", [endless_body, packed_body], ids=lambda body: body.__name__)
 @pytest.mark.parametrize("call", CALLS)
 def test_an_answer_without_an_end_is_given_up_at_its_largest(call: str, body: Callable[[], Iterator[bytes]]) -> None:
@@ -267,6 +276,7 @@ def test_an_answer_without_an_end_is_given_up_at_its_largest(call: str, body: Ca
     assert server.uri in str(caught.value)
 
 
+@pytest.mark.usefixtures("patient")
 def test_slack_and_the_job_take_no_answer_without_an_end() -> None:
     with serving(endless_body) as server:
         with pytest.raises(OutcomeUnknown, match="more than 1,048,576 bytes"):
@@ -289,13 +299,12 @@ def test_an_address_where_nobody_is_is_named_with_its_port(call: str) -> None:
         CALLS[call](uri)
 
 
-def test_an_answer_that_comes_in_time_is_read_whole_and_its_connection_is_kept() -> None:
+@pytest.mark.usefixtures("patient")
+def test_an_answer_that_comes_in_time_is_read_whole() -> None:
     body = json.dumps({"reference": {"hash": HASH, "more": "x" * 90_000}}).encode()
 
     def whole() -> Iterator[bytes]:
-        for _ in range(2):
-            yield head("200 OK", f"Content-Length: {len(body)}") + body
-        time.sleep(SECONDS)
+        yield head("200 OK", f"Content-Length: {len(body)}") + body
 
     with serving(whole) as server:
         assert catalog(server.uri).head("main") == HASH
@@ -308,3 +317,42 @@ def test_a_branch_that_is_not_there_is_none_still() -> None:
         assert catalog(server.uri).head("wap-x") is None
         with pytest.raises(Conflict, match=server.uri):
             catalog(server.uri).base("wap-x")
+
+
+class Kept(BaseHTTPRequestHandler):
+    """A server that keeps its connections, and counts them."""
+
+    protocol_version = "HTTP/1.1"
+    made: ClassVar[list[object]] = []
+
+    def setup(self) -> None:
+        super().setup()
+        self.made.append(self.client_address)
+
+    def do_GET(self) -> None:
+        body = json.dumps({"reference": {"hash": HASH}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_connection_is_kept_from_one_answer_to_the_next() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Kept) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        its = catalog(f"http://127.0.0.1:{server.server_port}")
+        assert [its.head("main") for _ in range(5)] == [HASH] * 5
+        its._session.close()
+        its._http.poolmanager.clear()
+        server.shutdown()
+    assert len(Kept.made) == 1
+
+
+@pytest.mark.parametrize("call", ["head", "commit", "iceberg"])
+def test_an_address_that_speaks_another_protocol_is_a_persons_to_change_whatever_the_time(call: str) -> None:
+    with serving(lambda: iter([head("200 OK", "Content-Length: 2") + b"{}"])) as server, pytest.raises(Misconfigured):
+        CALLS[call](server.uri.replace("http:", "https:"))
