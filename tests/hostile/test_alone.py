@@ -29,7 +29,8 @@ from lakegate.errors import (
 )
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Decision, Entry, Receipt
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, Kind
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow import settle as settling

@@ -79,7 +79,7 @@ def _drop_all(installation: Installation, things: Things) -> None:
     installation.wait(good)
     assert installation.query(f"SELECT count(*) AS n FROM {things.table}") == [{"n": 10}]
 
-    installation.wait(code=REJECTED)
+    installation.wait(*bad, code=REJECTED)
     found = installation.rejected(things.prefix)
     assert set(found) == set(bad)
     words = {"nothing.avro": "rows", "keys.json": "columns", "digits.parquet": "name"}
