@@ -1,0 +1,160 @@
+"""docs/limits.md: every limit with its default, from the code's own numbers.
+
+`python -m tests.support.limits` writes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lakegate import bootstrap, shown
+from lakegate.adapters import notes, slack
+from lakegate.audit import answers, limits
+from lakegate.audit.limits import DEFAULTS
+from lakegate.contracts import backtracking, bounds, checks, document, growth, patterns, reading, sql
+from lakegate.landing import ingestion, routes
+from lakegate.workflow import landed, reconcile, shelf, status
+from spark_jobs import avro_blocks, avro_claims, nessie, partitions, samples, unparsed
+
+PAGE = Path(__file__).parents[2] / "docs/limits.md"
+MIB = 1024**2
+TEXT = "\n\n".join(
+    (
+        "# Limits",
+        "Every limit that input can meet, with its default and the step that asks it. A limit is asked before the work "
+        "that it bounds. *Setting* is the word of a contract that changes the limit; a limit without one is the same in "
+        "every installation. Who goes beyond a limit is told the limit, what was found, and the setting.",
+        "`.venv/bin/python -m tests.support.limits` writes this page from the code.\n",
+    )
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One limit. `asked` is the step that asks it, and what becomes of what is beyond."""
+
+    what: str
+    limit: str
+    asked: str
+    setting: str = ""
+
+
+def row(what: str, limit: float | str, asked: str, setting: str = "") -> Row:
+    said = limit if isinstance(limit, str) else f"{limit:,}"
+    return Row(what=what, limit=said, asked=asked, setting=setting)
+
+
+def size(count: int) -> str:
+    whole = count // MIB
+    return f"{whole // 1024:,} GiB" if whole >= 1024 else f"{whole:,} MiB" if whole else f"{count // 1024:,} KiB"
+
+
+PUSH, LOOK, AUDIT = "`contract check`; the contract is refused", "the first look; the file is rejected", "the audit"
+PARTS: dict[str, list[Row]] = {
+    "Keys and routes": [
+        row("a route, in bytes", routes.LONGEST, PUSH),
+        row("a table's name, in characters", reading.LONGEST_TABLE, PUSH),
+        row("contracts named in a held file's reason", shelf.TOLD, "receiving; the rest are counted"),
+    ],
+    "Files": [
+        row("bytes", size(DEFAULTS.bytes), "before the file is staged; it is rejected", limits.SETTINGS["bytes"]),
+        row("bytes out of a compressed file", size(DEFAULTS.uncompressed), LOOK, limits.SETTINGS["uncompressed"]),
+        row("rows", DEFAULTS.rows, LOOK, limits.SETTINGS["rows"]),
+        row("row groups, stripes", DEFAULTS.row_groups, LOOK, limits.SETTINGS["row_groups"]),
+        row("blocks of Avro", DEFAULTS.blocks, LOOK, limits.SETTINGS["blocks"]),
+        row("bytes of a block of Avro, packed or not", avro_blocks.MOST_BYTES, LOOK),
+        row("rows of Avro that have no bytes", avro_claims.ROWS_OF_NOTHING, LOOK),
+        row(
+            "columns with the parts of nested ones, keys of a JSON object",
+            DEFAULTS.columns,
+            LOOK,
+            limits.SETTINGS["columns"],
+        ),
+        row("nesting", DEFAULTS.nesting, LOOK, limits.SETTINGS["nesting"]),
+        row("bytes of a footer or header", size(DEFAULTS.footer), LOOK, limits.SETTINGS["footer"]),
+        row("bytes of a line of text", size(DEFAULTS.line), LOOK, limits.SETTINGS["line"]),
+        row(
+            "tries of patterns with all texts of a file",
+            DEFAULTS.tries,
+            f"{AUDIT}; the file is rejected",
+            limits.SETTINGS["tries"],
+        ),
+        row("partitions that one file writes", partitions.MOST, "the append; the file is rejected"),
+    ],
+    "Contracts": [
+        row("bytes", size(document.LARGEST), PUSH),
+        row("words and values of YAML", document.MOST_NODES, PUSH),
+        row("nesting of YAML", document.DEEPEST, PUSH),
+        row("characters of a key", document.LONGEST_WORD, PUSH),
+        row("columns with the parts of nested ones", bounds.COLUMNS, PUSH),
+        row("entries of `quality`, `relationships` and `slaProperties`", bounds.CHECKS, PUSH),
+        row("values of one list", bounds.VALUES, PUSH),
+        row("characters of a text", bounds.LETTERS, PUSH),
+        row("characters of a name", bounds.NAME, PUSH),
+        row("characters of a pattern", patterns.MOST_CHARACTERS, PUSH),
+        row("groups of a pattern within each other", patterns.DEEPEST, PUSH),
+        row("repetitions of a pattern, those within others multiplied", patterns.LONGEST, PUSH),
+        row("tries of a pattern with one text", backtracking.MOST, f"{PUSH}, or longer texts count as failing"),
+        row("characters of SQL", sql.LONGEST, PUSH),
+        row("parentheses, CASE and signs of SQL within each other", sql.NESTED, PUSH),
+        row("growth of a text by SQL", f"{growth.TIMES} times and {growth.CHARACTERS:,} characters", PUSH),
+        row("pieces of SQL, those of queries in FROM each time that they are named", growth.PIECES, PUSH),
+        row("pieces of a WHERE, for each aggregate that it is put to", sql.COPIES, PUSH),
+    ],
+    "Batches and sweeps": [
+        row("files of a batch", ingestion.MOST_FILES, "receiving; the rest are another batch", "batchFiles"),
+        row("files that one sweep receives", reconcile.AT_ONCE, "the sweep; the next one goes on"),
+        row(
+            "time of one sweep for branches",
+            f"{reconcile.BRANCHES.seconds // 60} minutes",
+            "the sweep; the next one goes on",
+        ),
+        row("decisions that `status` reads", status.DECISIONS, "`status`, which says so"),
+        row("landed files that a sweep notes for `status`", landed.NOTED, "the sweep"),
+    ],
+    "Network": [
+        row(
+            "a call to Nessie or S3's catalog as a whole, in seconds",
+            answers.SECONDS,
+            "every client; the call is made again later",
+        ),
+        row("an answer, in bytes", size(answers.LARGEST), "every client"),
+        row("a call to Slack as a whole, in seconds", slack.SECONDS, "the notifier; the message is sent later"),
+        row("an answer of Slack", size(slack.LARGEST), "the notifier"),
+        row("the job's own call to Nessie, in seconds", nessie.TIMEOUT_SECONDS, "the job"),
+        row("redirects that are followed", "0", "every client, which says where to"),
+    ],
+    "What people read": [
+        row("faults of a file", limits.MOST_FAULTS, "the report; more are counted"),
+        row("faults of a contract", document.MOST_FAULTS, "`contract check`; the search ends"),
+        row("characters of a contract's fault", document.LONGEST_FAULT, "`contract check`"),
+        row("characters of a check's name", checks.LONGEST_NAME, "the report"),
+        row("sample rows of a check on a file", samples.ROWS, "the report"),
+        row("characters of a value in a sample", samples.TEXT, "the report"),
+        row("characters of a row that does not parse, in quarantine", unparsed.KEPT, "the job"),
+        row(
+            "files, and reasons of each, in a Slack message",
+            f"{slack.FILES}, {slack.REASONS}",
+            "the notifier; more are counted",
+        ),
+        row("characters of a field of a log", bootstrap.LONGEST, "the functions' log"),
+        row("characters of a line of a commit's message", notes.LINE, "main's log; its properties have all"),
+        row("marks on one letter", shown.PILED, "whatever is shown; more are spelled out"),
+    ],
+}
+
+
+def table(rows: list[Row]) -> str:
+    head = "| limit | default | asked by | setting |\n|---|---|---|---|"
+    return "\n".join(
+        [head, *(f"| {it.what} | {it.limit} | {it.asked} | {it.setting and f'`{it.setting}`'} |" for it in rows)]
+    )
+
+
+def page() -> str:
+    return "\n".join([TEXT, *(f"## {name}\n\n{table(rows)}\n" for name, rows in PARTS.items())])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
