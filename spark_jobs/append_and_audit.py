@@ -24,9 +24,10 @@ from lakegate.audit.plan import Column, Plan
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.report import CheckResult, FileReport, Replaced, Report, Verdict
 from lakegate.audit.statistics import Field
+from lakegate.audit.types import Struct
 from lakegate.audit.verdicts import Dependent, good, judge, unparsed_checks, verdict
 from lakegate.audit.wire import from_json, to_json
-from spark_jobs import hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, table, tries, unparsed
+from spark_jobs import amounts, hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, table, unparsed
 from spark_jobs.append import append, expected, resume
 from spark_jobs.base import Base, fit
 from spark_jobs.errors import JobError, Unfit
@@ -178,9 +179,16 @@ def _look(run: Run) -> None:
     spark, job = run.spark, run.job
     looks = look_at_all(spark, job.plan, job.files)
     before = None if run.base is None else table.shape(spark, run.base).own
-    agreed, run.looks = fit_all(job.plan, before, looks)
+    _agree(run, before, looks)
+    told = amounts.within(spark, run.grown.plan, run.looks)
+    new = {look.file.id: look.faults for look, it in zip(told, run.looks, strict=True) if look.faults != it.faults}
+    if new:  # then no column comes by these files
+        _agree(run, before, [replace(look, faults=new.get(look.file.id, look.faults)) for look in looks])
+
+
+def _agree(run: Run, before: Struct | None, looks: Sequence[Look]) -> None:
+    agreed, run.looks = fit_all(run.job.plan, before, looks)
     run.columns, run.evolves = agreed.columns, agreed.evolves
-    run.looks = tries.within(spark, run.grown.plan, run.looks)
 
 
 def _append(run: Run) -> None:

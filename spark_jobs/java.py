@@ -91,6 +91,8 @@ def root(error: Exception) -> str:
     """The innermost Java exception in one short line, without the addresses of our own buckets."""
     if any(name.endswith("OutOfMemoryError") for name in names(error)):
         return "it takes more memory than there is"
+    if any(name.endswith(".thrift.transport.TTransportException") for name in names(error)):
+        return "it ends where more should come"  # parquet's reader speaks of a socket
     innermost = list(causes(error))[-1:]
     said = str(innermost[0].getMessage() or innermost[0].getClass().getSimpleName()) if innermost else str(error)
     line = next(iter(said.strip().splitlines()), type(error).__name__)

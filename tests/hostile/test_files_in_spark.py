@@ -9,6 +9,7 @@ import zlib
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -19,13 +20,15 @@ from lakegate.audit.plan import Plan
 from lakegate.contracts import texts
 from lakegate.contracts.metrics import Field, Into, Step
 from lakegate.contracts.types import TYPES
-from spark_jobs import avro_claims, tries
+from spark_jobs import amounts, avro_claims
 from spark_jobs.append import rows_of
 from spark_jobs.java import jvm
 from spark_jobs.unparsed import parsed
 from tests.hostile import files
 from tests.hostile.files import avro, number, record
+from tests.support.jobs import parquet
 from tests.support.looked import PLAN, by, looks
+from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark
 KIND = record(("id", "int"), ("name", "string"))
@@ -258,7 +261,7 @@ def busy(limit: int) -> Plan:
 def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: SparkSession, tmp_path: Path) -> None:
     of = busy(10_000_000)
     few = looks(spark, tmp_path, of, b"id,name\n1,12345\n", b"id,name\n" + (b"1,%s\n" % (b"7" * 1000)) * 30)
-    sound, found = tries.within(spark, of, few)
+    sound, found = amounts.within(spark, of, few)
     assert (sound.rows, sound.faults) == (1, ())
     assert found.faults[0].startswith("its patterns may take 15,03")
     assert "and the limit is 10,000,000: to take it, set maxPatternTries of the contract's landing" in found.faults[0]
@@ -269,7 +272,7 @@ def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: Spark
 
 def test_texts_that_no_pattern_is_shown_cost_no_tries(spark: SparkSession, tmp_path: Path) -> None:
     of = busy(10_000_000)
-    [found] = tries.within(spark, of, looks(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001)))
+    [found] = amounts.within(spark, of, looks(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001)))
     assert found.faults == ()
 
 
@@ -285,3 +288,71 @@ def test_tries_are_added_up_over_all_values_of_a_row(spark: SparkSession) -> Non
     )
     assert (nested, of_null) == (2 * of_one, 0)
     assert of_one > 5_000
+
+
+def repeating(rows: int, *, nested: bool = False) -> bytes:
+    """A parquet file whose rows all have one text of a hundred thousand letters, which stands in it once."""
+    places = pa.array([0] * rows, pa.int32())
+    texts_of = pa.DictionaryArray.from_arrays(places, ["x" * 100_000])
+    names = pa.ListArray.from_arrays(list(range(rows + 1)), texts_of) if nested else texts_of
+    return parquet(pa.table({"id": pa.array(range(rows), pa.int32()), "name": names}))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_value_that_stands_once_counts_for_every_row_that_has_it(
+    spark: SparkSession, tmp_path: Path, *, nested: bool
+) -> None:
+    of = plan("nyc.t", {"id": "int", "name": "array<string>" if nested else "string"})
+    of = by(FileKind.PARQUET, of, Limits(uncompressed=200_000_000))
+    bodies = [repeating(rows, nested=nested) for rows in (1_500, 3_000)]
+    assert max(map(len, bodies)) < 200_000
+    sound, found = amounts.within(spark, of, looks(spark, tmp_path, of, *bodies))
+    assert (sound.rows, sound.faults) == (1_500, ())
+    assert [fault.split(":")[0] for fault in found.faults] == [
+        "it has 300,000,000 bytes uncompressed, and the limit is 200,000,000"
+    ]
+
+
+def claiming(spark: SparkSession, rows: int) -> bytes:
+    """A parquet file of two rows whose footer says that it has so many."""
+    body = parquet(pa.table({"id": pa.array([1, 2], pa.int32()), "name": ["a", "b"]}))
+    start, java = len(body) - 8 - int.from_bytes(body[-8:-4], "little"), jvm(spark).java.io
+    util, out = jvm(spark).org.apache.parquet.format.Util, java.ByteArrayOutputStream()
+    about = util.readFileMetaData(java.ByteArrayInputStream(bytearray(body[start:-8])))
+    about.setNum_rows(rows)
+    about.getRow_groups().get(0).setNum_rows(rows)
+    for part in about.getRow_groups().get(0).getColumns():
+        part.getMeta_data().setNum_values(rows)
+    util.writeFileMetaData(about, out)
+    footer = bytes(out.toByteArray())
+    return body[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+
+
+def test_rows_that_a_footer_claims_and_no_page_has_are_told_plainly(spark: SparkSession, tmp_path: Path) -> None:
+    of = by(FileKind.PARQUET)
+    sound, found = amounts.within(spark, of, looks(spark, tmp_path, of, claiming(spark, 2), claiming(spark, 10**8)))
+    assert (sound.rows, sound.faults) == (2, ())
+    assert found.faults == ("its rows cannot be read to the end, a page is corrupt (it ends where more should come)",)
+    [found] = looks(spark, tmp_path, of, claiming(spark, 10**12))
+    assert found.faults[0].startswith("it has 1,000,000,000,000 rows, and the limit is 1,000,000,000")
+
+
+PACKED = {
+    "zstd window": (b"\x28\xb5\x2f\xfd\x00\xf8\x01\x00\x00", "zstd"),
+    "zstd content size": (
+        b"\x28\xb5\x2f\xfd\xe0" + (2**60).to_bytes(8, "little") + b"\x61\x00\x00id,name\n3,c\n",
+        "zstd",
+    ),
+    "zstd frame to be passed over": (b"\x50\x2a\x4d\x18\xff\xff\xff\xff" + b"id,name\n3,c\n", "zstd"),
+    "gzip name without an end": (b"\x1f\x8b\x08\x08" + b"\0" * 6 + b"n" * 100_000, "gzip"),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_text_that_claims_more_than_there_is_fails_alone(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    body, packing = PACKED[name]
+    of = replace(PLAN, files=FileFormat(kind=FileKind.CSV, compression=packing))
+    sound = pa.Codec(packing).compress(b"id,name\n1,x\n", asbytes=True)
+    good, found = looks(spark, tmp_path, of, sound, body)
+    assert (good.rows, good.faults) == (1, ())
+    assert found.faults[0].startswith("it cannot be read to its end (")
