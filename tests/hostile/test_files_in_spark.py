@@ -21,7 +21,7 @@ from lakegate.contracts import texts
 from lakegate.contracts.metrics import Field, Into, Step
 from lakegate.contracts.types import TYPES
 from spark_jobs import amounts, avro_claims
-from spark_jobs.append import rows_of
+from spark_jobs.append import find_corrupt, rows_of, sized
 from spark_jobs.java import jvm
 from spark_jobs.unparsed import parsed
 from tests.hostile import files
@@ -306,7 +306,7 @@ def test_a_value_that_stands_once_counts_for_every_row_that_has_it(
     of = by(FileKind.PARQUET, of, Limits(uncompressed=200_000_000))
     bodies = [repeating(rows, nested=nested) for rows in (1_500, 3_000)]
     assert max(map(len, bodies)) < 200_000
-    sound, found = amounts.within(spark, of, looks(spark, tmp_path, of, *bodies))
+    sound, found = sized(spark, of, looks(spark, tmp_path, of, *bodies))
     assert (sound.rows, sound.faults) == (1_500, ())
     assert [fault.split(":")[0] for fault in found.faults] == [
         "it has 300,000,000 bytes uncompressed, and the limit is 200,000,000"
@@ -330,7 +330,7 @@ def claiming(spark: SparkSession, rows: int) -> bytes:
 
 def test_rows_that_a_footer_claims_and_no_page_has_are_told_plainly(spark: SparkSession, tmp_path: Path) -> None:
     of = by(FileKind.PARQUET)
-    sound, found = amounts.within(spark, of, looks(spark, tmp_path, of, claiming(spark, 2), claiming(spark, 10**8)))
+    sound, found = find_corrupt(spark, of, looks(spark, tmp_path, of, claiming(spark, 2), claiming(spark, 10**8)))
     assert (sound.rows, sound.faults) == (2, ())
     assert found.faults == ("its rows cannot be read to the end, a page is corrupt (it ends where more should come)",)
     [found] = looks(spark, tmp_path, of, claiming(spark, 10**12))
