@@ -266,7 +266,7 @@ def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: Spark
     assert found.faults[0].startswith("its patterns may take 15,03")
     assert "and the limit is 10,000,000: to take it, set maxPatternTries of the contract's landing" in found.faults[0]
     assert found.faults[1].startswith(
-        'most of them column "name"\'s: tie its pattern to the start with ^, say how many'
+        'column "name" has most of them: tie its pattern to the start with ^, say how many'
     )
 
 
