@@ -62,5 +62,8 @@ def _judged(plan: Plan, tried: Sequence[Metric], look: Look, found: dict[str, tu
     if not (wrong := beyond(plan.files.limits, tries=int(sum(counted)))):
         return look
     most = tried[max(range(len(counted)), key=counted.__getitem__)]
-    why = f"column {shown(most.columns[0])} has most of them: tie its pattern to the start with ^, say how many repetitions"
-    return replace(look, faults=(*wrong, f"{why} there may be, or let each end where the next one cannot begin"))
+    mend = (
+        "tie its pattern to the start with ^, say how many repetitions there may be, or let each end where the next one"
+    )
+    why = f"column {shown(most.columns[0])} has most of them: {mend} cannot begin"
+    return replace(look, faults=(*wrong, why))
