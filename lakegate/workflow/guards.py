@@ -17,8 +17,8 @@ from lakegate.ports import MAIN, TableIdentity
 from lakegate.workflow.attempt import claimed
 from lakegate.workflow.audited import Audited, DecidedOtherwise, Main, NeedsNewAttempt
 from lakegate.workflow.claims import is_open
-from lakegate.workflow.late import may_differ_without
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.keys import may_differ_without
 
 
 def still_open(audited: Audited, files: list[FileVersion], main: Main) -> list[FileVersion]:

@@ -22,15 +22,16 @@ from lakegate.workflow.archive import known
 from lakegate.workflow.attempt import GONE, open_attempt
 from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt
 from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on, open_attempts, open_files
-from lakegate.workflow.crash import Crash, crash, tried_again, why_no_report
 from lakegate.workflow.decide import Finding, decide
-from lakegate.workflow.early import Again, early, premature
 from lakegate.workflow.history import DECISIONS
-from lakegate.workflow.late import freed
 from lakegate.workflow.publish import publish
 from lakegate.workflow.rebase import take_off
 from lakegate.workflow.reports import accept_report, note_end
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.backoff import Crash, crash, tried_again, why_no_report
+from lakegate.workflow.settlement.keys import freed
+from lakegate.workflow.settlement.queue import ahead, takes_turns, waiting
+from lakegate.workflow.settlement.references import Again, early, premature
 from lakegate.workflow.shelf import contract_of
 from lakegate.workflow.tell import (
     LATE,
@@ -42,7 +43,6 @@ from lakegate.workflow.tell import (
     waiting_message,
     warned_message,
 )
-from lakegate.workflow.turns import ahead, takes_turns, waiting
 
 log = structlog.get_logger()
 

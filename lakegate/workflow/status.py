@@ -16,12 +16,12 @@ from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
 from lakegate.workflow.archive import receipts_at, receipts_of
 from lakegate.workflow.claims import claims_at, is_open, job_of, open_branches
-from lakegate.workflow.crash import crash
 from lakegate.workflow.hold import Held
 from lakegate.workflow.landed import seen_waiting, still_held
 from lakegate.workflow.overtaken import overtaken
 from lakegate.workflow.reports import has_begun, report_name
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.backoff import crash
 from lakegate.workflow.shelf import Shelf
 
 DECISIONS = 1000  # as far back as main's log is read

@@ -12,9 +12,9 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
 from lakegate.workflow.claims import open_files
-from lakegate.workflow.early import Again
 from lakegate.workflow.reports import End, given_up, has_begun
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.references import Again
 
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt
 _DOUBLED = 12  # times: a second is over an hour by then

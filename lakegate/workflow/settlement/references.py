@@ -21,9 +21,9 @@ from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import known
 from lakegate.workflow.claims import claims_on, is_open, open_attempts, open_files, readable_job_of
-from lakegate.workflow.late import failing, put_aside
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.keys import failing, put_aside
 
 log = structlog.get_logger()
 PATIENCE = timedelta(hours=13)  # with files of a referenced table that are under way: jobs may queue for twelve

@@ -18,9 +18,9 @@ from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
 from lakegate.workflow.claims import claims_on, not_taken_on, open_attempts, open_files, readable_job_of
-from lakegate.workflow.early import Again, premature
 from lakegate.workflow.reports import report_in_force
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.references import Again, premature
 
 log = structlog.get_logger()
 
