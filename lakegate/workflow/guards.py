@@ -12,11 +12,10 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
-from lakegate.landing.standing import standing
+from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN, TableIdentity
 from lakegate.workflow.attempt import claimed
 from lakegate.workflow.audited import Audited, DecidedOtherwise, Main, NeedsNewAttempt
-from lakegate.workflow.claims import is_open
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.keys import may_differ_without
 

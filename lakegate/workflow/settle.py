@@ -13,22 +13,23 @@ from lakegate.audit.job import Job
 from lakegate.audit.report import FileReport, Report, Verdict
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.files import FileVersion
+from lakegate.landing.files import GONE, FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
-from lakegate.landing.standing import standing
+from lakegate.landing.standing import is_open, standing
 from lakegate.ports import JobRun, JobState, ToldFile
 from lakegate.workflow.archive import known
-from lakegate.workflow.attempt import GONE, open_attempt
+from lakegate.workflow.attempt import open_attempt
 from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt
-from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on, open_attempts, open_files
-from lakegate.workflow.decide import Finding, decide
+from lakegate.workflow.claims import claims_on, job_of, not_taken_on, open_attempts, open_files
+from lakegate.workflow.decide import decide
 from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.publish import publish
 from lakegate.workflow.rebase import take_off
 from lakegate.workflow.reports import accept_report, note_end
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.backoff import Crash, crash, tried_again, why_no_report
+from lakegate.workflow.settlement.findings import Finding
 from lakegate.workflow.settlement.keys import freed
 from lakegate.workflow.settlement.queue import ahead, takes_turns, waiting
 from lakegate.workflow.settlement.references import Again, early, premature

@@ -13,9 +13,10 @@ from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State, state_of
+from lakegate.landing.standing import is_open
 from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
 from lakegate.workflow.archive import receipts_at, receipts_of
-from lakegate.workflow.claims import claims_at, is_open, job_of, open_branches
+from lakegate.workflow.claims import claims_at, job_of, open_branches
 from lakegate.workflow.hold import Held
 from lakegate.workflow.landed import seen_waiting, still_held
 from lakegate.workflow.overtaken import overtaken

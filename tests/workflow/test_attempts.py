@@ -12,13 +12,13 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState, Kind
 from lakegate.workflow.claims import job_name
-from lakegate.workflow.decide import Finding
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.reports import End, begun_name, note_end
 from lakegate.workflow.retry import retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import Outcome, settle
 from lakegate.workflow.settlement.backoff import LONGEST, Crash
+from lakegate.workflow.settlement.findings import Finding
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, Story, World
 

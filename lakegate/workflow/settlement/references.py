@@ -18,9 +18,10 @@ from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
+from lakegate.landing.standing import is_open
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import known
-from lakegate.workflow.claims import claims_on, is_open, open_attempts, open_files, readable_job_of
+from lakegate.workflow.claims import claims_on, open_attempts, open_files, readable_job_of
 from lakegate.workflow.reports import read_report
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.keys import failing, put_aside
