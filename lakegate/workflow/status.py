@@ -22,7 +22,7 @@ from lakegate.workflow.landed import seen_waiting, still_held
 from lakegate.workflow.overtaken import overtaken
 from lakegate.workflow.reports import has_begun, report_name
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.backoff import crash
+from lakegate.workflow.settlement.reader import crash_of
 from lakegate.workflow.shelf import Shelf
 
 DECISIONS = 1000  # as far back as main's log is read
@@ -185,7 +185,7 @@ def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
     if run.state is JobState.RUNNING:
         began = job is None or has_begun(service.store, attempt, job)
         return "appending and auditing" if began else "waits for its job to begin", ()
-    crashed = crash(service, attempt, job, run) if job else None
+    crashed = crash_of(service, attempt, job, run) if job else None
     reasons = (run.reason,) if run.reason else ()
     if crashed is None or crashed.is_last:
         return f"job {run.state}", reasons

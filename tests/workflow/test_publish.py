@@ -14,7 +14,7 @@ from lakegate.workflow.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.claims import job_of
 from lakegate.workflow.publish import publish
 from lakegate.workflow.retry import discard, retry
-from lakegate.workflow.settle import accept_outcome, settle
+from lakegate.workflow.settle import accept_end, settle
 from lakegate.workflow.status import status
 from tests.workflow.world import PLANES, QUARANTINE, TABLE, World
 
@@ -41,10 +41,10 @@ def audited_as_it_is(world: World, attempt: Attempt) -> Audited:
     world.run(settle_after=False)
     job, claims = job_of(world.service.store, attempt), world.claims(attempt)
     assert job is not None
-    outcome = accept_outcome(world.service, attempt, job, claims)
-    assert outcome is not None
-    assert outcome.report is not None
-    return Audited(attempt=attempt, base=job.base, report=outcome.report, claims=tuple(claims))
+    ended = accept_end(world.service, attempt, job)
+    assert ended is not None
+    assert ended.report is not None
+    return Audited(attempt=attempt, base=job.base, report=ended.report, claims=tuple(claims))
 
 
 def test_two_batches_of_one_table_from_the_same_base_are_both_published(world: World) -> None:

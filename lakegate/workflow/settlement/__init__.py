@@ -1,4 +1,5 @@
-"""Settling's own room: the rules by which an attempt whose job has ended comes to its end, and the facts they go by.
+"""Settling's own room: what is known of an attempt whose job has ended, and the rules that say what is done with it.
 
-Where to begin reading: `keys`, `references`, `backoff` and `queue`, a subject each.
+Where to begin reading: `facts`, `rules`. Pure, a subject each: `keys`, `references`, `backoff`, `findings`. `reader`
+gathers the facts, and `queue` those of other batches. Nothing here writes: `workflow/settle.py` carries out.
 """
