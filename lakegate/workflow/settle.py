@@ -18,7 +18,7 @@ from lakegate.landing.standing import is_open
 from lakegate.ports import ToldFile
 from lakegate.workflow.archive import known
 from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt
+from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt, Reason
 from lakegate.workflow.claims import claims_on, job_of, not_taken_on, open_attempts
 from lakegate.workflow.decide import decide
 from lakegate.workflow.history import DECISIONS
@@ -121,28 +121,33 @@ def _publish(
     if report is None:
         return []
     audited = Audited(attempt=attempt, base=facts.job.base, report=report, claims=tuple(claims))
-    while good:
-        try:
-            publish(service, audited, good)
-        except NeedsNewAttempt as why:
-            log.info("new_attempt", branch=attempt.branch, why=str(why))
-            return _close_superseded(service, attempt, good, facts.ended)
-        except Refused as why:
-            left = not_taken_on(service, attempt, _close_superseded(service, attempt, good, facts.ended))
-            if left != good:  # another worker was first with some, which must not keep the rest from being published
-                good = left
-                continue
-            _reject(service, attempt, good, why)
-        break
+    while good and (reason := _publish_or_why(service, audited, good)):
+        left = _close_superseded(service, attempt, good, facts.ended)
+        if isinstance(reason, NeedsNewAttempt):
+            log.info("new_attempt", branch=attempt.branch, why=reason.why)
+            return left
+        left = not_taken_on(service, attempt, left)
+        if left == good:
+            _reject(service, attempt, good, reason)
+            return []
+        good = left  # another worker was first with some, which must not keep the rest from being published
     return []
 
 
-def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: Refused) -> None:
+def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]) -> Reason | Refused | None:
+    """Publish these files, or return why not: a reason of main's, or the proof that failed."""
+    try:
+        return publish(service, audited, files)
+    except Refused as why:
+        return why
+
+
+def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: DecidedOtherwise | Refused) -> None:
     """A proof failed: the branch is not what was audited, and never will be. Raises Conflict where they were refused
     for what is not so any more.
     """
     if isinstance(why, DecidedOtherwise):
-        raise Conflict(f"{why}; not so by the contract that was pushed since: the next sweep settles it") from why
+        raise Conflict(f"{why.why}; not so by the contract that was pushed since: the next sweep settles it")
     _require_branch(service, attempt)
     decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
 
