@@ -23,8 +23,8 @@ from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.query import SHOWN
 from lakegate.cli.sql import Result, Statement, plain, run
 from lakegate.cli.terminal import busy, console, grid, say, say_json
-from lakegate.contracts.duckdb_words import STRICTLY, quoted, translated
 from lakegate.counts import count
+from lakegate.duckdb.dialect import STRICTLY, quoted, translated
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision

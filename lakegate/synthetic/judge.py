@@ -17,7 +17,7 @@ from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind, Plan, Reference
 from lakegate.audit.quarantine import afterwards, leaving, unforgiving
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.audit.verdicts import Measured, Measurements, judge
-from lakegate.contracts.duckdb_words import MACROS, STRICTLY, digits_of_floats, quoted, translated
+from lakegate.duckdb.dialect import MACROS, STRICTLY, digits_of_floats, quoted, translated
 from lakegate.errors import Misconfigured
 
 _FILE = "made up"
