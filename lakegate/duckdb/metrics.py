@@ -31,8 +31,8 @@ Said = Callable[[Metric, Rows], str]
 
 @dataclass(frozen=True, kw_only=True)
 class DuckDBKind:
-    """One kind of metric as SQL. Its `number` is a subquery, and `failing` is true of a row that counts. `shown` is true
-    of the rows that a person is shown for it; a kind without it has no such rows in a table.
+    """One kind of metric in SQL. Its `number` is a subquery, and `failing` is true of a row that counts. `shown` is
+    true of the rows that a person is shown for it; a kind without it has no such rows in a table.
     """
 
     number: Said
