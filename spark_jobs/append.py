@@ -16,9 +16,10 @@ from lakegate.audit.job import Job
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
-from spark_jobs import avro_header, decimals, nessie, not_null, orc_footer, parquet_footer, partitions, paths, sizes
+from spark_jobs import decimals, nessie, not_null, partitions, paths, sizes
 from spark_jobs.apart import each
 from spark_jobs.errors import JobError
+from spark_jobs.formats import avro, orc, parquet
 from spark_jobs.java import FAILURES, by_task, names, root
 from spark_jobs.look import Look
 from spark_jobs.origin import origin
@@ -35,7 +36,7 @@ _CORRUPT = {
 }
 _STRANGE = ("ClassNotFoundException", "UnsupportedOperationException")  # a codec, an encoding
 _UNWRITABLE = ((paths.had_no_room, paths.too_long), (not_null.met_null, not_null.nulls))
-_OPTIONS = {FileKind.AVRO: avro_header.OPTIONS, FileKind.PARQUET: parquet_footer.OPTIONS}
+_OPTIONS = {FileKind.AVRO: avro.OPTIONS, FileKind.PARQUET: parquet.OPTIONS}
 
 
 def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
@@ -161,7 +162,7 @@ def unread(plan: Plan, look: Look, found: Exception) -> Look:
     """The same file with the fault that it cannot be read to its end."""
     if wrong := decimals.known(root(found)):
         return replace(look, faults=(wrong,))
-    if plan.files.kind is FileKind.ORC and (known := orc_footer.known(root(found))):
+    if plan.files.kind is FileKind.ORC and (known := orc.known(root(found))):
         return replace(look, faults=(known,))
     is_strange = any(name.endswith(_STRANGE) for name in names(found))
     why = "Spark does not know how it is written" if is_strange else _CORRUPT.get(plan.files.kind, "it is corrupt")

@@ -20,8 +20,9 @@ from lakegate.audit.plan import Plan
 from lakegate.contracts import texts
 from lakegate.contracts.metrics import Field, Into, Step
 from lakegate.contracts.types import TYPES
-from spark_jobs import amounts, avro_claims
+from spark_jobs import amounts
 from spark_jobs.append import find_corrupt, rows_of, sized
+from spark_jobs.formats import avro_claims
 from spark_jobs.java import jvm
 from spark_jobs.unparsed import parsed
 from tests.hostile import files

@@ -15,7 +15,8 @@ from lakegate.audit.limits import DEFAULTS
 from lakegate.contracts import backtracking, bounds, checks, document, growth, patterns, reading, sql
 from lakegate.landing import ingestion, routes
 from lakegate.workflow import landed, reconcile, shelf, status
-from spark_jobs import avro_blocks, avro_claims, nessie, partitions, samples, unparsed
+from spark_jobs import nessie, partitions, samples, unparsed
+from spark_jobs.formats import avro_blocks, avro_claims
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
 MIB = 1024**2
