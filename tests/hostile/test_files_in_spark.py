@@ -21,7 +21,7 @@ from lakegate.contracts import texts
 from lakegate.contracts.metrics import Field, Into, Step
 from lakegate.contracts.types import TYPES
 from spark_jobs import amounts, avro_claims
-from spark_jobs.append import rows_of
+from spark_jobs.append import find_corrupt, rows_of, sized
 from spark_jobs.java import jvm
 from spark_jobs.unparsed import parsed
 from tests.hostile import files
@@ -264,7 +264,7 @@ def test_keys_that_may_be_values_are_not_told_as_names_of_columns(spark: SparkSe
 
 def busy(limit: int) -> Plan:
     """A plan with a pattern whose tries grow with the square of a text."""
-    made = texts.unlike(Field(label="name", name="name", type=TYPES["string"]), r"\d+x")
+    made = texts.unlike(Field(label="name", name="name", type=TYPES["string"]), r"x\d+y")
     return by(FileKind.CSV, replace(PLAN, metrics=(made,)), Limits(tries=limit))
 
 
@@ -276,7 +276,7 @@ def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: Spark
     assert found.faults[0].startswith("its patterns may take 15,03")
     assert "and the limit is 10,000,000: to take it, set maxPatternTries of the contract's landing" in found.faults[0]
     assert found.faults[1].startswith(
-        'most of them column "name"\'s: tie its pattern to the start with ^, say how many'
+        'column "name" has most of them: tie its pattern to the start with ^, say how many'
     )
 
 
@@ -288,8 +288,8 @@ def test_texts_that_no_pattern_is_shown_cost_no_tries(spark: SparkSession, tmp_p
 
 def test_tries_are_added_up_over_all_values_of_a_row(spark: SparkSession) -> None:
     field = Field(label="a[][]", name="a", type=TYPES["string"], steps=(Step(into=Into.ITEMS), Step(into=Into.VALUES)))
-    counted = texts.unlike(field, r"\d+x").tries
-    alone = texts.unlike(Field(label="t", name="t", type=TYPES["string"]), r"\d+x").tries
+    counted = texts.unlike(field, r"x\d+y").tries
+    alone = texts.unlike(Field(label="t", name="t", type=TYPES["string"]), r"x\d+y").tries
     text, row = "repeat('7', 100) t", "array(map(1, repeat('7', 100), 2, null), null, map(3, repeat('7', 100))) a"
     [(nested, of_one, of_null)] = (
         spark.sql(f"SELECT {row}, {text}")
@@ -316,7 +316,7 @@ def test_a_value_that_stands_once_counts_for_every_row_that_has_it(
     of = by(FileKind.PARQUET, of, Limits(uncompressed=200_000_000))
     bodies = [repeating(rows, nested=nested) for rows in (1_500, 3_000)]
     assert max(map(len, bodies)) < 200_000
-    sound, found = amounts.within(spark, of, looks(spark, tmp_path, of, *bodies))
+    sound, found = sized(spark, of, looks(spark, tmp_path, of, *bodies))
     assert (sound.rows, sound.faults) == (1_500, ())
     assert [fault.split(":")[0] for fault in found.faults] == [
         "it has 300,000,000 bytes uncompressed, and the limit is 200,000,000"
@@ -340,7 +340,7 @@ def claiming(spark: SparkSession, rows: int) -> bytes:
 
 def test_rows_that_a_footer_claims_and_no_page_has_are_told_plainly(spark: SparkSession, tmp_path: Path) -> None:
     of = by(FileKind.PARQUET)
-    sound, found = amounts.within(spark, of, looks(spark, tmp_path, of, claiming(spark, 2), claiming(spark, 10**8)))
+    sound, found = find_corrupt(spark, of, looks(spark, tmp_path, of, claiming(spark, 2), claiming(spark, 10**8)))
     assert (sound.rows, sound.faults) == (2, ())
     assert found.faults == ("its rows cannot be read to the end, a page is corrupt (it ends where more should come)",)
     [found] = looks(spark, tmp_path, of, claiming(spark, 10**12))

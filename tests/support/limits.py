@@ -22,8 +22,8 @@ MIB = 1024**2
 TEXT = (
     "# Limits\n\n"
     "Every limit that input can meet, with its default and the step that asks it. A limit is asked before the work "
-    "that it bounds. *Setting* is the word of a contract that changes the limit; a limit without one is the same in every "
-    "installation. Who goes beyond a limit is told the limit, what was found, and the setting.\n\n"
+    "that it bounds. *Setting* is the word of a contract that changes the limit; a limit without one is the same in "
+    "every installation. Who goes beyond a limit is told the limit, what was found, and the setting.\n\n"
     "`.venv/bin/python -m tests.support.limits` writes this page from the code.\n"
 )
 
