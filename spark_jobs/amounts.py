@@ -13,12 +13,12 @@ from lakegate.audit.files import FileKind
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import beyond
+from lakegate.audit.look import Look
 from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.types import Array, Map, Struct, Type, parse, quoted
-from spark_jobs.apart import each
+from spark_jobs.apart import THREADS, each
 from spark_jobs.append import rows_of, unread
 from spark_jobs.java import FAILURES
-from spark_jobs.look import THREADS, Look
 
 _REPEATING = (FileKind.PARQUET, FileKind.ORC)  # by dictionaries
 _FEW = 1_000  # rows: values of as many, each as large as memory takes, come to no more than files may anyway

@@ -11,16 +11,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import StructType
 
+from lakegate.audit.errors import JobError
 from lakegate.audit.files import FileKind
 from lakegate.audit.job import Job
+from lakegate.audit.look import Look
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
 from spark_jobs import avro_header, decimals, nessie, not_null, orc_footer, parquet_footer, partitions, paths
 from spark_jobs.apart import each
-from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, by_task, names, root
-from spark_jobs.look import Look
 from spark_jobs.origin import origin
 from spark_jobs.session import LAKE
 from spark_jobs.table import table_name

@@ -17,10 +17,14 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.carried import combined, of_table_scope
+from lakegate.audit.difference import Difference
+from lakegate.audit.errors import JobError, Unfit
 from lakegate.audit.job import CUT_OFF, Job
+from lakegate.audit.look import Look, fit_all
 from lakegate.audit.mask import masked
 from lakegate.audit.moment import at
 from lakegate.audit.plan import Column, Plan
+from lakegate.audit.prove import PerFile, as_reported, by_file, left_of, prove, prove_carried
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.report import CheckResult, FileReport, Replaced, Report, Verdict
 from lakegate.audit.statistics import Field
@@ -30,14 +34,11 @@ from lakegate.audit.wire import from_json, to_json
 from spark_jobs import amounts, hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, table, unparsed
 from spark_jobs.append import append, expected, resume
 from spark_jobs.base import Base, fit
-from spark_jobs.errors import JobError, Unfit
 from spark_jobs.java import FAILURES, names, root, unreached
 from spark_jobs.keys import Batch
-from spark_jobs.look import Look
-from spark_jobs.prove import PerFile, as_reported, by_file, left_of, prove, prove_carried
 from spark_jobs.rewritten import Taken
 from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, build, check_iceberg, fit_to, open_catalog
-from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.staged import look_at_all
 
 
 @dataclass(kw_only=True)
@@ -162,9 +163,7 @@ def _judge_carried(run: Run, entries: Sequence[FileReport]) -> dict[str, tuple[C
         return samples.with_samples(plan, results, batch, base)
 
 
-def _reader(
-    run: Run, catalog: str, loaded: Any, difference: iceberg.Difference, found: PerFile
-) -> Callable[..., DataFrame]:
+def _reader(run: Run, catalog: str, loaded: Any, difference: Difference, found: PerFile) -> Callable[..., DataFrame]:
     """How to read rows of file versions, by their ids, from the data files that were found to hold them."""
 
     def read(ids: Iterable[str], *, apart: bool = False) -> DataFrame:
@@ -291,9 +290,7 @@ def audit_table(run: Run, loaded: Any, catalog: str, files: Sequence[str]) -> qu
     return view
 
 
-def _prove(
-    run: Run, loaded: Any, catalog: str, difference: iceberg.Difference, columns: Mapping[str, Field]
-) -> dict[str, int]:
+def _prove(run: Run, loaded: Any, catalog: str, difference: Difference, columns: Mapping[str, Field]) -> dict[str, int]:
     """Prove the table, and note its data files. Returns how many rows of each file parse."""
     job, left = run.job, left_of(run.job, difference, columns)
     found = by_file(job, difference, columns, left)

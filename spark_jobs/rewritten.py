@@ -13,13 +13,14 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.errors import JobError, Unfit
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
+from lakegate.audit.prove import Held, as_reported, prove_taken_out
 from lakegate.audit.report import DataFile, Rewritten
 from spark_jobs import iceberg
-from spark_jobs.errors import JobError, Unfit
 from spark_jobs.overwrite import overwrite
-from spark_jobs.prove import Held, as_reported, prove_taken_out
 from spark_jobs.session import BASE, LAKE
 from spark_jobs.table import table_name
 
@@ -68,7 +69,7 @@ def taken(
     base: Any,
     catalog: str,
     table: Any,
-    difference: iceberg.Difference,
+    difference: Difference,
     left: Collection[str],
 ) -> Taken:
     """What was taken out between the base and the table as a catalog of the session has it, where these data files hold
@@ -107,7 +108,7 @@ def _holding(spark: SparkSession, name: str, table: Any, ids: Collection[str]) -
     return {path: files[path] for (path,) in found}
 
 
-def _held(spark: SparkSession, job: Job, catalog: str, table: Any, files: iceberg.DataFiles) -> Held:
+def _held(spark: SparkSession, job: Job, catalog: str, table: Any, files: DataFiles) -> Held:
     """What data files of a table hold: by path and file version what the batch replaces, and the rest."""
     if not files.entries:
         return Held()
@@ -121,5 +122,5 @@ def _held(spark: SparkSession, job: Job, catalog: str, table: Any, files: iceber
     return Held(replaced=replaced, others={file: number for at, file, number in counted if at is None})
 
 
-def _named(files: iceberg.DataFiles) -> tuple[DataFile, ...]:
+def _named(files: DataFiles) -> tuple[DataFile, ...]:
     return as_reported(files.statistics.values())

@@ -14,13 +14,14 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import FileKind
 from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.look import Look
 from lakegate.audit.mask import MASK, raw
 from lakegate.audit.plan import MetricKind, Plan
 from lakegate.audit.report import CheckResult
 from lakegate.audit.unparsed import Unparsed
 from lakegate.audit.verdicts import Dependent
 from spark_jobs import samples
-from spark_jobs.look import THREADS, Look
+from spark_jobs.apart import THREADS
 from spark_jobs.text import AT, BLOCK, TEXT, Parsed, lines, parse
 
 LINE, WHY = "line", "why"

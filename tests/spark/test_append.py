@@ -13,21 +13,21 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.errors import JobError
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import JobFile
+from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
+from lakegate.audit.prove import by_file, prove
 from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import DataFileStatistics, Field
 from spark_jobs import append as appending
 from spark_jobs import iceberg, nessie, partitions, paths
 from spark_jobs.append import rows_of
-from spark_jobs.errors import JobError
-from spark_jobs.iceberg import DataFiles, Difference
-from spark_jobs.look import Look
 from spark_jobs.overwrite import overwrite
-from spark_jobs.prove import by_file, prove
 from spark_jobs.session import LAKE
-from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.staged import look_at_all
 from spark_jobs.table import prepare
 from tests.support.jobs import job, parquet
 from tests.support.plans import plan

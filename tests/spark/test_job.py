@@ -17,8 +17,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from examples.bad_files import corrupt
+from lakegate.audit.errors import JobError
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import Job
+from lakegate.audit.look import Look
 from lakegate.audit.plan import Budget, Metric, MetricKind, Plan, Proof, Severity
 from lakegate.audit.report import Report, Source, Verdict
 from lakegate.audit.wire import to_plain
@@ -26,9 +28,7 @@ from lakegate.cli.terminal import sound
 from spark_jobs import append as appending
 from spark_jobs import append_and_audit, hadoop, nessie, session
 from spark_jobs.append_and_audit import noted_if_cut_off
-from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES
-from spark_jobs.look import Look
 from spark_jobs.session import open_catalog
 from tests.support.jobs import has_begun, parquet, report_of, stage, submit
 from tests.support.nessie import ROOT, Lake, unique

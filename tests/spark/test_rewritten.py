@@ -15,19 +15,19 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import IcebergTables
+from lakegate.audit.errors import JobError
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job, JobFile
+from lakegate.audit.look import Look
 from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
+from lakegate.audit.prove import Held, prove_taken_out
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import DataFile, Replaced, Report, Rewritten, Verdict
 from lakegate.ports import FileChanges
 from spark_jobs import append as appending
 from spark_jobs import append_and_audit, iceberg
-from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, jvm
-from spark_jobs.look import Look
 from spark_jobs.overwrite import overwrite
-from spark_jobs.prove import Held, prove_taken_out
 from spark_jobs.rewritten import DELETE_FILES
 from spark_jobs.session import LAKE, open_catalog
 from spark_jobs.table import table_name

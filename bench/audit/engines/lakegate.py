@@ -7,12 +7,12 @@ from pyspark.sql import SparkSession
 
 from lakegate import __version__
 from lakegate.audit.job import Job
+from lakegate.audit.look import Look, fit_all
 from spark_jobs import iceberg, table
 from spark_jobs.append import rows_of
 from spark_jobs.append_and_audit import Run, audit_table
-from spark_jobs.look import Look
 from spark_jobs.session import LAKE
-from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.staged import look_at_all
 
 
 def version() -> str:

@@ -5,12 +5,12 @@ replaces, and the batch's each once; of data files that held replaced rows among
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lakegate.audit.difference import Difference
+from lakegate.audit.errors import JobError
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import DataFileStatistics, Field
-from spark_jobs.errors import JobError
-from spark_jobs.iceberg import Difference
 
 PerFile = dict[str, list[DataFileStatistics]]
 
