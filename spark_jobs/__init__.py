@@ -1,8 +1,8 @@
 """The Spark jobs: standard library, pyspark and lakegate.audit alone, because they arrive in a zip.
 
-Where to begin reading: `append_and_audit`, whose steps are the others. It looks at files before any row is read
-(`look`, `staged`, `staged_text`, the footers and headers), makes the table and appends (`table`, `rewritten` with
-`overwrite`, `append`, `text` with `parsing` and `unparsed`), proves what the branch holds (`prove`, `iceberg`),
-measures (`measure`, `aggregates`, `dictionaries`, `keys` with `base`) and fetches rows (`samples`, `quarantine`). Under
-all of it: `session`, `java`, `hadoop`, `nessie`, `apart`, `errors`.
+Where to begin reading: `append_and_audit`, which runs the steps of `lakegate.audit.run`, and `engine`, which gives each
+of them to a module. Files are looked at before any row is read (`staged`, `staged_text`, the footers and headers); the
+table is made and appended to (`table`, `rewritten` with `overwrite`, `append`, `text` with `parsing` and `unparsed`);
+its commits are compared (`iceberg`), measured (`measure`, `aggregates`, `dictionaries`, `keys` with `base`), and rows
+are fetched (`samples`, `quarantine`). Under all of it: `session`, `java`, `hadoop`, `nessie`, `apart`.
 """

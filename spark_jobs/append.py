@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import StructType
 
-from lakegate.audit.errors import JobError
 from lakegate.audit.files import FileKind
 from lakegate.audit.job import Job
 from lakegate.audit.look import Look
@@ -24,7 +23,7 @@ from spark_jobs.java import FAILURES, by_task, names, root
 from spark_jobs.origin import origin
 from spark_jobs.session import LAKE
 from spark_jobs.table import table_name
-from spark_jobs.unparsed import count, parsed
+from spark_jobs.unparsed import parsed
 
 _Tell = Callable[[Plan, DataFrame], Mapping[str, tuple[str, ...]]]
 _THREADS = 4
@@ -56,28 +55,6 @@ def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
         known = {look.file.id: look for look in (append(spark, job, fine) if fine else ())}
         return [known.get(look.file.id, look) for look in looked]
     return list(looks)
-
-
-def resume(spark: SparkSession, job: Job, looks: Sequence[Look], there: Mapping[str, int]) -> list[Look]:
-    """What an earlier run of this very job has appended, if it is just what we would append; anything else is an error.
-
-    `there` counts the rows on the branch beyond its base, by file version.
-    """
-    missing = find_faulty(spark, job.plan, [look for look in looks if look.file.id not in there])
-    faulty = {look.file.id: look for look in missing if look.faults}
-    if there != expected(spark, job.plan, [look for look in looks if look.file.id not in faulty], there):
-        raise JobError(
-            f"batch {job.batch}: branch {job.branch} already holds other rows of table {job.plan.table} than this "
-            f"attempt's files. Nothing was appended. Run: lakegate retry {job.batch}"
-        )
-    return [faulty.get(look.file.id, look) for look in looks]
-
-
-def expected(spark: SparkSession, plan: Plan, looks: Sequence[Look], there: Mapping[str, int]) -> dict[str, int]:
-    """By file version, the rows that must be there: all that parse. Of some files there may be none."""
-    unparsed = count(spark, plan, looks, there)
-    rows = {look.file.id: look.rows - unparsed.get(look.file.id, 0) for look in looks}
-    return {file: number for file, number in rows.items() if number}
 
 
 def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look], error: Exception | None = None) -> list[Look]:

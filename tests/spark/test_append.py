@@ -21,10 +21,12 @@ from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
 from lakegate.audit.prove import by_file, prove
 from lakegate.audit.report import DataFile
+from lakegate.audit.run import Run, resume
 from lakegate.audit.statistics import DataFileStatistics, Field
 from spark_jobs import append as appending
 from spark_jobs import iceberg, nessie, partitions, paths
 from spark_jobs.append import rows_of
+from spark_jobs.engine import SparkEngine
 from spark_jobs.overwrite import overwrite
 from spark_jobs.session import LAKE
 from spark_jobs.staged import look_at_all
@@ -44,6 +46,11 @@ def looks(spark: SparkSession, folder: Path, by: Plan, tables: list[pa.Table]) -
     _, seen = fit_all(by, None, look_at_all(spark, by, staged))
     assert [look.faults for look in seen] == [()] * len(tables)
     return seen
+
+
+def resumed(spark: SparkSession, by: Plan, seen: list[Look], there: dict[str, int]) -> list[Look]:
+    its = replace(job(), plan=by)
+    return resume(Run(job=its, engine=SparkEngine(spark=spark, job=its), looks=seen), there)
 
 
 @pytest.fixture
@@ -107,7 +114,7 @@ def test_a_file_with_a_value_that_no_path_has_room_for_is_refused_alone(spark: S
     said = 'its values of the partition columns "name" take 720 bytes in a path, and the most is 700'
     assert [look.faults for look in done] == [(), (said,), ()]
     assert {row["id"] for row in spark.table("lake.nyc.t").collect()} == {0, 2}
-    again = appending.resume(spark, replace(job(), plan=by), seen, {IDS[0]: 1, IDS[2]: 1})
+    again = resumed(spark, by, seen, {IDS[0]: 1, IDS[2]: 1})
     assert again == done
 
 
@@ -142,7 +149,7 @@ def test_a_file_with_too_many_partitions_for_its_task_is_refused_alone(
     said = 'its values of the partition columns "at", "id" make 4 partitions, and the most is 3'
     assert [look.faults for look in done] == [(), (said,), ()]
     assert spark.table("lake.nyc.t").count() == 5
-    again = appending.resume(spark, replace(job(), plan=by), seen, {IDS[0]: 4, IDS[2]: 1})
+    again = resumed(spark, by, seen, {IDS[0]: 4, IDS[2]: 1})
     assert again == done
 
 
