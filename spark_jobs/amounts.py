@@ -12,12 +12,12 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import beyond
+from lakegate.audit.look import Look
 from lakegate.audit.plan import Metric, Plan
 from spark_jobs import sizes
-from spark_jobs.apart import each
+from spark_jobs.apart import THREADS, each
 from spark_jobs.append import rows_of, sized, unread
 from spark_jobs.java import FAILURES
-from spark_jobs.look import THREADS, Look
 
 
 def within(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:

@@ -8,6 +8,7 @@ from spark_jobs.java import FAILURES, unreached
 
 T = TypeVar("T")
 R = TypeVar("R")
+THREADS = 8
 
 
 def each(items: Sequence[T], read: Callable[[T], R], threads: int) -> list[R | Exception]:

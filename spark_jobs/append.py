@@ -13,19 +13,18 @@ from pyspark.sql.types import StructType
 
 from lakegate.audit.files import FileKind
 from lakegate.audit.job import Job
+from lakegate.audit.look import Look
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
 from spark_jobs import decimals, nessie, not_null, partitions, paths, sizes
 from spark_jobs.apart import each
-from spark_jobs.errors import JobError
 from spark_jobs.formats import avro, orc, parquet
 from spark_jobs.java import FAILURES, by_task, names, root
-from spark_jobs.look import Look
 from spark_jobs.origin import origin
 from spark_jobs.session import LAKE
 from spark_jobs.table import table_name
-from spark_jobs.unparsed import count, parsed
+from spark_jobs.unparsed import parsed
 
 _Tell = Callable[[Plan, DataFrame], Mapping[str, tuple[str, ...]]]
 _THREADS = 4
@@ -64,28 +63,6 @@ def _append(spark: SparkSession, job: Job, looks: Sequence[Look], *, is_sized: b
         known = {look.file.id: look for look in again}
         return [known.get(look.file.id, look) for look in looked]
     return list(looks)
-
-
-def resume(spark: SparkSession, job: Job, looks: Sequence[Look], there: Mapping[str, int]) -> list[Look]:
-    """What an earlier run of this very job has appended, if it is just what we would append; anything else is an error.
-
-    `there` counts the rows on the branch beyond its base, by file version.
-    """
-    missing = find_faulty(spark, job.plan, [look for look in looks if look.file.id not in there])
-    faulty = {look.file.id: look for look in missing if look.faults}
-    if there != expected(spark, job.plan, [look for look in looks if look.file.id not in faulty], there):
-        raise JobError(
-            f"batch {job.batch}: branch {job.branch} already holds other rows of table {job.plan.table} than this "
-            f"attempt's files. Nothing was appended. Run: lakegate retry {job.batch}"
-        )
-    return [faulty.get(look.file.id, look) for look in looks]
-
-
-def expected(spark: SparkSession, plan: Plan, looks: Sequence[Look], there: Mapping[str, int]) -> dict[str, int]:
-    """By file version, the rows that must be there: all that parse. Of some files there may be none."""
-    unparsed = count(spark, plan, looks, there)
-    rows = {look.file.id: look.rows - unparsed.get(look.file.id, 0) for look in looks}
-    return {file: number for file, number in rows.items() if number}
 
 
 def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look], error: Exception | None = None) -> list[Look]:

@@ -12,13 +12,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.errors import Unfit
 from lakegate.audit.near import Box, comparable, near
 from lakegate.audit.plan import Plan, Reference
 from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import Field
 from lakegate.audit.types import canonical
 from spark_jobs import iceberg, rewritten
-from spark_jobs.errors import Unfit
 from spark_jobs.table import table_name
 
 

@@ -2,45 +2,21 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import reduce
 from math import inf
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.errors import JobError
 from lakegate.audit.statistics import DataFileStatistics, Field
 from lakegate.audit.types import Array, Atom, Map, Struct, Type, canonical
-from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES, empty_array, jvm, names, state
 
 _BOUNDED = 200  # values of an `in`
 # Opening another file costs as much as a whole split may hold.
 _APART = dict.fromkeys(("split-size", "file-open-cost"), str(128 * 1024 * 1024))
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataFiles:
-    """Data files with what Iceberg says of them; `entries` are its own objects, by path."""
-
-    statistics: Mapping[str, DataFileStatistics] = field(default_factory=dict)
-    entries: Mapping[str, Any] = field(default_factory=dict)
-
-    def but(self, paths: Collection[str]) -> "DataFiles":
-        """The same, without those at these paths."""
-        return DataFiles(
-            statistics={path: told for path, told in self.statistics.items() if path not in paths},
-            entries={path: entry for path, entry in self.entries.items() if path not in paths},
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Difference:
-    """What one commit's table has that an earlier one's has not, and the reverse."""
-
-    added: DataFiles
-    lost: DataFiles
-    deletes: bool  # whether files came that delete rows, or such went as may still have hidden some
 
 
 def load(spark: SparkSession, catalog: str, table: str) -> Any | None:

@@ -11,6 +11,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.difference import Difference
+from lakegate.audit.errors import JobError
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Column as Kept
@@ -20,7 +22,6 @@ from lakegate.audit.types import quoted
 from lakegate.audit.verdicts import unparsed_checks
 from spark_jobs import iceberg
 from spark_jobs.base import Base
-from spark_jobs.errors import JobError
 from spark_jobs.failing_keys import PLACE, Landed, of_file, placed
 from spark_jobs.keys import Batch, Read
 from spark_jobs.kinds import KINDS, failing
@@ -150,7 +151,7 @@ def _brought_up(spark: SparkSession, table: str, there: Any) -> list[str]:
     return [*([adding(table, new)] if new else []), *saying(table, FIXED, dict(there.properties()))]
 
 
-def _as_it_was(job: Job, difference: iceberg.Difference) -> bool:
+def _as_it_was(job: Job, difference: Difference) -> bool:
     """Whether nothing came, and just rows of what the batch replaces went: those are taken off before the job runs."""
     gone = difference.lost.entries.keys() - {data.path for data in job.replaced_aside}
     return not difference.added.entries and not gone

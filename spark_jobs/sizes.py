@@ -11,10 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from lakegate.audit.files import FileKind
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.limits import beyond
+from lakegate.audit.look import Look
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import Array, Map, Struct, Type, parse, quoted
 from spark_jobs.java import causes
-from spark_jobs.look import Look
 from spark_jobs.parsing import literal
 
 _REPEATING = (FileKind.PARQUET, FileKind.ORC)  # by dictionaries

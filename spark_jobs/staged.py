@@ -10,19 +10,17 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from lakegate.audit.files import FileKind
-from lakegate.audit.fit import Agreement, Fit, agree, faults
 from lakegate.audit.job import JobFile
-from lakegate.audit.limits import beyond, capped
+from lakegate.audit.limits import beyond
+from lakegate.audit.look import EMPTY, GONE, Look
 from lakegate.audit.plan import Plan
-from lakegate.audit.types import Struct
 from spark_jobs import hadoop
+from spark_jobs.apart import THREADS
 from spark_jobs.formats import avro, orc, parquet
 from spark_jobs.formats.footer import Ends, Footer, Unreadable
 from spark_jobs.java import FAILURES, names, root, unreached
-from spark_jobs.look import EMPTY, GONE, THREADS, Look
 from spark_jobs.staged_text import look_at_text
 
-NO_ROWS = "it has no rows"
 _FIRST, _LAST = 4, 256  # bytes; the last hold ORC's postscript
 _READERS = {FileKind.PARQUET: parquet.read, FileKind.ORC: orc.read, FileKind.AVRO: avro.read}
 
@@ -42,24 +40,6 @@ def _looks(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Lo
     with ThreadPoolExecutor(THREADS) as pool:
         looks = list(pool.map(lambda file: _look(spark, plan, file), files))
     return _in_utc(spark, looks) if kind is FileKind.ORC else looks
-
-
-def fit_all(plan: Plan, there: Struct | None, looks: Sequence[Look]) -> tuple[Agreement, list[Look]]:
-    """What the table becomes by these files, and the files with what does not fit. `there` are the columns that it has
-    at the attempt's base.
-    """
-    fitting = [look for look in looks if not look.faults and look.rows]
-    agreed = agree(plan, there, [look.columns for look in fitting])
-    fits = {look.file.id: fit for look, fit in zip(fitting, agreed.fits, strict=True)}
-    return agreed, [_fitted(plan, look, fits.get(look.file.id)) for look in looks]
-
-
-def _fitted(plan: Plan, look: Look, fit: Fit | None) -> Look:
-    if fit is not None:
-        told = replace(look, columns=fit.reads, faults=fit.faults, evolves=fit.evolves, discards=fit.discards)
-    else:
-        told = look if look.faults else replace(look, faults=(*faults(plan, look.columns), NO_ROWS))
-    return replace(told, faults=capped(told.faults))
 
 
 def _look(spark: SparkSession, plan: Plan, file: JobFile) -> Look:

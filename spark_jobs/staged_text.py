@@ -18,13 +18,13 @@ from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import Limits, beyond, more_than
+from lakegate.audit.look import EMPTY, GONE, Look
 from lakegate.audit.mask import masked, raw
 from lakegate.audit.names import folded
 from lakegate.audit.plan import Plan
 from spark_jobs import hadoop
-from spark_jobs.apart import each
+from spark_jobs.apart import THREADS, each
 from spark_jobs.java import FAILURES, jvm, names, root
-from spark_jobs.look import EMPTY, GONE, THREADS, Look
 from spark_jobs.text import AT, TEXT, header_of, left_open, lines, records, row_of
 
 _FIRST = 64  # bytes

@@ -14,13 +14,12 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import FileKind
 from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.look import Look
 from lakegate.audit.mask import MASK, raw
 from lakegate.audit.plan import MetricKind, Plan
 from lakegate.audit.report import CheckResult
-from lakegate.audit.unparsed import Unparsed
-from lakegate.audit.verdicts import Dependent
 from spark_jobs import samples
-from spark_jobs.look import THREADS, Look
+from spark_jobs.apart import THREADS
 from spark_jobs.text import AT, BLOCK, TEXT, Parsed, lines, parse
 
 LINE, WHY = "line", "why"
@@ -46,13 +45,6 @@ def count(spark: SparkSession, plan: Plan, looks: Sequence[Look], there: Mapping
     short = [look for look in looks if told and there.get(look.file.id, 0) != look.rows]
     found = [part.unparsed().groupBy(FILE_COLUMN).count().collect() for part in parsed(spark, plan, short)]
     return {file: rows for part in found for file, rows in part}
-
-
-def metrics(plan: Plan, looks: Sequence[Look], parsed: Mapping[str, int]) -> dict[str, Dependent]:
-    """The plan's metric of rows that do not parse, from how many of each file do."""
-    every = {look.file.id: look.rows for look in looks}
-    left_out = Unparsed(rows={file: rows - parsed.get(file, 0) for file, rows in every.items()}, lines=every)
-    return {metric.id: left_out for metric in plan.metrics if metric.kind is MetricKind.UNPARSED}
 
 
 def with_samples(

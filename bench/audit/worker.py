@@ -26,8 +26,8 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.plan import Plan
 from lakegate.audit.report import Verdict
+from lakegate.audit.run import Run
 from lakegate.audit.wire import from_plain
-from spark_jobs.append_and_audit import Run
 from spark_jobs.java import jvm
 from spark_jobs.session import AUDIT, BASE, LAKE, build
 

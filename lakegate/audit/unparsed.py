@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lakegate.audit.plan import MetricKind, Plan
 from lakegate.audit.report import Source
-from lakegate.audit.verdicts import Measured
+from lakegate.audit.verdicts import Dependent, Measured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,3 +17,9 @@ class Unparsed:
 
     def __call__(self, file: str, _earlier: Sequence[str]) -> Measured:
         return Measured(value=self.rows.get(file, 0), source=Source.FILE, rows=self.lines.get(file))
+
+
+def left_out(plan: Plan, lines: Mapping[str, int], parsed: Mapping[str, int]) -> dict[str, Dependent]:
+    """Return the plan's metric of rows that do not parse, from how many lines each file has and how many of them do."""
+    unparsed = Unparsed(rows={file: rows - parsed.get(file, 0) for file, rows in lines.items()}, lines=lines)
+    return {metric.id: unparsed for metric in plan.metrics if metric.kind is MetricKind.UNPARSED}

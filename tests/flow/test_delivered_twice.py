@@ -11,8 +11,8 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
 from lakegate.adapters.iceberg import IcebergTables
+from lakegate.audit.errors import JobError
 from spark_jobs.append import append
-from spark_jobs.errors import JobError
 from tests.flow.conftest import Installation
 from tests.ports.conftest import ListedTwice, NessiePlace
 from tests.support.proxy import Answer, Fault, Proxy, Request, proxy
@@ -84,7 +84,7 @@ def test_rows_that_are_there_twice_end_the_job(
         double(its_table(installation, attempt.branch))
         return found
 
-    monkeypatch.setattr("spark_jobs.append_and_audit.append", append_and_double)
+    monkeypatch.setattr("spark_jobs.engine.append", append_and_double)
     with pytest.raises(JobError, match="twice"):
         installation.runner.submit_all()
     assert ids(installation, attempt.branch).count(2) == 2

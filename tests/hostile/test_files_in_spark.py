@@ -7,6 +7,7 @@ import lzma
 import zlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pyarrow as pa
@@ -162,7 +163,8 @@ def test_keys_of_objects_are_read_in_time_with_their_number(spark: SparkSession,
 
     The clock would tell how busy the machine is.
     """
-    java = psutil.Process(spark.sparkContext._gateway.proc.pid)
+    gateway: Any = spark.sparkContext._gateway
+    java = psutil.Process(gateway.proc.pid)
     several = by(FileKind.JSON, limits=Limits(columns=100_000))
     looks(spark, tmp_path, several, files.object_of(200))
 

@@ -13,23 +13,25 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.errors import JobError
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import Limits
+from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
+from lakegate.audit.prove import by_file, prove
 from lakegate.audit.report import DataFile
+from lakegate.audit.run import Run, resume
 from lakegate.audit.statistics import DataFileStatistics, Field
 from spark_jobs import append as appending
 from spark_jobs import iceberg, nessie, partitions, paths, sizes
 from spark_jobs.append import rows_of
-from spark_jobs.errors import JobError
-from spark_jobs.iceberg import DataFiles, Difference
-from spark_jobs.look import Look
+from spark_jobs.engine import SparkEngine
 from spark_jobs.overwrite import overwrite
-from spark_jobs.prove import by_file, prove
 from spark_jobs.session import LAKE
-from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.staged import look_at_all
 from spark_jobs.table import prepare
 from tests.support.jobs import job, parquet
 from tests.support.plans import plan
@@ -46,6 +48,11 @@ def looks(spark: SparkSession, folder: Path, by: Plan, tables: list[pa.Table]) -
     _, seen = fit_all(by, None, look_at_all(spark, by, staged))
     assert [look.faults for look in seen] == [()] * len(tables)
     return seen
+
+
+def resumed(spark: SparkSession, by: Plan, seen: list[Look], there: dict[str, int]) -> list[Look]:
+    its = replace(job(), plan=by)
+    return resume(Run(job=its, engine=SparkEngine(spark=spark, job=its), looks=seen), there)
 
 
 @pytest.fixture
@@ -109,7 +116,7 @@ def test_a_file_with_a_value_that_no_path_has_room_for_is_refused_alone(spark: S
     said = 'its values of the partition columns "name" take 720 bytes in a path, and the most is 700'
     assert [look.faults for look in done] == [(), (said,), ()]
     assert {row["id"] for row in spark.table("lake.nyc.t").collect()} == {0, 2}
-    again = appending.resume(spark, replace(job(), plan=by), seen, {IDS[0]: 1, IDS[2]: 1})
+    again = resumed(spark, by, seen, {IDS[0]: 1, IDS[2]: 1})
     assert again == done
 
 
@@ -131,7 +138,7 @@ def test_a_file_whose_rows_come_to_more_than_is_taken_is_refused_alone(spark: Sp
     assert [bool(look.faults) for look in done] == [False, True, False, False]
     assert done[1].faults[0].startswith("it has 300,000,000 bytes uncompressed, and the limit is 200,000,000")
     assert spark.table("lake.nyc.t").count() == 1_503
-    again = appending.resume(spark, replace(job(), plan=by), seen, {IDS[0]: 1_500, IDS[2]: 2, IDS[3]: 1})
+    again = resumed(spark, by, seen, {IDS[0]: 1_500, IDS[2]: 2, IDS[3]: 1})
     assert again == done
 
 
@@ -179,7 +186,7 @@ def test_a_file_with_too_many_partitions_for_its_task_is_refused_alone(
     said = 'its values of the partition columns "at", "id" make 4 partitions, and the most is 3'
     assert [look.faults for look in done] == [(), (said,), ()]
     assert spark.table("lake.nyc.t").count() == 5
-    again = appending.resume(spark, replace(job(), plan=by), seen, {IDS[0]: 4, IDS[2]: 1})
+    again = resumed(spark, by, seen, {IDS[0]: 4, IDS[2]: 1})
     assert again == done
 
 

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from lakegate.audit.errors import Unfit
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import JobFile
+from lakegate.audit.look import fit_all
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.reserved import reserved_for
 from lakegate.contracts import aggregates
@@ -18,10 +20,9 @@ from lakegate.contracts.metrics import Field
 from lakegate.contracts.types import TYPES
 from spark_jobs import iceberg
 from spark_jobs.append import rows_of
-from spark_jobs.errors import Unfit
 from spark_jobs.java import jvm
 from spark_jobs.session import LAKE
-from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.staged import look_at_all
 from spark_jobs.table import CONTRACT_COLUMNS, Shape, prepare, shape, unfit
 from tests.support.held import Table
 from tests.support.jobs import parquet

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import JobFile
-from spark_jobs.look import Look
+from lakegate.audit.look import Look
 from spark_jobs.staged_text import Seen, _look
 from tests.support.plans import plan
 

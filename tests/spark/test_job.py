@@ -17,18 +17,18 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from examples.bad_files import corrupt
+from lakegate.audit.errors import JobError
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import Job
+from lakegate.audit.look import Look
 from lakegate.audit.plan import Budget, Metric, MetricKind, Plan, Proof, Severity
 from lakegate.audit.report import Report, Source, Verdict
 from lakegate.audit.wire import to_plain
 from lakegate.cli.terminal import sound
 from spark_jobs import append as appending
-from spark_jobs import append_and_audit, hadoop, nessie, session
+from spark_jobs import engine, hadoop, nessie, session
 from spark_jobs.append_and_audit import noted_if_cut_off
-from spark_jobs.errors import JobError
 from spark_jobs.java import FAILURES
-from spark_jobs.look import Look
 from spark_jobs.session import open_catalog
 from tests.support.jobs import has_begun, parquet, report_of, stage, submit
 from tests.support.nessie import ROOT, Lake, unique
@@ -259,7 +259,7 @@ def test_a_job_has_begun_on_its_files_before_it_meets_them(
     def dies(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(append_and_audit, "look_at_all", dies)
+    monkeypatch.setattr(engine, "look_at_all", dies)
     job = job_for(lake, a_plan(), rows(1))
     with pytest.raises(MemoryError):
         run(job)

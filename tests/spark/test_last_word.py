@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lakegate.audit.errors import JobError
 from spark_jobs.append_and_audit import last_word
-from spark_jobs.errors import JobError
 
 ERROR = ValueError("cannot cast 'jane@example.com'")
 

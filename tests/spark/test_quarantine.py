@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from lakegate.audit.errors import JobError
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
@@ -20,7 +21,6 @@ from lakegate.audit.report import Report, Verdict
 from lakegate.contracts.metrics import Field, age, in_future
 from lakegate.contracts.types import TYPES
 from spark_jobs import append_and_audit, quarantine
-from spark_jobs.errors import JobError
 from spark_jobs.session import LAKE, open_catalog
 from spark_jobs.table import making
 from tests.support.jobs import parquet, stage

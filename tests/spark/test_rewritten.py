@@ -15,20 +15,19 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import IcebergTables
+from lakegate.audit.errors import JobError
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job, JobFile
+from lakegate.audit.look import Look
 from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
+from lakegate.audit.prove import DELETE_FILES, Held, prove_taken_out
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import DataFile, Replaced, Report, Rewritten, Verdict
 from lakegate.ports import FileChanges
 from spark_jobs import append as appending
-from spark_jobs import append_and_audit, iceberg
-from spark_jobs.errors import JobError
+from spark_jobs import append_and_audit, engine, iceberg
 from spark_jobs.java import FAILURES, jvm
-from spark_jobs.look import Look
 from spark_jobs.overwrite import overwrite
-from spark_jobs.prove import Held, prove_taken_out
-from spark_jobs.rewritten import DELETE_FILES
 from spark_jobs.session import LAKE, open_catalog
 from spark_jobs.table import table_name
 from tests.support.jobs import job as unrun
@@ -219,7 +218,7 @@ def test_the_same_job_again_takes_nothing_out_and_appends_once(
         raise RuntimeError("the driver died")
 
     with monkeypatch.context() as patch:
-        patch.setattr(append_and_audit, "append", dies)
+        patch.setattr(engine, "append", dies)
         with pytest.raises(RuntimeError, match="the driver died"):
             table.run(job)
     taken_out = table.lake.head(job.branch)
@@ -498,7 +497,7 @@ def test_a_branch_that_a_stranger_has_touched_is_refused(
         table.by_somebody(job.branch, statement)
         return looks
 
-    monkeypatch.setattr(append_and_audit, "append", and_then)
+    monkeypatch.setattr(engine, "append", and_then)
     with pytest.raises(JobError, match=f"lakegate retry {job.batch}"):
         table.run(job)
 

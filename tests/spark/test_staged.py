@@ -19,12 +19,12 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from examples.bad_files import bad_files
 from lakegate.audit.job import JobFile
+from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
 from spark_jobs.apart import each
 from spark_jobs.append import find_corrupt, rows_of
 from spark_jobs.java import FAILURES, jvm
-from spark_jobs.look import Look
-from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.staged import look_at_all
 from tests.support.jobs import parquet
 from tests.support.plans import plan
 from tests.support.spark import raised

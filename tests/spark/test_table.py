@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
+from lakegate.audit.errors import Unfit
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Plan, Proof
 from lakegate.audit.types import quoted
 from spark_jobs import iceberg, paths
-from spark_jobs.errors import Unfit
 from spark_jobs.session import LAKE
 from spark_jobs.table import Shape, create, evolve, prepare, properties, shape
 from tests.support.plans import failing, nulls, plan

@@ -19,14 +19,14 @@ from pyspark.sql import Row, SparkSession
 
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import JobFile
+from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Metric, MetricKind, Plan, Severity
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.contracts.formats import pattern
 from spark_jobs import samples, unparsed
 from spark_jobs.append import find_corrupt, rows_of
-from spark_jobs.look import Look
 from spark_jobs.parsing import literal, value
-from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.staged import look_at_all
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark

@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from lakegate.audit.difference import DataFiles
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.report import CheckResult, DataFile
@@ -78,7 +79,7 @@ class Table:
         return iceberg.load(self.spark, LAKE, self.plan.table)
 
     @cached_property
-    def data(self) -> iceberg.DataFiles:
+    def data(self) -> DataFiles:
         return iceberg.compare(self.spark, self.before, self.loaded).added
 
     @cached_property

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import DEFAULTS, Limits
+from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
-from spark_jobs.look import Look
-from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.staged import look_at_all
 from tests.support.plans import plan
 
 PLAN = plan("nyc.t", {"id": "int", "name": "string"})

@@ -1,18 +1,18 @@
 """lakegate's own audit, by the functions that the job runs, on a catalog that is a folder."""
 
 from dataclasses import replace
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from lakegate import __version__
 from lakegate.audit.job import Job
+from lakegate.audit.look import Look, fit_all
+from lakegate.audit.run import Run, audit_table
 from spark_jobs import iceberg, table
 from spark_jobs.append import rows_of
-from spark_jobs.append_and_audit import Run, audit_table
-from spark_jobs.look import Look
+from spark_jobs.engine import Loaded, SparkEngine
 from spark_jobs.session import LAKE
-from spark_jobs.staged import fit_all, look_at_all
+from spark_jobs.staged import look_at_all
 
 
 def version() -> str:
@@ -21,14 +21,14 @@ def version() -> str:
 
 def append_and_audit(spark: SparkSession, job: Job) -> Run:
     """All that the job does but for Nessie's branch and the report's file; the run with its timings and results."""
-    run = Run(spark=spark, job=job)
+    run = Run(job=job, engine=SparkEngine(spark=spark, job=job))
     with run.step("look"):
         run.looks = looked(spark, job)
     with run.step("prepare"):
         table.prepare(spark, job.plan, None)
     with run.step("append"):
         rows_of(spark, job.plan, run.good).writeTo(table.table_name(LAKE, job.plan.table)).append()
-    _audit(run, iceberg.load(spark, LAKE, job.plan.table))
+    _audit(spark, run)
     return run
 
 
@@ -42,10 +42,13 @@ def audit(spark: SparkSession, job: Job, appended: str) -> Run:
     columns.
     """
     name = appended.removeprefix(f"{LAKE}.")
-    run = Run(spark=spark, job=replace(job, plan=replace(job.plan, table=name)), looks=looked(spark, job))
-    _audit(run, iceberg.load(spark, LAKE, name))
+    job = replace(job, plan=replace(job.plan, table=name))
+    run = Run(job=job, engine=SparkEngine(spark=spark, job=job), looks=looked(spark, job))
+    _audit(spark, run)
     return run
 
 
-def _audit(run: Run, loaded: Any) -> None:
-    audit_table(run, loaded, LAKE, [look.file.id for look in run.good])
+def _audit(spark: SparkSession, run: Run) -> None:
+    name = run.job.plan.table
+    loaded = Loaded(name=table.table_name(LAKE, name), own=iceberg.load(spark, LAKE, name))
+    audit_table(run, loaded, [look.file.id for look in run.good])

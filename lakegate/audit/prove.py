@@ -2,17 +2,26 @@
 replaces, and the batch's each once; of data files that held replaced rows among others, just these.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.errors import JobError
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
-from lakegate.audit.report import DataFile
+from lakegate.audit.look import Look
+from lakegate.audit.report import DataFile, Rewritten
 from lakegate.audit.statistics import DataFileStatistics, Field
-from spark_jobs.errors import JobError
-from spark_jobs.iceberg import Difference
 
 PerFile = dict[str, list[DataFileStatistics]]
+# By the first run all data files are younger than all delete files, and any commit of the second drops those.
+DELETE_FILES = (
+    "batch {batch}: rows of {table} that it replaces were rewritten by somebody, and the table on branch {branch} has "
+    "delete files, so that they cannot be taken out safely. Compact the table on main so that it has no delete files: "
+    "run twice, in Spark, CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true', "
+    "'use-starting-sequence-number', 'false')), then run lakegate retry {batch}"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +32,16 @@ class Held:
 
     replaced: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     others: Mapping[str | None, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """What a commit shows of the rows that were taken out: the data files concerned, and how many rows there were of
+    each file version.
+    """
+
+    files: Rewritten = field(default_factory=Rewritten)
+    rows: Mapping[str, int] = field(default_factory=dict)
 
 
 def left_of(job: Job, difference: Difference, columns: Mapping[str, Field]) -> frozenset[str]:
@@ -64,11 +83,26 @@ def prove(
     lost = difference.lost.statistics.keys() - {data.path for data in replaced}
     if lost or difference.deletes:
         raise JobError(_said(job, f"{len(lost)} data files of its base are gone, or rows of it are deleted", table))
-    there = {file: sum(data.rows for data in files) for file, files in found.items()}
+    there = rows_of(found)
     if there != rows:
         wrong = sorted(file for file in there.keys() | rows.keys() if there.get(file) != rows.get(file))
         told = "; ".join(f"{file}: {there.get(file, 0)} rows there, {rows.get(file, 0)} read" for file in wrong[:5])
         raise JobError(_said(job, f"it does not hold each file of the batch once ({told})", table))
+
+
+def expected(looks: Iterable[Look], unparsed: Mapping[str, int]) -> dict[str, int]:
+    """Return, by file version, the rows that must be there: all that parse. Of some files there may be none."""
+    rows = {look.file.id: look.rows - unparsed.get(look.file.id, 0) for look in looks}
+    return {file: number for file, number in rows.items() if number}
+
+
+def prove_appended(job: Job, there: Mapping[str, int], rows: Mapping[str, int]) -> None:
+    """JobError unless the rows `there`, on the branch beyond its base, are just those that the job would append."""
+    if there != rows:
+        raise JobError(
+            f"batch {job.batch}: branch {job.branch} already holds other rows of table {job.plan.table} than this "
+            f"attempt's files. Nothing was appended. Run: lakegate retry {job.batch}"
+        )
 
 
 def prove_carried(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
@@ -93,6 +127,25 @@ def prove_taken_out(job: Job, base: Held, left: Held, still: int) -> None:
         wrong = sum(left.others.get(file) != base.others.get(file) for file in left.others.keys() | base.others.keys())
         told = f"what is left of rewritten data files is not what they held of {wrong} other file versions"
         raise JobError(_said(job, told))
+
+
+def taken_out(job: Job, lost: DataFiles, kept: DataFiles, base: Held, left: Held, still: int) -> Taken:
+    """Return what was taken out, where the data files that the base `lost` held just that and what is `left` of them in
+    those that are `kept`. JobError where they did not.
+    """
+    prove_taken_out(job, base, left, still)
+    files = Rewritten(data_files=as_reported(lost.statistics.values()), left=as_reported(kept.statistics.values()))
+    return Taken(files=files, rows=sum(map(Counter, base.replaced.values()), Counter[str]()))
+
+
+def refused(job: Job) -> str:
+    """Say that replaced rows cannot be taken out of a table that has delete files."""
+    return DELETE_FILES.format(batch=job.batch, table=job.plan.table, branch=job.branch)
+
+
+def rows_of(found: Mapping[str, Iterable[DataFileStatistics]]) -> dict[str, int]:
+    """Return how many rows there are of each file version."""
+    return {file: sum(data.rows for data in files) for file, files in found.items()}
 
 
 def as_reported(found: Iterable[DataFileStatistics]) -> tuple[DataFile, ...]:

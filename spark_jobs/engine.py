@@ -1,0 +1,178 @@
+"""Spark as the engine of one job: each of its words is carried out by a module of its own. It orders no steps."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.engine import Proved
+from lakegate.audit.job import Job
+from lakegate.audit.look import Look
+from lakegate.audit.plan import Column, Plan
+from lakegate.audit.prove import Held
+from lakegate.audit.quarantine import Results
+from lakegate.audit.report import CheckResult
+from lakegate.audit.statistics import Field
+from lakegate.audit.types import Struct
+from lakegate.audit.verdicts import Dependent, Measurements
+from spark_jobs import amounts, hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, unparsed
+from spark_jobs import table as tables
+from spark_jobs.append import append, find_faulty
+from spark_jobs.base import Base, fit
+from spark_jobs.keys import Batch
+from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, fit_to, open_catalog
+from spark_jobs.staged import look_at_all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """A table as a catalog of the session has it, by its name there."""
+
+    name: str
+    own: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkEngine:
+    """See the module. A catalog of the session stands at each reference."""
+
+    spark: SparkSession
+    job: Job
+    catalogs: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def opened(cls, spark: SparkSession, job: Job) -> "SparkEngine":
+        """Return the engine of a session that has the Iceberg which the job is made for."""
+        check_iceberg(spark, job)
+        engine = cls(spark=spark, job=job)
+        engine._open(LAKE, job.branch)
+        engine._open(BASE, f"{job.branch}@{job.base}")
+        fit_to(spark, job)
+        return engine
+
+    def head(self) -> str:
+        return nessie.head(self.job.nessie_uri, self.job.branch)
+
+    def read(self, uri: str) -> bytes:
+        return hadoop.read(self.spark, uri)
+
+    def load(self, table: str, *refs: str) -> list[Loaded | None]:
+        catalogs = [self._catalog(ref) for ref in refs]
+        with ThreadPoolExecutor(len(refs)) as pool:
+            return list(pool.map(lambda catalog: self._load(catalog, table), catalogs))
+
+    def _load(self, catalog: str, name: str) -> Loaded | None:
+        own = iceberg.load(self.spark, catalog, name)
+        return None if own is None else Loaded(name=tables.table_name(catalog, name), own=own)
+
+    def _catalog(self, ref: str) -> str:
+        """Return the catalog at a reference, opened if there is none: of the audited commit, then of what is left."""
+        if ref not in self.catalogs:
+            self._open(AUDIT if AUDIT not in self.catalogs.values() else LEFT, ref)
+        return self.catalogs[ref]
+
+    def _open(self, name: str, ref: str) -> None:
+        open_catalog(self.spark, name, self.job, ref)
+        self.catalogs[ref] = name
+
+    def columns(self, table: Loaded) -> Struct:
+        return tables.shape(self.spark, table.own).own
+
+    def fields(self, table: Loaded) -> dict[str, Field]:
+        return iceberg.fields(self.spark, table.own)
+
+    def same_rows(self, one: Loaded | None, other: Loaded) -> bool:
+        return iceberg.same_rows(one and one.own, other.own)
+
+    def has_deletes(self, table: Loaded) -> bool:
+        return iceberg.has_deletes(table.own)
+
+    def compare(self, before: Loaded | None, after: Loaded) -> Difference:
+        return iceberg.compare(self.spark, before and before.own, after.own)
+
+    def look(self) -> list[Look]:
+        return look_at_all(self.spark, self.job.plan, self.job.files)
+
+    def within(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+        return amounts.within(self.spark, plan, looks)
+
+    def find_faulty(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+        return find_faulty(self.spark, plan, looks)
+
+    def unparsed(self, plan: Plan, looks: Sequence[Look], there: Mapping[str, int]) -> dict[str, int]:
+        return unparsed.count(self.spark, plan, looks, there)
+
+    def check_references(self, plan: Plan) -> None:
+        fit(Base(spark=self.spark, catalog=BASE), plan)
+
+    def holding(self, table: Loaded) -> dict[str, Any]:
+        return rewritten.holding(self.spark, table.name, table.own, self.job.rewritten)
+
+    def held(self, table: Loaded, files: DataFiles) -> Held:
+        return rewritten.held(self.spark, table.name, table.own, files, self.job.rewritten)
+
+    def rewritten_rows(self, table: Loaded) -> int:
+        return rewritten.count(self.spark, table.name, table.own, self.job.rewritten)
+
+    def view(self, plan: Plan, proved: Proved) -> quarantine.View:
+        name, base, entries = self.job.plan.table, proved.base, proved.difference.added.entries
+        read = self._reader(proved)
+        batch = Batch(files=proved.files, columns=proved.columns, read=read)
+        known = Base(
+            spark=self.spark,
+            catalog=BASE,
+            tables={name: base and base.own},
+            replaced={name: proved.replaced},
+            rewritten={name: proved.rewritten},
+        )
+        return quarantine.View(plan=plan, batch=batch, base=known, read=partial(read, apart=True), entries=entries)
+
+    def _reader(self, proved: Proved) -> Any:
+        """Return how rows of file versions are read, by their ids, from the data files that hold them."""
+        there: Loaded = proved.table
+
+        def read(ids: Iterable[str], *, apart: bool = False) -> DataFrame:
+            paths = [data.path for file in ids for data in proved.files.get(file, [])]
+            entries = {path: proved.difference.added.entries[path] for path in paths}
+            return iceberg.read(self.spark, there.name, there.own, entries, apart=apart)
+
+        return read
+
+    def measure(self, view: quarantine.View) -> tuple[list[Measurements], dict[str, Dependent]]:
+        return measure.measure_all(view.plan, view.batch, view.base)
+
+    def failing_rows(self, view: quarantine.View, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
+        return quarantine.failing_rows(view, file, earlier, checks)
+
+    def with_samples(
+        self, view: quarantine.View, results: Results, plan: Plan, looks: Sequence[Look]
+    ) -> dict[str, tuple[CheckResult, ...]]:
+        found = samples.with_samples(view.plan, results, view.batch, view.base)
+        return unparsed.with_samples(self.spark, plan, looks, found)
+
+    def write(self, uri: str, body: bytes) -> None:
+        hadoop.write(self.spark, uri, body)
+
+    def prepare(self, table: Loaded | None, columns: Sequence[Column]) -> None:
+        tables.prepare(self.spark, self.job.plan, table and table.own, columns)
+
+    def take_out(self, table: Loaded, files: Mapping[str, Any]) -> None:
+        rewritten.take_out(self.spark, self.job, table.own, files)
+
+    def append(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+        return append(self.spark, replace(self.job, plan=plan), looks)
+
+    def put_aside(
+        self,
+        view: quarantine.View,
+        order: Sequence[str],
+        failed: quarantine.Failed,
+        plan: Plan,
+        looks: Sequence[Look],
+    ) -> None:
+        rows = unparsed.left_out(self.spark, plan, looks) if looks else None
+        quarantine.put_aside(self.spark, self.job, view, order, failed, rows)
