@@ -181,7 +181,7 @@ def watch(installation: Installation, followed: Followed, timeout: float | None,
 
 def _still_moving(followed: Followed, timeout: float | None) -> str:
     moving = followed.moving
-    named = [f"{sight.file} ({sight.state})" for sight in moving[:NAMED]]
+    named = [f"{sight.file} ({': '.join(filter(None, (sight.state, sight.waits)))})" for sight in moving[:NAMED]]
     rest = [f"{len(moving) - NAMED:,} more"] if len(moving) > NAMED else []
     batches = sorted({sight.batch for sight in moving})
     these = " ".join(batches) if len(batches) <= NAMED and "" not in batches else ""  # some have none yet: all then

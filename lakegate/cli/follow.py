@@ -32,6 +32,7 @@ class Sight:
     branch: str = ""
     rows: int = 0
     reasons: tuple[str, ...] = ()
+    waits: str = ""
 
     @property
     def at_end(self) -> bool:
@@ -67,7 +68,9 @@ class Followed:
         if self.all_moving:
             self.sights = {pair: sight for pair, sight in seen.items() if not sight.at_end} | self.sights
         for pair, before in self.sights.items():
-            self.sights[pair] = seen.get(pair) or (before if before.at_end else elsewhere(service, before))
+            self.sights[pair] = seen.get(pair) or (
+                before if before.at_end else elsewhere(service, replace(before, waits=""))
+            )
 
     def finish(self, service: Service) -> None:
         """Give each decided file its own rows and reasons, where a list had them for several files at once."""
@@ -98,6 +101,7 @@ def _of_line(line: Line) -> Iterator[Sight]:
             branch=line.branch,
             rows=line.rows if len(line.files) == 1 else 0,
             reasons=line.reasons,
+            waits=line.waits,
         )
 
 
@@ -115,6 +119,7 @@ def elsewhere(service: Service, before: Sight) -> Sight:
     """Where a version is that no list shows: a marker, decided long ago, gone from the bucket, or on its way between
     two.
     """
+    before = replace(before, waits="")
     file = service.landing.look(before.file, before.version)
     if file and file.is_marker:
         return replace(before, state=PASSED_OVER, reasons=(MARKER,))

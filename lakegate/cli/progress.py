@@ -57,9 +57,11 @@ class Board:
         made.add_column(width=1)
         made.add_column(no_wrap=True, overflow="ellipsis", ratio=None)
         made.add_column(no_wrap=True)
+        made.add_column(no_wrap=True, overflow="ellipsis", ratio=None)
         for sight in sights:
             mark = Text(ENDS[sight.state].mark) if sight.at_end else self._spinner
-            made.add_row(mark, Text(terminal.clean(sight.file)), terminal.state(sight.state))
+            waits = Text(terminal.clean(sight.waits), style="dim")
+            made.add_row(mark, Text(terminal.clean(sight.file)), terminal.state(sight.state), waits)
         return made
 
 

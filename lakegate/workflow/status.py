@@ -6,8 +6,9 @@ the minutes that listing a large one takes.
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
@@ -16,24 +17,30 @@ from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
 from lakegate.workflow.archive import receipts_at, receipts_of
-from lakegate.workflow.claims import claims_at, job_of, open_branches
+from lakegate.workflow.claims import claims_at, claims_on, job_of, open_branches
 from lakegate.workflow.hold import Held
 from lakegate.workflow.landed import seen_waiting, still_held
 from lakegate.workflow.overtaken import overtaken
 from lakegate.workflow.reports import has_begun, report_name
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.reader import crash_of
+from lakegate.workflow.settlement.queue import in_place
+from lakegate.workflow.settlement.reader import crash_of, end_of, observe
+from lakegate.workflow.settlement.rules import Wait, settlement
 from lakegate.workflow.shelf import Shelf
 
 DECISIONS = 1000  # as far back as main's log is read
 AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
+EXPLAINED = 20  # batches that say what they wait for
 UNREAD = "can't be read"
+AUDITED = "audited"
+ENDED = "job "  # a state that begins so is that of a job which has ended badly
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """Files of one batch that are in the same state. `versions` are parallel to `files`; `attempt` is 0 where none was
-    needed. `quarantined` rows are not among its `rows`, which took the place of so many that were `replaced`.
+    needed. `quarantined` rows are not among its `rows`, which took the place of so many that were `replaced`. In
+    flight, a batch that waits says what it `waits_for`, and until when, if that is known.
     """
 
     batch: str
@@ -48,6 +55,14 @@ class Line:
     attempt: int = 0
     quarantined: int = 0
     replaced: int = 0
+    waits_for: str = ""
+    waits_until: datetime | None = None
+
+    @property
+    def waits(self) -> str:
+        """The same in words; empty where it waits for nothing but its job, or was not asked."""
+        until = f" (until {self.waits_until:%Y-%m-%d %H:%M:%S} UTC at the latest)" if self.waits_until else ""
+        return f"{self.waits_for}{until}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +103,7 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
     older = kept - {line.batch for line in decided if line.state in {State.REJECTED, State.SUPERSEDED}}
     return Status(
-        in_flight=_newest_first([*flights, *_landed(shelf, landed)]),
+        in_flight=_explained(service, _newest_first([*flights, *_landed(shelf, landed)])),
         held=_newest_first(_held(each) for each in noted if not shelf.route(each.file.key)),
         rejected=tuple(line for line in decided if line.state == State.REJECTED),
         published=tuple(line for line in decided if line.state == State.PUBLISHED),
@@ -115,6 +130,34 @@ def _in_flight(service: Service, attempts: Mapping[Branch, Attempt], settled: se
     settled.update(branch for branch, (claimed, files) in claims.items() if claimed and not files)
     flights = [_flight(service, attempts[branch], files) for branch, (_, files) in claims.items() if files]
     return [*flights, *(_unread(service, attempts[branch], error) for branch, error in unread.items())]
+
+
+def _explained(service: Service, lines: Sequence[Line]) -> tuple[Line, ...]:
+    """The same, of which the first whose jobs have ended say what they wait for. Each costs some twenty requests."""
+    asked = [line for line in lines if line.state == AUDITED or line.state.startswith(ENDED)][:EXPLAINED]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        waits = dict(zip(map(id, asked), pool.map(partial(_wait, service), asked), strict=True))
+    return tuple(_waits(line, waits.get(id(line))) for line in lines)
+
+
+def _wait(service: Service, line: Line) -> Wait | None:
+    """What settling the batch would wait for now. Nothing is noted; what can't be settled says why."""
+    attempt = Attempt(table=line.table, batch=line.batch, number=line.attempt)
+    try:
+        job = job_of(service.store, attempt)
+        ended = end_of(service, attempt, job) if job else None
+        claims = claims_on(service, attempt, job) if ended else []
+        if job is None or ended is None or not claims:
+            return None
+        return settlement(in_place(service, observe(service, attempt, job, claims, ended))).wait
+    except Retryable:
+        raise
+    except Exception as error:  # noqa: BLE001 (one attempt, of which is told what is wrong with it)
+        return Wait(why=_said(error), files=())
+
+
+def _waits(line: Line, wait: Wait | None) -> Line:
+    return replace(line, waits_for=wait.why, waits_until=wait.until) if wait else line
 
 
 def _unread(service: Service, attempt: Attempt, error: Exception) -> Line:
@@ -177,7 +220,7 @@ def _flight(service: Service, attempt: Attempt, files: Sequence[FileVersion]) ->
 def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
     """How far an attempt is, in words; and why, where its job has ended badly."""
     if service.store.read(report_name(attempt)) is not None:
-        return "audited", ()
+        return AUDITED, ()
     run = service.runner.find(attempt.branch)
     if run is None:
         return "claimed", ()
@@ -188,8 +231,8 @@ def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
     crashed = crash_of(service, attempt, job, run) if job else None
     reasons = (run.reason,) if run.reason else ()
     if crashed is None or crashed.is_last:
-        return f"job {run.state}", reasons
-    what = f"job {run.state}" if crashed.began else "job did not get through"
+        return f"{ENDED}{run.state}", reasons
+    what = f"{ENDED}{run.state}" if crashed.began else f"{ENDED}did not get through"
     return f"{what}, attempt {attempt.number + 1} begins after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
 
 

@@ -1,6 +1,7 @@
 """Jobs that crash: another attempt after a while, an end to that, and nothing by a job that was given up."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -70,6 +71,8 @@ def test_the_next_attempt_waits_and_status_says_until_when(world: World) -> None
     assert world.branches() == [first.branch]
     [line] = status(world.service).in_flight
     assert line.state == "job failed, attempt 2 begins after 2013-01-01 00:02:01 UTC"
+    assert "out of memory" in line.waits_for
+    assert line.waits_until == datetime(2013, 1, 1, 0, 2, 1, tzinfo=UTC)
     wait(world, 1)
     [line] = status(world.service).in_flight
     assert (line.attempt, line.state) == (2, "waits for its job to begin")

@@ -153,6 +153,10 @@ def test_a_wait_to_put_rows_aside_has_an_end(world: World) -> None:
     world.runner.finish(run.id)
     assert reconcile(world.service) == []
     assert world.rows_on_main() == {}
+    [waits] = [line for line in status(world.service).in_flight if line.state == "audited"]
+    assert waits.waits_for == f"rows that it refers to are missing, and {PLANES} has files under way"
+    assert waits.waits_until is not None
+    assert waits.waits_until - world.clock.now() <= PATIENCE
     world.clock.advance(PATIENCE.total_seconds() + 1)
     assert reconcile(world.service) == []
     assert (world.rows_on_main(), world.quarantined_on()) == ({"1": 2}, {"1": 1})

@@ -9,6 +9,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement.backoff import LONGEST
+from lakegate.workflow.status import status
 from tests.workflow.world import World
 
 BATCHES = 32
@@ -51,6 +52,16 @@ def test_of_many_batches_from_one_base_all_land_and_each_is_audited_again_once(w
     assert len(world.carried) == len(set(world.carried)) == BATCHES - 1
     assert world.job_runs() == 1 + BATCHES + (BATCHES - 1)
     assert (world.branches(), world.rejected()) == ([], {})
+
+
+def test_status_says_which_batch_is_published_first_and_notes_nothing(world: World) -> None:
+    first, second = from_one_base(world, 2)
+    before = dict(world.store.objects)
+    lines = {line.batch: line for line in status(world.service).in_flight}
+    assert {line.state for line in lines.values()} == {"audited"}
+    assert lines[second.batch].waits == f"{first.branch} is to be published first"
+    assert lines[first.batch].waits == ""
+    assert world.store.objects == before
 
 
 @pytest.mark.parametrize("seed", range(20))
