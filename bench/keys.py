@@ -25,6 +25,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
 from spark_jobs import iceberg, keys, table
 from spark_jobs.base import Base
+from spark_jobs.measure import dependents
 from spark_jobs.session import LAKE, build
 from tests.support.jobs import configure, jars
 from tests.support.nessie import ROOT
@@ -127,7 +128,7 @@ def base_of(spark: SparkSession, plan: Plan, before: Any) -> Base:
 def unique(plan: Plan, batch: keys.Batch, base: Base) -> None:
     """The audit's own answer; one that finds repeated keys would make the measurement worthless."""
     [file] = batch.files
-    if keys.dependents(plan, batch, base)["unique"](file, []).value:
+    if dependents(plan, batch, base)["unique"](file, []).value:
         raise SystemExit(f"{plan.table}: a key is there twice")
 
 

@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Lock
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind
+from lakegate.audit.plan import ROWS_VIEW, Metric
 from lakegate.audit.report import Source
-from lakegate.audit.types import quoted
 from spark_jobs.java import FAILURES, names
+from spark_jobs.kinds import How, how, number
 
 Numbers = dict[str, dict[str, float | None]]
 """File version → metric → its number, or None where there is none."""
@@ -33,7 +33,7 @@ def numbers(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Ite
     for metric in metrics:
         if metric.alone:
             alone.setdefault(metric.columns, []).append(metric)
-    queries = [metric for metric in metrics if metric.kind is MetricKind.QUERY]
+    queries = [metric for metric in metrics if how(metric) is How.QUERY]
     jobs = [
         *([partial(_computed, shared, files, read)] if shared else []),
         *(partial(_computed, of_columns, files, read) for of_columns in alone.values()),
@@ -45,16 +45,7 @@ def numbers(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Ite
 
 def source(metric: Metric) -> Source:
     """Where the metric comes from, unless statistics tell it."""
-    return Source.QUERY if metric.alone or metric.kind is MetricKind.QUERY else Source.AGGREGATE
-
-
-def failing(metric: Metric) -> Column:
-    """What is true of a row that counts."""
-    if metric.kind is MetricKind.NULLS:
-        return F.col(quoted(metric.columns[0])).isNull()
-    if metric.passes:  # where it isn't true, a null included, the predicate is asked
-        return F.when(F.expr(metric.passes), False).otherwise(F.expr(metric.sql))  # noqa: FBT003 - a value
-    return F.expr(metric.sql)
+    return Source.QUERY if metric.alone or how(metric) is How.QUERY else Source.AGGREGATE
 
 
 def _computed(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Iterable[str]], DataFrame]) -> Numbers:
@@ -62,7 +53,7 @@ def _computed(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[I
     file keeps no other from its numbers. Halved as often as needed, just that metric of that file has none.
     """
     try:
-        if metrics[0].kind is MetricKind.QUERY:
+        if how(metrics[0]) is How.QUERY:
             return _queried(read(files), metrics[0], files[0])
         return _aggregated(read(files), metrics)
     except FAILURES as error:
@@ -78,16 +69,9 @@ def _computed(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[I
 
 def _aggregated(rows: DataFrame, metrics: Sequence[Metric]) -> Numbers:
     """The metrics by file version, in one pass over the columns concerned."""
-    aggregates = [_number(metric).alias(str(number)) for number, metric in enumerate(metrics)]
+    aggregates = [number(metric).alias(str(at)) for at, metric in enumerate(metrics)]
     found = rows.groupBy(FILE_COLUMN).agg(*aggregates).collect()
-    return {row[0]: {metric.id: _finite(row[number + 1]) for number, metric in enumerate(metrics)} for row in found}
-
-
-def _number(metric: Metric) -> Column:
-    """An aggregate as a number: a count of rows, or the value that the plan's own aggregate gives."""
-    if metric.kind is MetricKind.VALUE:
-        return F.expr(metric.sql).cast("double")
-    return F.count_if(failing(metric))
+    return {row[0]: {metric.id: _finite(row[at + 1]) for at, metric in enumerate(metrics)} for row in found}
 
 
 def _queried(rows: DataFrame, metric: Metric, file: str) -> Numbers:

@@ -1,90 +1,69 @@
-"""What a file's rows come to, before any is written or shown to a pattern: the bytes of its texts, and patterns' tries.
+"""How often patterns may be tried with a file's rows, before any is written or shown to a pattern.
 
-A value that stands once in a file may be that of a billion rows. No text is looked at: its length is enough.
+No text is looked at: its length is enough.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.files import FileKind
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import beyond
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Metric, Plan
-from lakegate.audit.types import Array, Map, Struct, Type, parse, quoted
+from spark_jobs import sizes
 from spark_jobs.apart import THREADS, each
-from spark_jobs.append import rows_of, unread
+from spark_jobs.append import rows_of, sized, unread
 from spark_jobs.java import FAILURES
-
-_REPEATING = (FileKind.PARQUET, FileKind.ORC)  # by dictionaries
-_FEW = 1_000  # rows: values of as many, each as large as memory takes, come to no more than files may anyway
 
 
 def within(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-    """The same files; those whose rows come to more than is taken with that fault."""
+    """The same files; those with whose rows patterns may be tried more often than is taken with that fault."""
     tried = [metric for metric in plan.metrics if metric.tries]
-    repeats = plan.files.kind in _REPEATING
-    asked = [look for look in looks if not look.faults and (tried or (repeats and look.rows > _FEW))]
+    asked = [look for look in looks if tried and not look.faults]
     told = {look.file.id: look for look in _told(spark, plan, tried, asked)} if asked else {}
     return [told.get(look.file.id, look) for look in looks]
 
 
 def _told(spark: SparkSession, plan: Plan, tried: Sequence[Metric], looks: Sequence[Look]) -> list[Look]:
-    """Of all files at once; where one of them cannot be read, of each by itself."""
+    """Of all files at once; where one of them cannot be read, of each by itself. Letters are counted in every row that
+    has a text, so files whose rows come to too many bytes are found first.
+    """
     try:
-        found = _counted(spark, plan, tried, looks)
-    except FAILURES:
-        apart = each(looks, lambda look: _counted(spark, plan, tried, [look]), THREADS)
-        return [
-            unread(plan, look, it) if isinstance(it, Exception) else _judged(plan, tried, look, it)
-            for look, it in zip(looks, apart, strict=True)
-        ]
+        found = _counted(tried, sizes.bounded(plan, looks, rows_of(spark, plan, looks)))
+    except FAILURES as error:
+        if not sizes.met(error):
+            return _apart(spark, plan, tried, looks)
+        fit = sized(spark, plan, looks)
+        known = {it.file.id: it for it in _apart(spark, plan, tried, [look for look in fit if not look.faults])}
+        return [known.get(look.file.id, look) for look in fit]
     return [_judged(plan, tried, look, found) for look in looks]
 
 
-def _counted(
-    spark: SparkSession, plan: Plan, tried: Sequence[Metric], looks: Sequence[Look]
-) -> dict[str, tuple[float, ...]]:
-    """By file version, the bytes of its texts and the tries of each metric."""
-    parts = [sql for column in plan.columns for sql in _bytes(quoted(column.name), parse(column.type))]
-    is_asked = parts and plan.files.kind in _REPEATING
-    numbers = [" + ".join(parts) if is_asked else "0", *(metric.tries for metric in tried)]
-    sums = [F.sum(F.expr(sql).cast("double")).alias(f"n{at}") for at, sql in enumerate(numbers)]
-    return {row[0]: tuple(row[1:]) for row in rows_of(spark, plan, looks).groupBy(FILE_COLUMN).agg(*sums).collect()}
+def _apart(spark: SparkSession, plan: Plan, tried: Sequence[Metric], looks: Sequence[Look]) -> list[Look]:
+    found = each(looks, lambda look: _counted(tried, rows_of(spark, plan, [look])), THREADS)
+    return [
+        unread(plan, look, it) if isinstance(it, Exception) else _judged(plan, tried, look, it)
+        for look, it in zip(looks, found, strict=True)
+    ]
 
 
-def _bytes(value: str, kind: Type) -> Iterator[str]:
-    """The SQL of how many bytes each text in a value has."""
-    if isinstance(kind, Struct):
-        for name, part in kind.fields.items():
-            yield from _bytes(f"{value}.{quoted(name)}", part)
-    elif isinstance(kind, Array):
-        yield from _of_all(value, kind.element)
-    elif isinstance(kind, Map):
-        yield from _of_all(f"map_keys({value})", kind.key)
-        yield from _of_all(f"map_values({value})", kind.value)
-    elif kind.name in ("string", "binary"):
-        yield f"CAST(COALESCE(OCTET_LENGTH({value}), 0) AS DOUBLE)"
-
-
-def _of_all(values: str, kind: Type) -> Iterator[str]:
-    item = f"it{values.count('(')}"  # lambdas within each other need names of their own
-    for each_one in _bytes(item, kind):
-        yield f"COALESCE(AGGREGATE({values}, 0D, (so_far, {item}) -> so_far + {each_one}), 0D)"
+def _counted(tried: Sequence[Metric], rows: DataFrame) -> dict[str, tuple[float, ...]]:
+    """By file version, the tries of each metric."""
+    sums = [F.sum(F.expr(metric.tries).cast("double")).alias(f"n{at}") for at, metric in enumerate(tried)]
+    return {row[0]: tuple(row[1:]) for row in rows.groupBy(FILE_COLUMN).agg(*sums).collect()}
 
 
 def _judged(plan: Plan, tried: Sequence[Metric], look: Look, found: dict[str, tuple[float, ...]]) -> Look:
-    size, *counted = found.get(look.file.id, (0.0,))
-    if wrong := beyond(plan.files.limits, uncompressed=int(size)):
-        return replace(look, faults=wrong)
+    counted = found.get(look.file.id, (0.0,) * len(tried))
     if not (wrong := beyond(plan.files.limits, tries=int(sum(counted)))):
         return look
     most = tried[max(range(len(counted)), key=counted.__getitem__)]
-    why = (
-        f"most of them column {shown(most.columns[0])}'s: tie its pattern to the start with ^, say how many repetitions"
+    mend = (
+        "tie its pattern to the start with ^, say how many repetitions there may be, or let each end where the next one"
     )
-    return replace(look, faults=(*wrong, f"{why} there may be, or let each end where the next one cannot begin"))
+    why = f"column {shown(most.columns[0])} has most of them: {mend} cannot begin"
+    return replace(look, faults=(*wrong, why))

@@ -17,8 +17,9 @@ from lakegate.audit.look import Look
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
-from spark_jobs import avro_header, decimals, nessie, not_null, orc_footer, parquet_footer, partitions, paths
+from spark_jobs import decimals, nessie, not_null, partitions, paths, sizes
 from spark_jobs.apart import each
+from spark_jobs.formats import avro, orc, parquet
 from spark_jobs.java import FAILURES, by_task, names, root
 from spark_jobs.origin import origin
 from spark_jobs.session import LAKE
@@ -34,25 +35,32 @@ _CORRUPT = {
 }
 _STRANGE = ("ClassNotFoundException", "UnsupportedOperationException")  # a codec, an encoding
 _UNWRITABLE = ((paths.had_no_room, paths.too_long), (not_null.met_null, not_null.nulls))
-_OPTIONS = {FileKind.AVRO: avro_header.OPTIONS, FileKind.PARQUET: parquet_footer.OPTIONS}
+_OPTIONS = {FileKind.AVRO: avro.OPTIONS, FileKind.PARQUET: parquet.OPTIONS}
 
 
 def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
     """Append these files; those that turn out not to be writable come back with that fault, and the others are
     appended.
     """
+    return _append(spark, job, looks, is_sized=False)
+
+
+def _append(spark: SparkSession, job: Job, looks: Sequence[Look], *, is_sized: bool) -> list[Look]:
+    """`is_sized`: what their rows come to is known to be within the limit."""
     before = nessie.head(job.nessie_uri, job.branch)
     try:
-        _write(spark, job.plan, looks)
+        _write(spark, job.plan, looks, is_sized=is_sized)
     except FAILURES as error:
         if not _certainly_nothing_happened(error, before, nessie.head(job.nessie_uri, job.branch)):
             raise
-        looked = find_faulty(spark, job.plan, looks, error)
-        if not any(look.faults for look in looked):
+        is_large = sizes.met(error)  # then nothing else is asked that reads all of them: it might never end
+        looked = sized(spark, job.plan, looks) if is_large else find_faulty(spark, job.plan, looks, error)
+        if not is_large and not any(look.faults for look in looked):
             raise
         # What is wrong with another of them may not have shown yet.
         fine = [look for look in looked if not look.faults]
-        known = {look.file.id: look for look in (append(spark, job, fine) if fine else ())}
+        again = _append(spark, job, fine, is_sized=is_sized or is_large) if fine else ()
+        known = {look.file.id: look for look in again}
         return [known.get(look.file.id, look) for look in looked]
     return list(looks)
 
@@ -61,7 +69,9 @@ def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look], error: E
     """The same files, with a fault on each that cannot be read to its end, or has values that cannot be written; of
     these, after an error, those alone that lead to it.
     """
-    looked = find_corrupt(spark, plan, looks)
+    fit = sized(spark, plan, looks) if error is None else list(looks)
+    whole = {look.file.id: look for look in find_corrupt(spark, plan, [look for look in fit if not look.faults])}
+    looked = [whole.get(look.file.id, look) for look in fit]
     for leads_to, tell in _UNWRITABLE:
         if error is None or leads_to(error):
             looked = _unwritable(spark, plan, looked, tell)
@@ -69,6 +79,15 @@ def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look], error: E
     if error is None or not any(look.faults for look in looked):
         looked = _unwritable(spark, plan, looked, partitions.too_many)
     return looked
+
+
+def sized(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+    """The same files, with a fault on each whose rows come to more than is taken. One that cannot be read has none."""
+    found = each(looks, lambda look: sizes.too_large(plan, rows_of(spark, plan, [look])), _THREADS)
+    return [
+        look if isinstance(it, Exception) else replace(look, faults=it.get(look.file.id, look.faults))
+        for look, it in zip(looks, found, strict=True)
+    ]
 
 
 def _unwritable(spark: SparkSession, plan: Plan, looks: Sequence[Look], tell: _Tell) -> list[Look]:
@@ -106,8 +125,10 @@ def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uri
     return read.select(*columns, origin(read))
 
 
-def _write(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> None:
-    rows_of(spark, plan, looks).writeTo(table_name(LAKE, plan.table)).append()
+def _write(spark: SparkSession, plan: Plan, looks: Sequence[Look], *, is_sized: bool) -> None:
+    rows = rows_of(spark, plan, looks)
+    bounded = rows if is_sized else sizes.bounded(plan, looks, rows)
+    bounded.writeTo(table_name(LAKE, plan.table)).append()
 
 
 def _read_through(spark: SparkSession, plan: Plan, look: Look) -> None:
@@ -118,7 +139,7 @@ def unread(plan: Plan, look: Look, found: Exception) -> Look:
     """The same file with the fault that it cannot be read to its end."""
     if wrong := decimals.known(root(found)):
         return replace(look, faults=(wrong,))
-    if plan.files.kind is FileKind.ORC and (known := orc_footer.known(root(found))):
+    if plan.files.kind is FileKind.ORC and (known := orc.known(root(found))):
         return replace(look, faults=(known,))
     is_strange = any(name.endswith(_STRANGE) for name in names(found))
     why = "Spark does not know how it is written" if is_strange else _CORRUPT.get(plan.files.kind, "it is corrupt")

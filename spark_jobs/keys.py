@@ -5,7 +5,6 @@ columns makes it no key.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -16,9 +15,9 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from lakegate.audit.duplicates import OwnRepeats, Pattern, Repeats
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.near import BOXES, Box, Range, boxes, is_ordered
-from lakegate.audit.plan import Metric, MetricKind, Plan, Reference, Scope
+from lakegate.audit.plan import Metric, Plan, Reference, Scope
 from lakegate.audit.statistics import DataFileStatistics, Field, bound, exact
-from lakegate.audit.table_scope import Orphans, TableRows
+from lakegate.audit.table_scope import Orphans
 from lakegate.audit.types import quoted
 from lakegate.audit.verdicts import Dependent
 from spark_jobs.base import Base, Near
@@ -36,7 +35,6 @@ _AS_BOUND = {
 # So many rows of the table, and so many for each of the batch, take longer than a closer look at where its keys are.
 _MANY, _MANY_FOR_EACH = 10_000_000, 5
 _SPARSE = 32  # as many values for each key, and words of bits are no fewer than keys
-_THREADS = 4
 _PARENT = "_lakegate_parent"  # the file of a row that is referred to
 # Types that are whole numbers underneath, and how to see them as such.
 _WHOLE = {"int": "bigint({})", "long": "{}", "date": "bigint(unix_date({}))", "timestamptz": "unix_micros({})"}
@@ -52,20 +50,6 @@ class Batch:
 
     def rows(self) -> int:
         return sum(data.rows for files in self.files.values() for data in files)
-
-
-def depends(metric: Metric) -> bool:
-    """Whether a metric is resolved here, file by file, from what is known of the whole batch."""
-    keyed = metric.kind in (MetricKind.DUPLICATES, MetricKind.ORPHANS)
-    return keyed or (metric.kind is MetricKind.ROWS and metric.scope is Scope.TABLE)
-
-
-def dependents(plan: Plan, batch: Batch, base: Base) -> dict[str, Dependent]:
-    """All such metrics of the plan, by id; their queries run side by side, because each alone leaves cores idle."""
-    wanted = [metric for metric in plan.metrics if depends(metric)]
-    with ThreadPoolExecutor(_THREADS) as pool:
-        found = pool.map(lambda metric: _dependent(plan, metric, batch, base), wanted)
-        return {metric.id: measured for metric, measured in zip(wanted, found, strict=True)}
 
 
 def taken(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str]) -> DataFrame | None:
@@ -100,19 +84,25 @@ def with_key(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     return rows.where(reduce(Column.__and__, [F.col(quoted(column)).isNotNull() for column in columns]))
 
 
-def _dependent(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
-    if metric.kind is MetricKind.ROWS:
-        rows = {file: sum(data.rows for data in files) for file, files in batch.files.items()}
-        return TableRows(before=base.rows(plan.table), rows=rows)
-    is_orphans, ids = metric.kind is MetricKind.ORPHANS, [file for file, data in batch.files.items() if data]
-    if not ids:
-        return Orphans() if is_orphans else Repeats()
-    rows_with_key = _keyed(batch.read(ids), metric.columns)
-    if is_orphans:
-        return _orphans(plan, metric, batch, base, rows_with_key)
+def repeats(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
+    """How often keys repeat, in their own file or, with scope table, in any and in the table."""
+    if not (ids := _with_rows(batch)):
+        return Repeats()
+    rows = _keyed(batch.read(ids), metric.columns)
     if metric.scope is Scope.BATCH:
-        return _own_repeats(metric, batch, rows_with_key)
-    return _repeats(metric, batch, rows_with_key, near_table(plan, metric, batch, base, list(batch.files)))
+        return _own_repeats(metric, batch, rows)
+    return _repeats(metric, batch, rows, near_table(plan, metric, batch, base, list(batch.files)))
+
+
+def references(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Orphans:
+    """How many rows of each file refer to nothing."""
+    if not (ids := _with_rows(batch)):
+        return Orphans()
+    return _orphans(plan, metric, batch, base, _keyed(batch.read(ids), metric.columns))
+
+
+def _with_rows(batch: Batch) -> list[str]:
+    return [file for file, data in batch.files.items() if data]
 
 
 def _names(columns: Sequence[object]) -> list[str]:
@@ -274,7 +264,7 @@ def _orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, rows: DataFra
 def _parents(metric: Metric, batch: Batch) -> DataFrame:
     """The keys by which the batch's rows can be referred to, each once for every file that has it."""
     columns = metric.refers_to.columns if metric.refers_to else ()
-    rows = with_key(batch.read([file for file, data in batch.files.items() if data]), columns)
+    rows = with_key(batch.read(_with_rows(batch)), columns)
     return rows.select(*_keys(columns), F.col(FILE_COLUMN).alias(_PARENT)).distinct()
 
 

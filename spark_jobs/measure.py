@@ -6,14 +6,17 @@ It reads the batch's data files alone, and of those only what statistics left op
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.report import Source
 from lakegate.audit.statistics import DataFileStatistics, Field, measure
 from lakegate.audit.verdicts import Dependent, Measured, Measurements
 from spark_jobs import dictionaries
 from spark_jobs.aggregates import numbers, source
 from spark_jobs.base import Base
-from spark_jobs.keys import Batch, Read, dependents, depends
+from spark_jobs.keys import Batch, Read
+from spark_jobs.kinds import How, how, resolve
+
+_THREADS = 4
 
 
 def measure_all(plan: Plan, batch: Batch, base: Base) -> tuple[list[Measurements], dict[str, Dependent]]:
@@ -23,13 +26,21 @@ def measure_all(plan: Plan, batch: Batch, base: Base) -> tuple[list[Measurements
         return metrics(plan, batch.files, batch.columns, batch.read), resolved.result()
 
 
+def dependents(plan: Plan, batch: Batch, base: Base) -> dict[str, Dependent]:
+    """Every metric, by id, that is resolved file by file from what is known of the whole batch."""
+    wanted = [metric for metric in plan.metrics if how(metric) is How.BATCH]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        found = pool.map(lambda metric: resolve(plan, metric, batch, base), wanted)
+        return {metric.id: measured for metric, measured in zip(wanted, found, strict=True)}
+
+
 def metrics(
     plan: Plan, files: Mapping[str, Sequence[DataFileStatistics]], columns: Mapping[str, Field], read: Read
 ) -> list[Measurements]:
     """Every metric of the rows one by one, for each file version (id → its data files, in their order; of a text file
     none of whose rows parses there are none).
     """
-    single = [metric for metric in plan.metrics if not depends(metric) and metric.kind is not MetricKind.UNPARSED]
+    single = [metric for metric in plan.metrics if how(metric) in (How.PASS, How.QUERY)]
     known = _proved(single, files, columns)
     open_files = [file for file, found in known.items() if len(found) < len(single) and files[file]]
     open_metrics = [metric for metric in single if any(metric.id not in found for found in known.values())]

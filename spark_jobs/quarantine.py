@@ -4,12 +4,11 @@ It judges nothing. No data file that it writes holds rows of two file versions, 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
-from itertools import chain
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.difference import Difference
@@ -17,14 +16,15 @@ from lakegate.audit.errors import JobError
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Column as Kept
-from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.types import quoted
 from lakegate.audit.verdicts import unparsed_checks
-from spark_jobs import iceberg, keys
-from spark_jobs.aggregates import failing
+from spark_jobs import iceberg
 from spark_jobs.base import Base
-from spark_jobs.keys import Batch, Read, with_key
+from spark_jobs.failing_keys import PLACE, Landed, of_file, placed
+from spark_jobs.keys import Batch, Read
+from spark_jobs.kinds import KINDS, failing
 from spark_jobs.overwrite import overwrite
 from spark_jobs.session import BASE, LAKE
 from spark_jobs.table import FIXED, adding, making, saying, table_name
@@ -33,7 +33,7 @@ from spark_jobs.unparsed import LINE, WHY
 
 Failed = Mapping[str, Sequence[str]]
 """The checks, by id, whose failing rows are to go, of each file version that has some."""
-_DATA_FILE, _POSITION, _REASONS = "_file", "_pos", "_lakegate_reasons"
+_REASONS = "_lakegate_reasons"
 _WHOLE = {
     "ignoreNullFields": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -105,14 +105,16 @@ def marked(view: View, order: Sequence[str], failed: Failed) -> DataFrame:
     Of rows with the same key the first stays: in the file that landed first, and there in the first data file, unless
     the table has it already. Rows are never shuffled, so that whoever writes them writes each file version apart.
     """
-    rows, reasons = _placed(view.read(failed)), []
+    rows, reasons = placed(view.read(failed)), []
     checks = [check for check in view.plan.checks if any(check.id in ids for ids in failed.values())]
     for number, check in enumerate(checks):
         metric, files = view.plan.metric(check.metric), [file for file, ids in failed.items() if check.id in ids]
-        if find := _PLACES.get(metric.kind):
+        if by_key := KINDS[metric.kind].by_key:
             mark = f"_lakegate_mark_{number}"
-            places = find(view, metric, order, files).withColumn(mark, F.lit(True))  # noqa: FBT003 - a value
-            rows = rows.join(F.broadcast(places), on=[_DATA_FILE, _POSITION], how="left")
+            landed = Landed(order=order, good=order, wanted=files)
+            places = by_key.places(view.plan, metric, view.batch, view.base, landed)
+            there = F.broadcast(places.withColumn(mark, F.lit(True)))  # noqa: FBT003 - a value
+            rows = rows.join(there, on=list(PLACE), how="left")
             fails = F.col(mark).isNotNull()
         else:
             fails = F.col(FILE_COLUMN).isin(files) & failing(metric)
@@ -125,38 +127,6 @@ def _of_rows(plan: Plan, failed: Failed) -> dict[str, list[str]]:
     unparsed = unparsed_checks(plan)
     of_rows = {file: [check for check in ids if check not in unparsed] for file, ids in failed.items()}
     return {file: ids for file, ids in of_rows.items() if ids}
-
-
-def _placed(rows: DataFrame) -> DataFrame:
-    return rows.select("*", _DATA_FILE, _POSITION)
-
-
-def _repeating(view: View, metric: Metric, order: Sequence[str], files: Sequence[str]) -> DataFrame:
-    """Where the rows of these files are that repeat an earlier one, of their file or, with scope table, of any."""
-    apart = [FILE_COLUMN] if metric.scope is Scope.BATCH else []
-    among = files if apart else order[: max(map(order.index, files)) + 1]
-    landed = _of_file({file: at for at, file in enumerate(among)})
-    first = Window.partitionBy(*map(quoted, metric.columns), *apart).orderBy(landed, _DATA_FILE, _POSITION)
-    rows = with_key(_placed(view.batch.read(among)), metric.columns)
-    numbered = rows.withColumn(_REASONS, F.row_number().over(first))
-    places = numbered.where((F.col(_REASONS) > 1) & F.col(FILE_COLUMN).isin(files)).select(_DATA_FILE, _POSITION)
-    taken = keys.taken(view.plan, metric, view.batch, view.base, files)
-    if taken is None:
-        return places
-    mine = with_key(_placed(view.batch.read(files)), metric.columns)
-    there = mine.join(taken, on=list(metric.columns), how="left_semi").select(_DATA_FILE, _POSITION)
-    return places.union(there).distinct()
-
-
-def _orphaned(view: View, metric: Metric, order: Sequence[str], files: Sequence[str]) -> DataFrame:
-    """Where the rows of these files are that refer to nothing."""
-    batch = replace(view.batch, read=lambda ids: _placed(view.batch.read(ids)))
-    found = keys.orphans(view.plan, metric, batch, view.base, files, order, _DATA_FILE, _POSITION)
-    return found.select(_DATA_FILE, _POSITION)
-
-
-_PLACES = {MetricKind.DUPLICATES: _repeating, MetricKind.ORPHANS: _orphaned}
-"""How the rows are found that fail by a key: not by themselves."""
 
 
 def _make(spark: SparkSession, job: Job) -> None:
@@ -202,7 +172,7 @@ def _lines_aside(job: Job, rows: DataFrame) -> DataFrame:
 def _aside(job: Job, rows: DataFrame, said: Mapping[str, Column]) -> DataFrame:
     values = {
         FILE_COLUMN: F.col(FILE_COLUMN),
-        "key": _of_file({file.id: file.key for file in job.files}),
+        "key": of_file({file.id: file.key for file in job.files}),
         "batch": F.lit(job.batch),
         "attempt": F.lit(job.attempt),
         "put_aside_at": F.current_timestamp(),
@@ -211,8 +181,3 @@ def _aside(job: Job, rows: DataFrame, said: Mapping[str, Column]) -> DataFrame:
     return rows.select(
         *(values.get(column.name, F.lit(None).cast(column.type)).alias(column.name) for column in _COLUMNS)
     )
-
-
-def _of_file(values: Mapping[str, int | str]) -> Column:
-    """What is known of the row's file version."""
-    return F.element_at(F.create_map(*map(F.lit, chain.from_iterable(values.items()))), F.col(FILE_COLUMN))

@@ -5,7 +5,7 @@ as many are kept as the report takes, and neither Spark nor the driver ever hold
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -18,13 +18,14 @@ from pyspark.sql.window import Window
 from lakegate.audit import plan as planned
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.mask import MASK
-from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.report import CheckResult, Verdict
 from lakegate.audit.types import canonical, quoted
 from lakegate.audit.verdicts import good
-from spark_jobs.aggregates import failing
 from spark_jobs.base import Base
-from spark_jobs.keys import Batch, orphans, taken, with_key
+from spark_jobs.failing_keys import AGAIN, Landed
+from spark_jobs.keys import Batch
+from spark_jobs.kinds import KINDS, ByKey, failing
 
 Results = Mapping[str, tuple[CheckResult, ...]]
 Row = dict[str, Any]
@@ -37,7 +38,6 @@ COLUMNS = 20
 TEXT = 200
 _DICE, _SIDES = "_lakegate_dice", 1 << 30
 _RANK = "_lakegate_rank"
-_AGAIN = "_lakegate_again"  # how many rows of a file have a key; columns of a contract are called as they like
 _SPARE = 2  # so many times the rows wanted are kept, lest chance leaves too few
 
 
@@ -112,8 +112,8 @@ def _wanted(plan: Plan, results: Results) -> list[Wanted]:
     }
     for (metric, file), rows in list(pairs.items())[:PAIRS]:
         found.setdefault(metric, {})[file] = rows
-    known = [(plan.metric(metric), files) for metric, files in found.items() if plan.metric(metric).kind in _TELLS]
-    return [Wanted(number=number, metric=metric, failing=files) for number, (metric, files) in enumerate(known)]
+    known = [metric for metric in map(plan.metric, found) if KINDS[metric.kind].finds_rows]
+    return [Wanted(number=number, metric=metric, failing=found[metric.id]) for number, metric in enumerate(known)]
 
 
 def _dice() -> Column:
@@ -123,7 +123,7 @@ def _dice() -> Column:
 def _find(search: Search, wanted: Sequence[Wanted]) -> dict[tuple[str, str], list[Row]]:
     """Failing rows by file and metric."""
     plan = search.plan
-    tells = [_TELLS[each.metric.kind](search, each) for each in wanted]
+    tells = [_tell(search, each) for each in wanted]
     shown = {each.number: _shown_columns(plan, each.metric) for each in wanted}
     names = dict.fromkeys(name for columns in shown.values() for name in columns)
     found: dict[tuple[str, str], list[Row]] = {}
@@ -147,6 +147,11 @@ def _collect(search: Search, tells: Sequence[Column], columns: Sequence[planned.
             each.unpersist()
 
 
+def _tell(search: Search, wanted: Wanted) -> Column:
+    by_key = KINDS[wanted.metric.kind].by_key
+    return _by_key(search, wanted, by_key) if by_key else _by_itself(search, wanted)
+
+
 def _by_itself(search: Search, wanted: Wanted) -> Column:
     """What is wrong with a row shows in the row. Rows of other files are not asked: a value of theirs may be one that
     can't be computed with.
@@ -155,13 +160,15 @@ def _by_itself(search: Search, wanted: Wanted) -> Column:
     return F.when(mine, search.thinned(wanted.failing) & failing(wanted.metric)).otherwise(F.lit(False))  # noqa: FBT003
 
 
-def _by_key(search: Search, wanted: Wanted) -> Column:
+def _by_key(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
     """What is wrong with a row is its key: some keys of each file are chosen, and joined to the rows."""
     ranked = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(*map(quoted, wanted.metric.columns)))
-    at_fault = _KEYS[wanted.metric.kind](wanted, search).withColumn(_RANK, ranked)
+    order, fine = list(search.results), good(search.results)
+    landed = Landed(order=order, good=fine, wanted=list(wanted.failing))
+    at_fault = by_key.at_fault(search.plan, wanted.metric, search.batch, search.base, landed).withColumn(_RANK, ranked)
     keys = at_fault.where(F.col(_RANK) <= search.limit).drop(_RANK).persist()
     search.held.append(keys)
-    rows = {row[0]: row[1] for row in keys.groupBy(FILE_COLUMN).agg(F.sum(_AGAIN)).collect()}
+    rows = {row[0]: row[1] for row in keys.groupBy(FILE_COLUMN).agg(F.sum(AGAIN)).collect()}
     names = (FILE_COLUMN, *wanted.metric.columns)
     joined = {name: f"_lakegate_{wanted.number}_{at}" for at, name in enumerate(names)}
     chosen = keys.select(*(F.col(quoted(name)).alias(alias) for name, alias in joined.items()))
@@ -170,57 +177,10 @@ def _by_key(search: Search, wanted: Wanted) -> Column:
     return F.col(joined[FILE_COLUMN]).isNotNull() & search.thinned(rows)
 
 
-def _repeating(wanted: Wanted, search: Search) -> DataFrame:
-    """Keys of each file that are there before, in the file itself or in an earlier good one, and their rows there."""
-    if wanted.metric.scope is Scope.BATCH:
-        return _repeating_in_file(wanted, search)
-    order = {file: number for number, file in enumerate(search.results)}
-    fine = good(search.results)
-    before = [file for file in fine if order[file] < max(order[mine] for mine in wanted.failing)]
-    keys = [quoted(name) for name in wanted.metric.columns]
-    rows = with_key(search.batch.read(dict.fromkeys([*before, *wanted.failing])), wanted.metric.columns)
-    twice = rows.groupBy(*keys).agg(F.count("*").alias(_AGAIN)).where(F.col(_AGAIN) > 1).select(*keys)
-    known = taken(search.plan, wanted.metric, search.batch, search.base, list(wanted.failing))
-    known = twice.limit(0) if known is None else known
-    there = rows.join(twice.union(known), on=list(wanted.metric.columns), how="left_semi")
-    numbers = F.create_map(*(F.lit(part) for pair in order.items() for part in pair))
-    per_file = there.groupBy(FILE_COLUMN, *keys).agg(F.count("*").alias(_AGAIN))
-    placed = per_file.withColumn("_lakegate_at", numbers[F.col(FILE_COLUMN)])
-    earlier = F.min(F.when(F.col(FILE_COLUMN).isin(before), F.col("_lakegate_at"))).over(Window.partitionBy(*keys))
-    marked = known.withColumn("_lakegate_taken", F.lit(True))  # noqa: FBT003 - a literal
-    again = placed.withColumn("_lakegate_first", earlier).join(marked, on=list(wanted.metric.columns), how="left")
-    faulty = again.where(f"{_AGAIN} > 1 or _lakegate_first < _lakegate_at or _lakegate_taken")
-    return faulty.where(F.col(FILE_COLUMN).isin(list(wanted.failing))).select(FILE_COLUMN, *keys, _AGAIN)
-
-
-def _repeating_in_file(wanted: Wanted, search: Search) -> DataFrame:
-    """Keys that are there twice in the file itself, and their rows there."""
-    rows = with_key(search.batch.read(wanted.failing), wanted.metric.columns)
-    there = rows.groupBy(FILE_COLUMN, *map(quoted, wanted.metric.columns)).agg(F.count("*").alias(_AGAIN))
-    return there.where(F.col(_AGAIN) > 1)
-
-
-def _orphaned(wanted: Wanted, search: Search) -> DataFrame:
-    """Keys of each file that refer to nothing, and their rows there."""
-    rows = orphans(search.plan, wanted.metric, search.batch, search.base, list(wanted.failing), good(search.results))
-    return rows.groupBy(FILE_COLUMN, *map(quoted, wanted.metric.columns)).agg(F.count("*").alias(_AGAIN))
-
-
-_TELLS: Mapping[MetricKind, Callable[[Search, Wanted], Column]] = {
-    MetricKind.NULLS: _by_itself,
-    MetricKind.FAILING: _by_itself,
-    MetricKind.DUPLICATES: _by_key,
-    MetricKind.ORPHANS: _by_key,
-}
-_KEYS: Mapping[MetricKind, Callable[[Wanted, Search], DataFrame]] = {
-    MetricKind.DUPLICATES: _repeating,
-    MetricKind.ORPHANS: _orphaned,
-}
-
-
 def _spread(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
     """No more than the limit: from the whole file, or where rows belong together, key by key."""
-    if metric.kind is MetricKind.DUPLICATES:
+    by_key = KINDS[metric.kind].by_key
+    if by_key and by_key.together:
         return sorted(rows, key=lambda row: [str(row[name]) for name in metric.columns])[:limit]
     return [rows[at * len(rows) // limit] for at in range(limit)] if len(rows) > limit else rows
 

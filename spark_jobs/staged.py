@@ -14,14 +14,15 @@ from lakegate.audit.job import JobFile
 from lakegate.audit.limits import beyond
 from lakegate.audit.look import EMPTY, GONE, Look
 from lakegate.audit.plan import Plan
-from spark_jobs import avro_header, hadoop, orc_footer, parquet_footer
+from spark_jobs import hadoop
 from spark_jobs.apart import THREADS
-from spark_jobs.footer import Ends, Footer, Unreadable
+from spark_jobs.formats import avro, orc, parquet
+from spark_jobs.formats.footer import Ends, Footer, Unreadable
 from spark_jobs.java import FAILURES, names, root, unreached
 from spark_jobs.staged_text import look_at_text
 
 _FIRST, _LAST = 4, 256  # bytes; the last hold ORC's postscript
-_READERS = {FileKind.PARQUET: parquet_footer.read, FileKind.ORC: orc_footer.read, FileKind.AVRO: avro_header.read}
+_READERS = {FileKind.PARQUET: parquet.read, FileKind.ORC: orc.read, FileKind.AVRO: avro.read}
 
 
 def look_at_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
@@ -75,14 +76,14 @@ def _read(spark: SparkSession, plan: Plan, uri: str) -> Footer:
 def _said(plan: Plan, error: Exception) -> str:
     if any(name.endswith("FileNotFoundException") for name in names(error)):
         return GONE
-    known = orc_footer.known(root(error))
+    known = orc.known(root(error))
     return known or Unreadable("its footer cannot be read", root(error)).told(plan.columns)
 
 
 def _in_utc(spark: SparkSession, looks: Sequence[Look]) -> list[Look]:
     """The same files; where Spark would read their timestamps by another clock, with that fault."""
     at = [look for look in looks if not look.faults and any("timestamp" in column.type for column in look.columns)]
-    if not at or orc_footer.in_utc(spark):
+    if not at or orc.in_utc(spark):
         return list(looks)
     why = "its timestamps would be read by another clock: Spark's machines must be in the time zone UTC for ORC"
     return [replace(look, faults=(why,)) if look in at else look for look in looks]

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from lakegate.audit.errors import Unfit
 from lakegate.audit.fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
 from lakegate.audit.partitions import Partition, partition
-from lakegate.audit.plan import Column, MetricKind, Plan, Scope
+from lakegate.audit.plan import Column, Plan
+from lakegate.audit.statistics import asked
 from lakegate.audit.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, quoted
 from spark_jobs import iceberg
 from spark_jobs.java import jvm
@@ -122,10 +123,7 @@ def properties(plan: Plan, columns: Sequence[Column] | None = None, there: Shape
     By default Iceberg keeps statistics of the first hundred columns alone. The contract's own columns are said as soon
     as the table has others.
     """
-    checked = {metric.columns[0] for metric in plan.metrics if metric.kind is MetricKind.NULLS}
-    checked |= {metric.proof.column for metric in plan.metrics if metric.proof}
-    checked |= {metric.columns[0] for metric in plan.metrics if metric.bound}
-    checked |= {column for metric in plan.metrics if metric.scope is Scope.TABLE for column in metric.columns}
+    checked = {column for metric in plan.metrics for column in asked(metric)}
     statistics = {f"{_STATISTICS}{name}": "truncate(16)" for name in sorted(checked)}
     contract = columns_of(plan)
     more = columns is not None and dict(contract.fields) != {each.name: kept(parse(each.type)) for each in columns}

@@ -48,6 +48,19 @@ def test_what_spark_imports_needs_no_package_of_ours_or_others(folder: str, allo
     assert found == set()
 
 
+PURE = ("backoff", "facts", "findings", "keys", "references", "rules")
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_the_rules_of_settling_read_nothing(name: str) -> None:
+    """They import values and each other: no service, no archive, no clock."""
+    inside = re.compile(r"lakegate\.(audit|landing|ports|workflow\.settlement\.(" + "|".join(PURE) + r"))(\.|$)")
+    path = ROOT / f"lakegate/workflow/settlement/{name}.py"
+    found = {it for it in imported(path) if it.split(".")[0] not in sys.stdlib_module_names and not inside.match(it)}
+    assert (found, {"time", "random"} & imported(path)) == (set(), set())
+    assert not re.search(r"\bnow\(|\bService\b", path.read_text())
+
+
 def test_the_top_of_the_package_imports_nothing() -> None:
     assert imported(ROOT / "lakegate/__init__.py") <= {"__future__"}
 

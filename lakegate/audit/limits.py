@@ -26,7 +26,7 @@ class Limits:
     nesting: int = 32  # as the file's schema has it
     footer: int = 16 * _MIB  # bytes
     line: int = later(64 * _MIB)  # bytes
-    tries: int = later(10**11)  # of patterns that may go back and try on, with all texts of the file
+    tries: int = later(3 * 10**11)  # of patterns that may go back and try on, with all texts of the file
 
 
 DEFAULTS = Limits()

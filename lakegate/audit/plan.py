@@ -8,35 +8,43 @@ import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Self
 
 from lakegate.audit.files import PARQUET, FileFormat
 from lakegate.audit.wire import later, to_json
 
 
+class Others(StrEnum):
+    """What the rows of other files are to a metric of table scope about the table itself."""
+
+    APART = "it never looks at them"
+    NEEDED = "once they leave, a file that passed may fail"
+    REPEATED = "once they leave, a file that failed may pass"
+
+
 class MetricKind(StrEnum):
-    """How a metric is computed, per file version."""
+    """How a metric is computed, per file version. It counts the rows that fail, or is a number about all rows."""
 
-    ROWS = "rows"  # how many rows
-    NULLS = "nulls"  # how many rows are null in the one column
-    FAILING = "failing"  # how many rows satisfy `sql`, which says what is wrong with a row
-    DUPLICATES = (
-        "duplicates"  # how many rows repeat an earlier row's `columns` (rows with a null among them don't count)
-    )
-    ORPHANS = "orphans"  # how many rows have a key in `columns` that no row of `refers_to` has (a null makes it no key)
-    UNPARSED = "unparsed"  # how many rows of a text file do not parse as the columns' types: they aren't appended
-    VALUE = "value"  # the number that the aggregate `sql` gives over the rows; there may be none (a mean of nothing)
-    QUERY = "query"  # the number that the query `sql` gives over the rows, which it calls ROWS_VIEW; there may be none
+    counts_rows: bool
+    others: Others
 
-    @property
-    def counts_rows(self) -> bool:
-        """Whether it counts rows that fail, rather than being a number about all of them."""
-        return self in (
-            MetricKind.NULLS,
-            MetricKind.FAILING,
-            MetricKind.DUPLICATES,
-            MetricKind.ORPHANS,
-            MetricKind.UNPARSED,
-        )
+    def __new__(cls, value: str, counts_rows: bool, others: Others = Others.APART) -> Self:  # noqa: FBT001
+        kind = str.__new__(cls, value)
+        kind._value_, kind.counts_rows, kind.others = value, counts_rows, others
+        return kind
+
+    ROWS = "rows", False, Others.NEEDED  # how many rows
+    NULLS = "nulls", True  # how many rows are null in the one column
+    FAILING = "failing", True  # how many rows satisfy `sql`, which says what is wrong with a row
+    # how many rows repeat an earlier row's `columns` (rows with a null among them don't count)
+    DUPLICATES = "duplicates", True, Others.REPEATED
+    # how many rows have a key in `columns` that no row of `refers_to` has (a null makes it no key)
+    ORPHANS = "orphans", True, Others.NEEDED
+    UNPARSED = "unparsed", True  # how many rows of a text file do not parse as the columns' types: they aren't appended
+    # the number that the aggregate `sql` gives over the rows; there may be none (a mean of nothing)
+    VALUE = "value", False
+    # the number that the query `sql` gives over the rows, which it calls ROWS_VIEW; there may be none
+    QUERY = "query", False
 
 
 ROWS_VIEW = "_lakegate_rows"
@@ -264,3 +272,8 @@ class Plan:
 
     def metric(self, metric_id: str) -> Metric:
         return next(metric for metric in self.metrics if metric.id == metric_id)
+
+    def comparing(self, others: Others) -> frozenset[str]:
+        """Return the metrics, by id, that compare files of a batch with each other in this way."""
+        depending = (metric for metric in self.metrics if metric.scope is Scope.TABLE and metric.kind.others is others)
+        return frozenset(m.id for m in depending if m.refers_to is None or m.refers_to.table == self.table)

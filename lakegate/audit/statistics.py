@@ -5,13 +5,13 @@ A proof is one-sided: bounds may be wider than the values, so they show that no 
 
 import math
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from lakegate.audit.plan import NOW, Metric, MetricKind, Proof
+from lakegate.audit.plan import NOW, Metric, MetricKind, Proof, Scope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBERS = {"int": "<i", "long": "<q", "float": "<f", "double": "<d", "date": "<i"}
@@ -79,16 +79,26 @@ class DataFileStatistics:
 
 def measure(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
     """The metric over these data files, or None where their statistics do not say."""
-    if metric.kind is MetricKind.ROWS:
-        return sum(file.rows for file in files)
-    if metric.kind is MetricKind.NULLS:
-        return _total(file.nulls.get(columns[metric.columns[0]].id) for file in files)
-    if metric.kind is MetricKind.FAILING and metric.proof is not None:
-        column = columns[metric.proof.column]
-        return 0 if all(_proves(metric.proof, file, column) for file in files) else None
-    if metric.kind is MetricKind.VALUE and metric.bound:
-        return _extreme(metric.bound, files, columns[metric.columns[0]])
-    return None
+    told = KINDS.get(metric.kind)
+    return told.number(metric, files, columns) if told else None
+
+
+def asked(metric: Metric) -> Sequence[str]:
+    """The columns whose statistics may tell the metric, or which data files of the table may hold its keys."""
+    if metric.scope is Scope.TABLE:
+        return metric.columns
+    told = KINDS.get(metric.kind)
+    return told.columns(metric) if told else ()
+
+
+def _nulls(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
+    return _total(file.nulls.get(columns[metric.columns[0]].id) for file in files)
+
+
+def _none_fails(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
+    """No row fails, or nobody knows."""
+    proof = metric.proof
+    return 0 if proof and all(_proves(proof, file, columns[proof.column]) for file in files) else None
 
 
 def _total(counts: Iterable[int | None]) -> int | None:
@@ -96,8 +106,11 @@ def _total(counts: Iterable[int | None]) -> int | None:
     return None if None in known else sum(count for count in known if count is not None)
 
 
-def _extreme(side: str, files: Sequence[DataFileStatistics], column: Field) -> float | None:
+def _extreme(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
     """The least or the greatest value of a column of numbers: their bounds are exact, and leave NaN out."""
+    if not metric.bound:
+        return None
+    side, column = metric.bound, columns[metric.columns[0]]
     some = [file for file in files if not _only_nulls(file, column)]
     if column.type in _FLOATING and any(file.nans.get(column.id) != 0 for file in some):
         return None
@@ -208,3 +221,20 @@ def limit(kind: str, value: float | str) -> Any:
     if kind.startswith("decimal(") or (kind in ("int", "long") and isinstance(value, str)):
         return Decimal(str(value))
     return float(value) if kind in _FLOATING else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """How statistics tell one kind of metric, and the columns that they have to be of."""
+
+    number: Callable[[Metric, Sequence[DataFileStatistics], Mapping[str, Field]], float | None]
+    columns: Callable[[Metric], Sequence[str]]
+
+
+KINDS: Mapping[MetricKind, Told] = {
+    MetricKind.ROWS: Told(number=lambda _, files, __: sum(file.rows for file in files), columns=lambda _: ()),
+    MetricKind.NULLS: Told(number=_nulls, columns=lambda metric: metric.columns),
+    MetricKind.FAILING: Told(number=_none_fails, columns=lambda it: (it.proof.column,) if it.proof else ()),
+    MetricKind.VALUE: Told(number=_extreme, columns=lambda metric: metric.columns if metric.bound else ()),
+}
+"""The kinds that statistics may tell; any other is computed from rows."""

@@ -23,8 +23,9 @@ from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.query import SHOWN
 from lakegate.cli.sql import Result, Statement, plain, run
 from lakegate.cli.terminal import busy, console, grid, say, say_json
-from lakegate.contracts.duckdb_words import STRICTLY, quoted, translated
 from lakegate.counts import count
+from lakegate.duckdb.dialect import STRICTLY, quoted
+from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
@@ -247,25 +248,12 @@ def _put_aside(name: str, kind: str) -> str:
 
 def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
     """What is true of a failing row."""
-    keys = ", ".join(map(quoted, metric.columns))
-    whole = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in metric.columns)
-    match metric.kind:
-        case MetricKind.NULLS:
-            return f"{quoted(metric.columns[0])} IS NULL"
-        case MetricKind.FAILING:
-            return f"({translated(metric.sql)})"
-        case MetricKind.DUPLICATES:
-            among = f"SELECT {keys} FROM {_named(plan.table)} WHERE {_among(metric, report, file)} AND {whole}"
-            return f"({keys}) IN ({among} GROUP BY ALL HAVING count(*) > 1)"
-        case MetricKind.ORPHANS if metric.refers_to is None:
-            return whole
-        case MetricKind.ORPHANS if metric.refers_to:
-            others = metric.refers_to.columns
-            there = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in others)
-            there += f" AND {_among(metric, report, file)}" if metric.refers_to.table == plan.table else ""
-            known = f"SELECT {', '.join(map(quoted, others))} FROM {_named(metric.refers_to.table)} WHERE {there}"
-            return f"{whole} AND ({keys}) NOT IN ({known})"
-    raise Misconfigured(f"rows that fail a check of kind {metric.kind} can't be listed; the report has some of them")
+    if (shown := KINDS[metric.kind].shown) is None:
+        raise Misconfigured(
+            f"rows that fail a check of kind {metric.kind} can't be listed; the report has some of them"
+        )
+    table, before = plan.table, _among(metric, report, file)
+    return shown(metric, Rows(relation=_named(table), table=table, named=_named, before=before))
 
 
 def _among(metric: Metric, report: Report, file: FileReport) -> str:

@@ -19,7 +19,7 @@ from sqlglot.errors import SqlglotError
 
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.cli.installation import Lake
-from lakegate.contracts.duckdb_words import MACROS
+from lakegate.duckdb.dialect import MACROS
 from lakegate.errors import Misconfigured
 
 READS = (exp.Query, exp.Describe, exp.Summarize)

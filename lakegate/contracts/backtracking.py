@@ -17,6 +17,7 @@ LENGTHS = (10_000, 1_000, 250)  # characters that a text may have, if it may not
 ANY_LENGTH = 1_000_000  # characters of the longest text that is thought of
 FRAMES = 3_000  # of Java's stack, which overflows at some five thousand: one for each piece of a group, each time
 _EASY = 0.1  # a character that is compared takes that part of a try
+FEW = 100  # tries for each letter of the longest text that is shown to a pattern: that is done at once
 _DEGREE = 8  # of so many ends each behind the one before, the shortest of LENGTHS has more than MOST
 _SOME = 7  # repetitions
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
@@ -48,6 +49,29 @@ def tries(tree: Nodes) -> tuple[Polynomial, ...]:
 def worst(bounds: Sequence[Polynomial], length: int) -> float:
     """How often it tries with a text of that length."""
     return min(_at(bound, length) for bound in bounds)
+
+
+def is_quick(bounds: Sequence[Polynomial], length: int | None) -> bool:
+    """Whether an engine tries a few times at most for each letter of a text of that length, or of any length."""
+    longest_text = length or ANY_LENGTH
+    return worst(bounds, longest_text) <= FEW * longest_text
+
+
+def as_searched(tree: Nodes) -> Nodes:
+    """The pattern with what is repeated at its ends as often as it must be there and no more: it is found in the same
+    texts, and an engine does not try the rest.
+    """
+    first_done = _without_first_repeats(list(tree))
+    return _without_first_repeats(first_done[::-1])[::-1] or tree
+
+
+def _without_first_repeats(nodes: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    while nodes and nodes[0][0] in _REPEATS:
+        kind, (low, _, body) = nodes[0]
+        if low:
+            return [(kind, (low, low, body)), *nodes[1:]]
+        nodes = nodes[1:]
+    return nodes
 
 
 def _tries(tree: Nodes) -> Polynomial:

@@ -8,17 +8,13 @@ import math
 
 from sqlglot import exp
 
-from lakegate.contracts.backtracking import ANY_LENGTH, Polynomial, worst
+from lakegate.contracts.backtracking import Polynomial, is_quick
 from lakegate.contracts.patterns import Portable
-
-FEW = 100
-"""Tries for each letter of the longest text that is shown to a pattern: one that takes no more is not counted."""
 
 
 def tries(text: exp.Expr, pattern: Portable) -> exp.Expr | None:
     """How often the pattern is tried at most; None where that is a few times for each letter, whatever the text."""
-    longest = pattern.longest or ANY_LENGTH
-    if worst(pattern.tries, longest) <= FEW * longest:
+    if is_quick(pattern.tries, pattern.longest):
         return None
     bounds = [_at(text, bound) for bound in pattern.tries if all(map(math.isfinite, bound))]
     least = exp.Least(this=bounds[0], expressions=bounds[1:]) if bounds[1:] else bounds[0]

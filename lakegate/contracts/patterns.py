@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
-from lakegate.contracts.backtracking import Polynomial, longest, tries
+from lakegate.contracts.backtracking import Polynomial, as_searched, is_quick, longest, tries
 from lakegate.contracts.characters import is_one, op
 
 # Python's own reader of patterns, which it has no public name for.
@@ -63,10 +63,11 @@ def portable(pattern: str) -> Portable:
     Raises ValueError, with what is wrong, where they would not agree, or might never be done.
     """
     tree = parse(pattern)
-    text = _sequence(tree)
     if _times(tree) > LONGEST:
         raise ValueError(f"more than {LONGEST:,} repetitions are not supported, and those within others multiply")
-    return Portable(text=text, longest=longest(tree), tries=tries(tree))
+    if not is_quick(tries(tree), None):
+        tree = as_searched(tree)
+    return Portable(text=_sequence(tree), longest=longest(tree), tries=tries(tree))
 
 
 def parse(pattern: str) -> Any:

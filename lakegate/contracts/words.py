@@ -284,7 +284,7 @@ SERVER_SETTINGS: Place = _enforced(
     maxFooterBytes=f"of parquet's and ORC's footers and Avro's headers: {DEFAULTS.footer:,} by default",
     maxLineBytes=f"of text, or of a row where fields hold line ends: {DEFAULTS.line:,} by default",
     maxPatternTries=f"of all patterns that may go back and try on, with all texts of a file: {DEFAULTS.tries:,} by "
-    "default, which may take some ten minutes of a processor",
+    "default, which may take half an hour of a processor",
 )
 EVERY_SETTING = (*COLUMN_SETTINGS, *QUALITY_SETTINGS, *TABLE_SETTINGS, *SERVER_SETTINGS)
 

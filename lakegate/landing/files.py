@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
+GONE = "it was deleted from the landing bucket before it could be staged"
 NEWEST = "~"  # a sequencer that comes after those of events, which are hex digits
 
 

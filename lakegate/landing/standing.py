@@ -3,14 +3,15 @@
 It judges by receipts alone; it decides nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
-from lakegate.landing.receipts import Entry, Receipt
+from lakegate.landing.receipts import Entry, Receipt, entry_of
 
 IDENTICAL = "the same bytes are already published under this key"
 OVERTAKEN = "overtaken: a newer version of this key, {current}, is published, or has the bytes that are"
@@ -30,6 +31,18 @@ class Standing:
     decision: Decision | None = None
     reason: str = ""
     replaces: frozenset[str] = frozenset()
+
+
+def is_open(receipts: Mapping[str, Receipt], file: FileVersion, attempt: Attempt) -> bool:
+    """Return True if an attempt may still decide this file version, by the receipts on main.
+
+    A published or discarded one is closed. A rejected one is open to later attempts of its batch alone.
+    """
+    entry = entry_of(receipts, file)
+    if entry is None:
+        return True
+    later = entry.batch == attempt.batch and entry.attempt < attempt.number
+    return entry.decision is Decision.REJECTED and later
 
 
 def standing(receipt: Receipt | None, file: FileVersion, table: str, reuploads: Reuploads) -> Standing:

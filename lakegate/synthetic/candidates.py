@@ -24,7 +24,7 @@ from sqlglot import exp
 from lakegate.audit.drift import Past
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.types import Array, Map, Struct, Type, parse
-from lakegate.contracts.duckdb_words import backtracking
+from lakegate.duckdb.dialect import backtracking
 from lakegate.synthetic.aims import aims_of_values
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)

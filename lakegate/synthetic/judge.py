@@ -13,15 +13,17 @@ import duckdb
 import pyarrow as pa
 
 from lakegate.audit.drift import Past
-from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind, Plan, Reference
+from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.quarantine import afterwards, leaving, unforgiving
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.audit.verdicts import Measured, Measurements, judge
-from lakegate.contracts.duckdb_words import MACROS, STRICTLY, digits_of_floats, quoted, translated
+from lakegate.duckdb.dialect import MACROS, STRICTLY, digits_of_floats, quoted
+from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 
 _FILE = "made up"
 _AT = "_lakegate_at"  # where a row stands
+_ROWS = Rows(relation="made_up", order=_AT)
 _GIVEN = "given"  # the plan's own table
 UNKNOWN = "unknown"
 """What is told in the place of checks where only Spark can say what becomes of some value."""
@@ -86,7 +88,7 @@ class Judge:
         if not metrics:
             return [()] * rows.num_rows
         placed = rows.append_column(_AT, pa.array(range(rows.num_rows), pa.int64()))
-        marks = ", ".join(map(_predicate, metrics))
+        marks = ", ".join(KINDS[metric.kind].failing(metric, _ROWS) for metric in metrics)
         try:
             return self._all(f"SELECT {marks} FROM made_up ORDER BY {quoted(_AT)}", placed)
         except _OnlySpark as error:  # what a row's value does to a predicate is null, and no error
@@ -95,7 +97,8 @@ class Judge:
     def _numbers(self, rows: pa.Table, metrics: Sequence[Metric]) -> dict[str, float | None]:
         if not metrics:
             return {}
-        [found] = self._all(f"SELECT {', '.join(map(_number, metrics))}", rows)
+        numbers = ", ".join(KINDS[metric.kind].number(metric, _ROWS) for metric in metrics)
+        [found] = self._all(f"SELECT {numbers}", rows)
         if any(value is None and metric.kind.counts_rows for metric, value in zip(metrics, found, strict=True)):
             raise _OnlySpark
         return {
@@ -145,47 +148,3 @@ def as_judged(rows: pa.Table) -> pa.Table:
     """The rows with every float as the double that it is: beside a decimal, DuckDB would make floats of both."""
     kinds = [pa.float64() if pa.types.is_float32(field.type) else field.type for field in rows.schema]
     return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))
-
-
-def _number(metric: Metric) -> str:
-    """A subquery that gives the metric."""
-    match metric.kind:
-        case MetricKind.ROWS:
-            return "(SELECT count(*) FROM made_up)"
-        case MetricKind.NULLS | MetricKind.FAILING | MetricKind.ORPHANS:
-            wrong = _predicate(metric)  # null where only Spark can say, and so is the number
-            return (
-                f"(SELECT CASE WHEN bool_and({wrong} IS NOT NULL) IS NOT FALSE THEN count_if({wrong}) END FROM made_up)"
-            )
-        case MetricKind.DUPLICATES:
-            keys = ", ".join(map(quoted, metric.columns))
-            again = f"SELECT count(*) - 1 AS again FROM made_up WHERE {_is_whole(metric.columns)} GROUP BY {keys}"
-            return f"(SELECT coalesce(sum(again), 0) FROM ({again}))"
-        case MetricKind.VALUE:
-            return f"(SELECT {translated(metric.sql)} FROM made_up)"
-        case MetricKind.QUERY:
-            return f"(WITH {ROWS_VIEW} AS (FROM made_up) {translated(metric.sql)})"
-        case MetricKind.UNPARSED:
-            return "0"  # rows in memory have been parsed
-
-
-def _predicate(metric: Metric) -> str:
-    if metric.kind is MetricKind.NULLS:
-        return f"{quoted(metric.columns[0])} IS NULL"
-    if metric.kind is MetricKind.DUPLICATES:
-        keys = ", ".join(map(quoted, metric.columns))
-        again = f"row_number() OVER (PARTITION BY {keys} ORDER BY {quoted(_AT)}) > 1"
-        return f"({_is_whole(metric.columns)} AND {again})"
-    if metric.kind is MetricKind.ORPHANS and metric.refers_to:
-        return _has_no_parent(metric.columns, metric.refers_to)
-    return f"({translated(metric.sql)})"
-
-
-def _is_whole(key: Sequence[str]) -> str:
-    return " AND ".join(f"made_up.{quoted(name)} IS NOT NULL" for name in key)
-
-
-def _has_no_parent(columns: Sequence[str], reference: Reference) -> str:
-    pairs = zip(columns, reference.columns, strict=True)
-    same = " AND ".join(f"made_up.{quoted(name)} = parent.{quoted(other)}" for name, other in pairs)
-    return f"({_is_whole(columns)} AND NOT EXISTS (SELECT 1 FROM {quoted(reference.table)} AS parent WHERE {same}))"

@@ -65,11 +65,13 @@ def _publish(
 ) -> Refused | None:
     """What keeps these files of one attempt from being published, if anything does."""
     try:
-        publish_rejected(service, audited, files, why=why, by=by)
-    except NeedsNewAttempt as moved:
-        return found.refused(f"{moved}. Run: lakegate retry {found.batch}, and approve what that rejects")
+        reason = publish_rejected(service, audited, files, why=why, by=by)
     except Refused as error:
         return error
+    if isinstance(reason, NeedsNewAttempt):
+        return found.refused(f"{reason.why}. Run: lakegate retry {found.batch}, and approve what that rejects")
+    if reason:
+        return Refused(reason.why)
     with noting(f"{count(len(files), 'file')} of {found.batch} published all the same; the next sweep tidies up"):
         tell_approved(service, audited.attempt)
         settle(service, audited.attempt)

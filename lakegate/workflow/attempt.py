@@ -11,10 +11,10 @@ from lakegate.audit.limits import beyond
 from lakegate.audit.wire import BROKEN, from_json, to_json
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable, noting
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.files import FileVersion
+from lakegate.landing.files import GONE, FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
-from lakegate.landing.standing import standing
+from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN
 from lakegate.workflow.archive import receipts_of
 from lakegate.workflow.carry import bring_carried, carried
@@ -23,7 +23,6 @@ from lakegate.workflow.claims import (
     base_of,
     claims_on,
     claims_since,
-    is_open,
     job_name,
     job_of,
 )
@@ -35,7 +34,6 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.shelf import contract_of
 
 log = structlog.get_logger()
-GONE = "it was deleted from the landing bucket before it could be staged"
 
 
 def open_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> Attempt:

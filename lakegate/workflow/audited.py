@@ -7,21 +7,31 @@ from functools import cached_property
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import DataFile, FileReport, Report
 from lakegate.contracts import Contract
-from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
 from lakegate.workflow.replace import paths_of
 
 
-class NeedsNewAttempt(Exception):
-    """The audited data files may not be moved onto main as it is now: only a new append and a new audit are right."""
-
-
-class DecidedOtherwise(Refused):
-    """A file was rejected, discarded or overtaken meanwhile, by main and the contract of now: what was audited is right
-    all the same.
+@dataclass(frozen=True)
+class NeedsNewAttempt:
+    """A reason for which the audited data files may not be moved onto main as it is now: only a new append and a new
+    audit are right.
     """
+
+    why: str
+
+
+@dataclass(frozen=True)
+class DecidedOtherwise:
+    """A reason not to publish what was audited, and right: a file was rejected, discarded or overtaken meanwhile, by
+    main and the contract of now.
+    """
+
+    why: str
+
+
+Reason = NeedsNewAttempt | DecidedOtherwise
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,25 +11,14 @@ from lakegate.audit.wire import BROKEN, NewerFormat
 from lakegate.errors import PASSING, Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.lifecycle import Decision, State, state_of
+from lakegate.landing.lifecycle import State, state_of
 from lakegate.landing.receipts import Entry, Receipt, entry_of
+from lakegate.landing.standing import is_open
 from lakegate.ports import Branch, Catalog, Store
 from lakegate.workflow.archive import known, with_closed
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
-
-
-def is_open(receipts: Mapping[str, Receipt], file: FileVersion, attempt: Attempt) -> bool:
-    """Whether an attempt may still decide this file version, by the receipts on main.
-
-    A published or discarded one is closed. A rejected one is open to later attempts of its batch alone.
-    """
-    entry = entry_of(receipts, file)
-    if entry is None:
-        return True
-    later = entry.batch == attempt.batch and entry.attempt < attempt.number
-    return entry.decision is Decision.REJECTED and later
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,22 +2,20 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import structlog
 
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.files import FileVersion
-from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.portions import portions
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.landing.standing import standing
+from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN, DecidedFile, Note
 from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.claims import is_open
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.findings import Finding
 
 log = structlog.get_logger()
 TRIES = 10
@@ -25,18 +23,6 @@ TRIES = 10
 AT_ONCE = 100
 NAMED = 150_000  # bytes of what is said of them as JSON, which spells some letters with six
 REST = 400  # bytes that are said of each beside its name
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """What is to be said of one file version. Where its key's other versions on main decide it, `reuploads` is by what
-    word of the contract.
-    """
-
-    file: FileVersion
-    reasons: tuple[str, ...] = ()
-    rows: int = 0
-    reuploads: Reuploads | None = None
 
 
 def decide(

@@ -1,5 +1,5 @@
-"""Guards: main, its receipts and the contract of now are still those that an audit is true of. Each raises
-NeedsNewAttempt where only a new audit is right, and DecidedOtherwise where the file is not to be published.
+"""Guards: main, its receipts and the contract of now are still those that an audit is true of. Each returns the reason
+why not, or None. They change nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,54 +11,66 @@ from lakegate.contracts import Contract
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
-from lakegate.landing.receipts import Entry, Receipt, entry_of
-from lakegate.landing.standing import standing
+from lakegate.landing.receipts import Receipt, entry_of
+from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN, TableIdentity
 from lakegate.workflow.attempt import claimed
-from lakegate.workflow.audited import Audited, DecidedOtherwise, Main, NeedsNewAttempt
-from lakegate.workflow.claims import is_open
-from lakegate.workflow.late import may_differ_without
+from lakegate.workflow.audited import Audited, DecidedOtherwise, Main, NeedsNewAttempt, Reason
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.keys import may_differ_without
 
 
-def still_open(audited: Audited, files: list[FileVersion], main: Main) -> list[FileVersion]:
-    """Those that no other attempt has published meanwhile."""
-    open_files = [file for file in files if is_open(main.receipts, file, audited.attempt)]
-    for file in files:
-        if file in open_files:
-            _guard_versions(audited, file, main)
-        else:
-            _refuse_if_dropped(audited.attempt, file, entry_of(main.receipts, file))
-    return open_files
+def still_open(audited: Audited, files: Iterable[FileVersion], main: Main) -> list[FileVersion]:
+    """Return those that no other attempt has published meanwhile."""
+    return [file for file in files if is_open(main.receipts, file, audited.attempt)]
 
 
-def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> None:
+def guard_versions(audited: Audited, files: Iterable[FileVersion], main: Main) -> Reason | None:
+    """Nothing but a publication was decided of the files meanwhile, and of the open ones' keys main has what they were
+    appended in the place of.
+    """
+    files = list(files)
+    open_files = set(still_open(audited, files, main))
+    reasons = (
+        _guard_version(audited, file, main) if file in open_files else _guard_dropped(audited, file, main)
+        for file in files
+    )
+    return next((reason for reason in reasons if reason), None)
+
+
+def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> Reason | None:
     """By main, each of them is still as this attempt left it."""
     for file in files:
         entry = entry_of(main.receipts, file)
         if entry is None or entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt):
-            raise DecidedOtherwise(
+            return DecidedOtherwise(
                 f"batch {audited.attempt.batch} of {audited.attempt.table}: {file.key} was decided meanwhile"
             )
-        _guard_versions(audited, file, main)
+        if reason := _guard_version(audited, file, main):
+            return reason
+    return None
 
 
-def _guard_versions(audited: Audited, file: FileVersion, main: Main) -> None:
+def _guard_version(audited: Audited, file: FileVersion, main: Main) -> Reason | None:
     """Of its key, main has just what the file was appended in the place of."""
     its = standing(main.receipts.get(file.key), file, audited.attempt.table, main.contract.ingestion.reuploads)
     branch = audited.attempt.branch
     if its.decision:
-        raise DecidedOtherwise(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
+        return DecidedOtherwise(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
     if its.replaces != set(audited.reported[file.id].replaces.versions):
-        raise NeedsNewAttempt(f"{file.key} has other versions on main than those that it replaces on {branch}")
+        return NeedsNewAttempt(f"{file.key} has other versions on main than those that it replaces on {branch}")
+    return None
 
 
-def _refuse_if_dropped(attempt: Attempt, file: FileVersion, entry: Entry | None) -> None:
-    if entry and entry.decision is not Decision.PUBLISHED:
-        raise DecidedOtherwise(f"batch {attempt.batch} of {attempt.table}: {file.key} was {entry.decision} meanwhile")
+def _guard_dropped(audited: Audited, file: FileVersion, main: Main) -> DecidedOtherwise | None:
+    """A file that is not open any more was published."""
+    entry, attempt = entry_of(main.receipts, file), audited.attempt
+    if entry is None or entry.decision is Decision.PUBLISHED:
+        return None
+    return DecidedOtherwise(f"batch {attempt.batch} of {attempt.table}: {file.key} was {entry.decision} meanwhile")
 
 
-def guard_unmoved(service: Service, audited: Audited, main: Main) -> None:
+def guard_unmoved(service: Service, audited: Audited, main: Main) -> NeedsNewAttempt | None:
     """A verdict of table scope is true of the base it was found at: rows there, not just data files, went into it. Of a
     table that it only refers to, what was found there is found as long as nothing leaves it.
     """
@@ -67,7 +79,8 @@ def guard_unmoved(service: Service, audited: Audited, main: Main) -> None:
     may_gain = plan.refers_to if plan.hash == report.plan_hash else frozenset()
     changed = [it for it in sorted(moved) if it not in may_gain or not _only_gained(service, report, main, it)]
     if changed:
-        raise NeedsNewAttempt(f"{', '.join(changed)} on main changed since {audited.attempt.branch} was audited")
+        return NeedsNewAttempt(f"{', '.join(changed)} on main changed since {audited.attempt.branch} was audited")
+    return None
 
 
 def _only_gained(service: Service, report: Report, main: Main, table: str) -> bool:
@@ -80,30 +93,33 @@ def _only_gained(service: Service, report: Report, main: Main, table: str) -> bo
     return not changes.removed and not changes.deletes
 
 
-def guard_together(audited: Audited, files: Iterable[FileVersion], plan: Plan) -> None:
+def guard_together(audited: Audited, files: Iterable[FileVersion], plan: Plan) -> NeedsNewAttempt | None:
     """Verdicts that depend on the attempt's own table are true of all its good files together: one may refer to rows of
     another, or repeat them. Those that failed late were good until then.
     """
     good = {entry.id for entry in audited.report.files if entry.verdict is not Verdict.FAIL}
     good |= may_differ_without(plan, audited.report)
     if audited.attempt.table in audited.report.depends_on and good - {file.id for file in files}:
-        raise NeedsNewAttempt(f"not all good files of {audited.attempt.branch} can be published together any more")
+        return NeedsNewAttempt(f"not all good files of {audited.attempt.branch} can be published together any more")
+    return None
 
 
-def guard_put_back(audited: Audited, files: list[FileVersion]) -> None:
+def guard_put_back(audited: Audited, files: list[FileVersion]) -> NeedsNewAttempt | None:
     """A verdict of table scope was found without the rows that all files of the batch were to replace: where one of
     them is left behind, its old rows stay, and the verdict is of another table.
     """
     table = audited.attempt.table
     if table in audited.report.depends_on and puts_back(audited, files):
-        raise NeedsNewAttempt(f"rows of {table} that were replaced on {audited.attempt.branch} stay on main")
+        return NeedsNewAttempt(f"rows of {table} that were replaced on {audited.attempt.branch} stay on main")
+    return None
 
 
-def guard_taken_out(audited: Audited, files: list[FileVersion]) -> None:
+def guard_taken_out(audited: Audited, files: list[FileVersion]) -> NeedsNewAttempt | None:
     """What was taken out of one data file for several files comes with all of them or with none."""
     if audited.takes_out(files) and audited.takes_out(audited.left(files)):
         table, branch = audited.attempt.table, audited.attempt.branch
-        raise NeedsNewAttempt(f"rewritten rows of {table} were taken out on {branch} for files that stay behind, too")
+        return NeedsNewAttempt(f"rewritten rows of {table} were taken out on {branch} for files that stay behind, too")
+    return None
 
 
 def puts_back(audited: Audited, files: list[FileVersion]) -> bool:
@@ -139,7 +155,7 @@ class Targets:
     grown: frozenset[str]
 
 
-def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> Targets:
+def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> Targets | NeedsNewAttempt:
     """Iceberg matches columns by field id: data files may move only between tables that agree on all of it, or to one
     that has gained nothing but rows since the attempt's base, and so can become the audited one.
     """
@@ -154,7 +170,7 @@ def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable
         elif there is not None and there == before and _may_become(there, wanted):
             grown.add(table)
         else:
-            raise NeedsNewAttempt(f"table {table} on main is not the one that was audited on {audited.attempt.branch}")
+            return NeedsNewAttempt(f"table {table} on main is not the one that was audited on {audited.attempt.branch}")
     return Targets(new=frozenset(new), grown=frozenset(grown))
 
 
@@ -167,7 +183,7 @@ def _may_become(before: TableIdentity, after: TableIdentity | None) -> bool:
 
 def guard_replaced(
     service: Service, audited: Audited, main: str, replaced: Mapping[str, frozenset[str]], *, whole: bool
-) -> None:
+) -> NeedsNewAttempt | None:
     """What is to be replaced, which was at the attempt's base, is on main still; otherwise a new one finds what can be
     done. Where it is not the `whole` of a data file, what is left of that has not lost rows to a delete file either:
     it would have them again.
@@ -175,18 +191,21 @@ def guard_replaced(
     for table, paths in replaced.items():
         since = service.tables.compare(table, audited.report.base, f"{MAIN}@{main}")
         if paths & since.removed or (since.deletes and not whole):
-            raise NeedsNewAttempt(f"rows of {table} that {audited.attempt.branch} replaces were rewritten on main")
+            return NeedsNewAttempt(f"rows of {table} that {audited.attempt.branch} replaces were rewritten on main")
+    return None
 
 
-def guard_schema(audited: Audited, files: Iterable[FileVersion]) -> None:
+def guard_schema(audited: Audited, files: Iterable[FileVersion]) -> NeedsNewAttempt | None:
     """What the table has by files and not by the contract must come with a file that is published."""
     asked = {change for file in files for change in audited.reported[file.id].evolves}
     if unasked := sorted(set(audited.report.evolves) - asked):
-        raise NeedsNewAttempt(f"{audited.attempt.branch} has {', '.join(unasked)} by files that stay behind")
+        return NeedsNewAttempt(f"{audited.attempt.branch} has {', '.join(unasked)} by files that stay behind")
+    return None
 
 
-def guard_contract(audited: Audited, contract: Contract) -> None:
+def guard_contract(audited: Audited, contract: Contract) -> NeedsNewAttempt | None:
     """Once a contract is pushed, nothing is published that was audited by an earlier one."""
     if contract.plan.contract_hash != audited.report.contract_hash:
         table = audited.attempt.table
-        raise NeedsNewAttempt(f"the contract of {table} changed since {audited.attempt.branch} was audited")
+        return NeedsNewAttempt(f"the contract of {table} changed since {audited.attempt.branch} was audited")
+    return None

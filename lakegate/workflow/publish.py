@@ -5,6 +5,7 @@ forces, and it never runs Spark: when main moved, the same data files are append
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import structlog
@@ -14,7 +15,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import DecidedFile, Note
 from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.audited import Audited, Main
+from lakegate.workflow.audited import Audited, Main, NeedsNewAttempt, Reason
 from lakegate.workflow.guards import (
     guard_contract,
     guard_put_back,
@@ -23,6 +24,7 @@ from lakegate.workflow.guards import (
     guard_taken_out,
     guard_together,
     guard_unmoved,
+    guard_versions,
     is_as_claimed,
     puts_back,
     still_open,
@@ -36,46 +38,61 @@ log = structlog.get_logger()
 TRIES = 8
 
 
-def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) -> None:
-    """Bring these audited files to main. Files that another attempt published meanwhile are left out.
+def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) -> Reason | None:
+    """Bring these audited files to main, or return the reason why that is not right by now. Files that another attempt
+    published meanwhile are left out.
 
-    Raises Refused where a proof fails, DecidedOtherwise where a file was rejected, discarded or overtaken meanwhile,
-    NeedsNewAttempt where main's table is not the one that was audited, its key's versions there are not those that a
-    file replaces, or a table that its verdicts depend on has changed otherwise than they allow, Retryable where main
-    keeps moving.
+    Raises Refused where a proof fails, Retryable where main keeps moving.
     """
     wanted = list(files)
     claims = prove_audited(service, audited)
     for turn, main in enumerate(_tries(service, audited)):
+        reason = guard_versions(audited, wanted, main)
         wanted = still_open(audited, wanted, main)
-        if not wanted:
-            return
-        guard_unmoved(service, audited, main)
-        guard_together(audited, wanted, main.contract.plan)
-        guard_put_back(audited, wanted)
-        guard_taken_out(audited, wanted)
-        guard_contract(audited, main.contract)
+        if reason or not wanted:
+            return reason
+        if reason := _guard_verdicts(service, audited, wanted, main):
+            return reason
         rebase = turn > 0 or not is_as_claimed(audited, claims, main) or puts_back(audited, wanted)
-        if _try_to_merge(service, audited, wanted, main, _note(audited, wanted), rebase=rebase):
-            return
+        with _again_where_main_moves(audited):
+            return _merge(service, audited, wanted, main, _note(audited, wanted), rebase=rebase)
+    return None
 
 
-def publish_rejected(service: Service, audited: Audited, files: list[FileVersion], *, why: str, by: str) -> None:
+def _guard_verdicts(service: Service, audited: Audited, files: list[FileVersion], main: Main) -> NeedsNewAttempt | None:
+    """The verdicts of these files are true of main, and of these files without the rest of their batch."""
+    return (
+        guard_unmoved(service, audited, main)
+        or guard_together(audited, files, main.contract.plan)
+        or guard_put_back(audited, files)
+        or guard_taken_out(audited, files)
+        or guard_contract(audited, main.contract)
+    )
+
+
+def publish_rejected(
+    service: Service, audited: Audited, files: list[FileVersion], *, why: str, by: str
+) -> Reason | None:
     """Bring files that this attempt rejected to main all the same, by the word of a person. Its branch may have lost
     other files since.
 
-    Raises as `publish` does; that another worker published them is Refused, too.
+    It returns and raises as `publish` does; that another worker published them is a reason, too.
     """
     changes = service.catalog.changes(audited.report.base, audited.report.audited)
     prove_changes(audited, changes, audited.claims, "what was audited")
     note = replace(_note(audited, files), why=why, by=by)
     for main in _tries(service, audited):
-        guard_rejected(audited, files, main)
-        guard_taken_out(audited, files)
-        guard_unmoved(service, audited, main)
-        guard_contract(audited, main.contract)
-        if _try_to_merge(service, audited, files, main, note, rebase=True):
-            return
+        reason = (
+            guard_rejected(audited, files, main)
+            or guard_taken_out(audited, files)
+            or guard_unmoved(service, audited, main)
+            or guard_contract(audited, main.contract)
+        )
+        if reason:
+            return reason
+        with _again_where_main_moves(audited):
+            return _merge(service, audited, files, main, note, rebase=True)
+    return None
 
 
 def _tries(service: Service, audited: Audited) -> Iterator[Main]:
@@ -87,43 +104,48 @@ def _tries(service: Service, audited: Audited) -> Iterator[Main]:
     raise Retryable(f"batch {audited.attempt.batch} of {table}: main kept moving; the same can be done again")
 
 
-def _try_to_merge(
-    service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
-) -> bool:
-    """Merge them. Return False where main has moved meanwhile: then nothing was merged."""
-    attempt = audited.attempt
+@contextmanager
+def _again_where_main_moves(audited: Audited) -> Iterator[None]:
+    """Go on behind it where main has moved meanwhile: then nothing was merged."""
     try:
-        _merge(service, audited, files, main, note, rebase=rebase)
+        yield
     except Conflict:
-        log.info("main_moved", branch=attempt.branch, table=attempt.table)
-        return False
-    log.info("published", branch=attempt.branch, files=len(files), by=note.by)
-    return True
+        log.info("main_moved", branch=audited.attempt.branch, table=audited.attempt.table)
 
 
 def _merge(
     service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
-) -> None:
-    """Merge these files: the audited branch as it is, or a branch of this worker's own that holds just them."""
-    if not rebase:
-        guard_schema(audited, files)
+) -> NeedsNewAttempt | None:
+    """Merge these files: the audited branch as it is, or a branch of this worker's own that holds just them. Raises
+    Conflict where main has moved.
+    """
+    reason = None if rebase else guard_schema(audited, files)
+    if reason:
+        return reason
     if not rebase and len(files) == len(audited.claims):
         service.catalog.merge(audited.attempt.branch, audited.report.audited, note)
-    else:
-        _merge_own(service, audited, files, main, note, rebase=rebase)
+    elif reason := _merge_own(service, audited, files, main, note, rebase=rebase):
+        return reason
+    log.info("published", branch=audited.attempt.branch, files=len(files), by=note.by)
+    return None
 
 
 def _merge_own(
     service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
-) -> None:
+) -> NeedsNewAttempt | None:
     own = audited.attempt.rebase(service.clock.now(), service.clock.nonce())
     try:
         base = rebase_on_main(service, audited, files, main, own) if rebase else trim(service, audited, files, own)
+        if isinstance(base, NeedsNewAttempt):
+            return base
         head = prove_own(service, audited, files, own, base)
-        guard_contract(audited, contract_of(service.store, audited.attempt.table))  # all that took seconds
+        pushed = contract_of(service.store, audited.attempt.table)  # all that took seconds
+        if reason := guard_contract(audited, pushed):
+            return reason
         service.catalog.merge(own.branch, head, note)
     finally:
         service.catalog.delete_branch(own.branch)
+    return None
 
 
 def _note(audited: Audited, files: list[FileVersion]) -> Note:

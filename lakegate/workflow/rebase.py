@@ -7,21 +7,26 @@ from collections.abc import Iterable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.attempt import claimed
-from lakegate.workflow.audited import Audited, Main
+from lakegate.workflow.audited import Audited, Main, NeedsNewAttempt
 from lakegate.workflow.guards import guard_replaced, guard_schema, guard_tables
 from lakegate.workflow.service import Service
 
 
-def rebase_on_main(service: Service, audited: Audited, files: list[FileVersion], main: Main, own: Attempt) -> str:
-    """A branch from main's head, with the audited data files of these files appended by metadata, and what they replace
-    taken off. Returns its base.
+def rebase_on_main(
+    service: Service, audited: Audited, files: list[FileVersion], main: Main, own: Attempt
+) -> str | NeedsNewAttempt:
+    """Make a branch from main's head, with the audited data files of these files appended by metadata, and what they
+    replace taken off. Return its base, or, before anything is made, the reason why only a new attempt is right.
     """
     paths = {table: paths for table, paths in audited.brought(files).items() if paths}
     replaced = {table: paths for table, paths in audited.replaced(files).items() if paths}
     targets = guard_tables(service, audited, main.head, {**paths, **replaced})
-    if targets.new or targets.grown:
-        guard_schema(audited, files)
-    guard_replaced(service, audited, main.head, replaced, whole=not audited.takes_out(files))
+    if isinstance(targets, NeedsNewAttempt):
+        return targets
+    unasked = guard_schema(audited, files) if targets.new or targets.grown else None
+    whole = not audited.takes_out(files)
+    if reason := unasked or guard_replaced(service, audited, main.head, replaced, whole=whole):
+        return reason
     catalog, attempt = service.catalog, audited.attempt
     catalog.create_branch(own.branch, main.head)
     claims = [claimed(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]

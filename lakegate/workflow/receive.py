@@ -18,9 +18,10 @@ from lakegate.ports import Message, ToldFile
 from lakegate.workflow.archive import main_receipts
 from lakegate.workflow.attempt import launch, open_attempt
 from lakegate.workflow.claims import Looks, OpenClaims
-from lakegate.workflow.decide import Finding, decide
+from lakegate.workflow.decide import decide
 from lakegate.workflow.hold import hold
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.findings import Finding
 from lakegate.workflow.shelf import Shelf
 from lakegate.workflow.tell import forget, prepare, rejected_message, rejection, send
 

@@ -11,10 +11,11 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.portions import portions
 from lakegate.landing.receipts import entry_of
+from lakegate.landing.standing import is_open
 from lakegate.ports import Branch
 from lakegate.workflow.archive import known, main_receipts
 from lakegate.workflow.attempt import launch
-from lakegate.workflow.claims import claims_at, is_open
+from lakegate.workflow.claims import claims_at
 from lakegate.workflow.expire import expire
 from lakegate.workflow.fold import fold
 from lakegate.workflow.hold import held_files, release

@@ -14,10 +14,11 @@ from lakegate.ports import MAIN, Decided
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.attempt import open_attempts
 from lakegate.workflow.claims import job_of, open_claims
-from lakegate.workflow.decide import Finding, decide
+from lakegate.workflow.decide import decide
 from lakegate.workflow.history import DECISIONS
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import delete_settled
+from lakegate.workflow.settlement.findings import Finding
 from lakegate.workflow.shelf import contract_of
 
 

@@ -3,34 +3,34 @@
 It may be run at any time, by anyone, again: it looks at what is already done and goes on from there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Collection, Iterable, Mapping
 
 import structlog
 
 from lakegate.audit.job import Job
-from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.audit.report import FileReport, Verdict
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
-from lakegate.landing.standing import standing
-from lakegate.ports import JobRun, JobState, ToldFile
+from lakegate.landing.standing import is_open
+from lakegate.ports import ToldFile
 from lakegate.workflow.archive import known
-from lakegate.workflow.attempt import GONE, open_attempt
-from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt
-from lakegate.workflow.claims import claims_on, is_open, job_of, not_taken_on, open_attempts, open_files
-from lakegate.workflow.crash import Crash, crash, tried_again, why_no_report
-from lakegate.workflow.decide import Finding, decide
-from lakegate.workflow.early import Again, early, premature
+from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt, Reason
+from lakegate.workflow.claims import claims_on, job_of, not_taken_on, open_attempts
+from lakegate.workflow.decide import decide
 from lakegate.workflow.history import DECISIONS
-from lakegate.workflow.late import freed
 from lakegate.workflow.publish import publish
 from lakegate.workflow.rebase import take_off
-from lakegate.workflow.reports import accept_report, note_end
+from lakegate.workflow.reports import End, accept_report, note_end
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.facts import Ended, Facts
+from lakegate.workflow.settlement.findings import Finding
+from lakegate.workflow.settlement.queue import in_place, waiting
+from lakegate.workflow.settlement.reader import end_of, observe
+from lakegate.workflow.settlement.rules import Settlement, Supersede, settlement, superseded
 from lakegate.workflow.shelf import contract_of
 from lakegate.workflow.tell import (
     LATE,
@@ -42,27 +42,8 @@ from lakegate.workflow.tell import (
     waiting_message,
     warned_message,
 )
-from lakegate.workflow.turns import ahead, takes_turns, waiting
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What the job found: files that passed, a finding for each that did not; `report` is None if it left none, and
-    then `crash` tells whether the job crashed.
-    """
-
-    good: tuple[FileVersion, ...]
-    bad: tuple[Finding, ...]
-    report: Report | None
-    error: str = ""
-    crash: Crash | None = None
-
-    @cached_property
-    def reported(self) -> dict[str, FileReport]:
-        """By file version's id."""
-        return {entry.id: entry for entry in self.report.files} if self.report else {}
 
 
 def settle(service: Service, attempt: Attempt) -> None:
@@ -72,7 +53,7 @@ def settle(service: Service, attempt: Attempt) -> None:
     job = job_of(service.store, attempt)
     if job is None or not _settle(service, attempt, job):
         return
-    for other in waiting(service, attempt) if takes_turns(job) else ():
+    for other in waiting(service, attempt) if job.plan.table in job.plan.depends_on else ():
         try:
             its = job_of(service.store, other)
             if its is None or not _settle(service, other, its):
@@ -83,195 +64,125 @@ def settle(service: Service, attempt: Attempt) -> None:
 
 
 def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
-    """Whether there was something to settle and it was its turn.
-
-    Files that a later attempt has taken on are that one's matter, whatever a job that was given up says of them now.
-    """
+    """Carry out the attempt's settlement. Return True if there was something to settle and it was its turn."""
     claims = claims_on(service, attempt, job)
-    outcome = accept_outcome(service, attempt, job, not_taken_on(service, attempt, claims)) if claims else None
-    if outcome is None:
+    ended = accept_end(service, attempt, job) if claims else None
+    if ended is None:
         return False
-    aside = premature(service, attempt, job, outcome.report, outcome.good)
-    good = tuple(file for file in outcome.good if file not in aside.files)
-    free = _freed(service, attempt, job, outcome)
-    published = _publish_good(service, attempt, job, claims, replace(outcome, good=good))
-    if published.behind:
+    facts = in_place(service, observe(service, attempt, job, claims, ended))
+    plan = settlement(facts)
+    _supersede(service, attempt, plan.superseded)
+    if plan.wait and plan.wait.behind:
+        log.info("not_its_turn", branch=attempt.branch, first=plan.wait.behind.branch)
         return False
-    again = _again(service, attempt, job, outcome)
-    due = aside.now and again.now and _give_up(service, attempt, outcome.crash, again)
-    retried = [*published.retry, *((*aside.files, *again.files) if due else ())]
-    if free and (retried or due):
-        retried += not_taken_on(service, attempt, free)
-    if retried:  # one next attempt for all of them: each is a Spark job
-        open_attempt(service, attempt.next(), retried)
-    if not due:
+    _tell_waiting(service, facts, plan)
+    again = _publish(service, facts, claims, plan.publish)
+    if plan.wait or not _give_up(service, facts, plan.retry):
+        _retry(service, attempt, again, plan.released if again else ())
         return True  # the sweep, or whoever else settles, takes it up
-    decide(service, attempt, Decision.REJECTED, [it for it in outcome.bad if it.file not in (*again.files, *free)])
-    _finish(service, attempt, claims, outcome)
+    _retry(service, attempt, [*again, *plan.retry], plan.released)
+    decide(service, attempt, Decision.REJECTED, plan.reject)
+    _finish(service, attempt, claims, ended)
     return True
 
 
-def _give_up(service: Service, attempt: Attempt, crashed: Crash | None, again: Again) -> bool:
+def _retry(service: Service, attempt: Attempt, files: Iterable[FileVersion], released: Collection[FileVersion]) -> None:
+    """Open one next attempt for all of these files, and for those of the released ones that none has taken on: each
+    attempt is a Spark job.
+    """
+    its = [*files, *(not_taken_on(service, attempt, released) if released else ())]
+    if its:
+        open_attempt(service, attempt.next(), its)
+
+
+def accept_end(service: Service, attempt: Attempt, job: Job) -> Ended | None:
+    """Note the attempt's report as its end, if there is one, and return how it ended; None while the job is under
+    way.
+    """
+    return end_of(service, attempt, job, accept_report)
+
+
+def _give_up(service: Service, facts: Facts, retried: Collection[FileVersion]) -> bool:
     """Note that the attempt is given up, where it crashed and another is to follow. Return False where its report was
     noted first: then the attempt is settled by that.
     """
-    return not (crashed and again.files) or note_end(service.store, attempt, crashed.end)
+    crashed = facts.ended.crash
+    how = End.GIVEN_UP if crashed and crashed.began else End.WAITED
+    return not (crashed and retried) or note_end(service.store, facts.attempt, how)
 
 
-def _again(service: Service, attempt: Attempt, job: Job, outcome: Outcome) -> Again:
-    """Those of the files that did not pass which the next attempt takes instead of their being rejected."""
-    files = [finding.file for finding in outcome.bad]
-    if outcome.crash:
-        again = tried_again(service, attempt, outcome.crash, files)
-        _tell_waiting(service, attempt, outcome.crash, again.files)
-        return again
-    return early(service, attempt, job, outcome.report, files)
-
-
-def _freed(service: Service, attempt: Attempt, job: Job, outcome: Outcome) -> list[FileVersion]:
-    """Those of the files that did not pass whose keys are free by now. The next attempt takes them together with what
-    passed: of the same key the file that landed first stays.
+def _publish(
+    service: Service, facts: Facts, claims: Iterable[FileVersion], files: Collection[FileVersion]
+) -> list[FileVersion]:
+    """Publish these files, or reject them where a proof fails. Return those that the next attempt is to take, because
+    main's move has changed verdicts of them.
     """
-    ids = freed(job.plan, outcome.report) if outcome.report else frozenset[str]()
-    files = [finding.file for finding in outcome.bad if finding.file.id in ids]
-    return open_files(service, attempt, files) if files else []
+    attempt, report, good = facts.attempt, facts.ended.report, list(files)
+    if report is None:
+        return []
+    audited = Audited(attempt=attempt, base=facts.job.base, report=report, claims=tuple(claims))
+    while good and (reason := _publish_or_why(service, audited, good)):
+        left = _close_superseded(service, attempt, good, facts.ended)
+        if isinstance(reason, NeedsNewAttempt):
+            log.info("new_attempt", branch=attempt.branch, why=reason.why)
+            return left
+        left = not_taken_on(service, attempt, left)
+        if left == good:
+            _reject(service, attempt, good, reason)
+            return []
+        good = left  # another worker was first with some, which must not keep the rest from being published
+    return []
 
 
-def accept_outcome(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion]) -> Outcome | None:
-    """Note the attempt's report as its end, if there is one, and return what became of each claimed file; None while
-    the job is still under way.
-    """
-    claims = tuple(claims)
+def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]) -> Reason | Refused | None:
+    """Publish these files, or return why not: a reason of main's, or the proof that failed."""
     try:
-        ended = _accept_end(service, attempt)
+        return publish(service, audited, files)
     except Refused as why:
-        return _without_report(claims, str(why))
-    if ended is None:
-        return None
-    if isinstance(ended, Report):
-        return _by_report(ended, claims, job.left_out)
-    crashed = crash(service, attempt, job, ended)
-    return replace(_without_report(claims, str(crashed or why_no_report(ended))), crash=crashed)
+        return why
 
 
-def _accept_end(service: Service, attempt: Attempt) -> Report | JobRun | None:
-    """Note the attempt's report as its end and return it, or return the run that ended without one; None while it runs.
-    Raises Refused where the report can't be read.
-    """
-    if report := accept_report(service.store, attempt):
-        return report
-    run = service.runner.find(attempt.branch)
-    if run is None or run.state is JobState.RUNNING:
-        return None
-    return accept_report(service.store, attempt) or run  # it may have been written between the two looks
-
-
-def _without_report(claims: tuple[FileVersion, ...], why: str) -> Outcome:
-    return Outcome(good=(), bad=tuple(Finding(file=file, reasons=(why,)) for file in claims), report=None, error=why)
-
-
-def _by_report(report: Report, claims: tuple[FileVersion, ...], left_out: Mapping[str, str]) -> Outcome:
-    entries = {entry.id: entry for entry in report.files}
-    good = tuple(file for file in claims if file.id in entries and entries[file.id].verdict is not Verdict.FAIL)
-    if report.error:
-        good = ()
-    gone = {file.id: left_out.get(file.id, GONE) for file in claims if file.id not in entries}
-    bad = tuple(
-        _finding(file, entries.get(file.id), report.error or gone.get(file.id, ""))
-        for file in claims
-        if file not in good
-    )
-    return Outcome(good=good, bad=bad, report=report, error=report.error)
-
-
-def _finding(file: FileVersion, entry: FileReport | None, error: str) -> Finding:
-    if error or entry is None:
-        return Finding(file=file, reasons=(error,))
-    return Finding(file=file, reasons=entry.reasons, rows=entry.rows)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Published:
-    """What publishing came to: nothing where the attempt `behind` which it stands goes first; `retry` are files that
-    main's move has changed verdicts of, so that the next attempt takes them.
-    """
-
-    behind: Attempt | None = None
-    retry: tuple[FileVersion, ...] = ()
-
-
-def _publish_good(
-    service: Service, attempt: Attempt, job: Job, claims: list[FileVersion], outcome: Outcome
-) -> Published:
-    if outcome.report is None:
-        return Published()
-    audited = Audited(attempt=attempt, base=job.base, report=outcome.report, claims=tuple(claims))
-    good = list(outcome.good)
-    if takes_turns(job):
-        good = _close_superseded(service, audited, good)
-        if good and (first := ahead(service, attempt)):
-            log.info("not_its_turn", branch=attempt.branch, first=first.branch)
-            return Published(behind=first)
-    while good:
-        try:
-            publish(service, audited, good)
-        except NeedsNewAttempt as why:
-            log.info("new_attempt", branch=attempt.branch, why=str(why))
-            return Published(retry=tuple(_close_superseded(service, audited, good)))
-        except Refused as why:
-            left = not_taken_on(service, attempt, _close_superseded(service, audited, good))
-            if left != good:  # another worker was first with some, which must not keep the rest from being published
-                good = left
-                continue
-            _reject(service, attempt, good, why)
-        break
-    return Published()
-
-
-def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: Refused) -> None:
+def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: DecidedOtherwise | Refused) -> None:
     """A proof failed: the branch is not what was audited, and never will be. Raises Conflict where they were refused
     for what is not so any more.
     """
     if isinstance(why, DecidedOtherwise):
-        raise Conflict(f"{why}; not so by the contract that was pushed since: the next sweep settles it") from why
+        raise Conflict(f"{why.why}; not so by the contract that was pushed since: the next sweep settles it")
     _require_branch(service, attempt)
     decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
 
 
-def _close_superseded(service: Service, audited: Audited, files: Iterable[FileVersion]) -> list[FileVersion]:
+def _close_superseded(
+    service: Service, attempt: Attempt, files: Iterable[FileVersion], ended: Ended
+) -> list[FileVersion]:
     """Decide those of the open files that other versions of their keys supersede since they were claimed. Return the
     open files that are left.
     """
     files = list(files)
-    return _close_by_receipts(service, audited.attempt, files, known(service, files), audited.reported)
+    return _close_by_receipts(service, attempt, files, known(service, files), ended)
 
 
 def _close_by_receipts(
-    service: Service,
-    attempt: Attempt,
-    files: Iterable[FileVersion],
-    receipts: Mapping[str, Receipt],
-    reported: Mapping[str, FileReport],
+    service: Service, attempt: Attempt, files: Iterable[FileVersion], receipts: Mapping[str, Receipt], ended: Ended
 ) -> list[FileVersion]:
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     files = [file for file in files if is_open(receipts, file, attempt)]
-    stand = {file.id: standing(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
-    closed = {file: decision for file in files if (decision := stand[file.id].decision)}
-    for file in _its_matter(service, attempt, list(closed)):
-        rows = reported[file.id].rows if file.id in reported else 0
-        finding = Finding(file=file, reasons=(stand[file.id].reason,), rows=rows, reuploads=reuploads)
-        decide(service, attempt, closed[file], [finding])
-    return [file for file in files if file not in closed]
+    closed = superseded(attempt, files, receipts, reuploads, ended.reported)
+    _supersede(service, attempt, closed)
+    gone = {each.finding.file for each in closed}
+    return [file for file in files if file not in gone]
 
 
-def _its_matter(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
-    """Those of the files that no later attempt has taken on. Raises Conflict where the branch is gone that is kept for
-    what is rejected.
+def _supersede(service: Service, attempt: Attempt, closed: Collection[Supersede]) -> None:
+    """Decide those of these files that no later attempt has taken on. Raises Conflict where the branch is gone that is
+    kept for what is rejected.
     """
-    left = not_taken_on(service, attempt, files) if files else []
-    if left:
+    its = set(not_taken_on(service, attempt, [each.finding.file for each in closed])) if closed else ()
+    if its:
         _require_branch(service, attempt)
-    return left
+    for each in closed:
+        if each.finding.file in its:
+            decide(service, attempt, each.decision, [each.finding])
 
 
 def _require_branch(service: Service, attempt: Attempt) -> None:
@@ -279,7 +190,7 @@ def _require_branch(service: Service, attempt: Attempt) -> None:
         raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it")
 
 
-def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outcome: Outcome) -> None:
+def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended: Ended) -> None:
     """Tell what was decided, take what is published off the branch, and delete branches that nobody needs any more.
 
     What the next attempt was to take and did not, because its key's other versions decide it by now, is decided first:
@@ -288,11 +199,11 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], outco
     """
     receipts = known(service, claims)
     if left := _undecided(service, attempt, claims, receipts):
-        if _close_by_receipts(service, attempt, left, receipts, outcome.reported):
+        if _close_by_receipts(service, attempt, left, receipts, ended):
             return
         receipts = known(service, claims)
-    if kept := _tell(service, attempt, claims, outcome, receipts):
-        _prune(service, attempt, [file for file in claims if file not in kept], outcome)
+    if kept := _tell(service, attempt, claims, ended, receipts):
+        _prune(service, attempt, [file for file in claims if file not in kept], ended)
     else:
         service.catalog.delete_branch(attempt.branch)
     delete_settled(service, attempt)
@@ -311,11 +222,11 @@ def _is_its(entry: Entry | None, decision: Decision, attempt: Attempt) -> bool:
     return entry is not None and entry.decision is decision and entry.is_of(attempt)
 
 
-def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], outcome: Outcome) -> None:
+def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], ended: Ended) -> None:
     """Leave the rejected files' rows and claims alone on the branch that is kept."""
-    if not gone or outcome.report is None:
+    if not gone or ended.report is None:
         return
-    audited = Audited(attempt=attempt, base=outcome.report.base, report=outcome.report, claims=())
+    audited = Audited(attempt=attempt, base=ended.report.base, report=ended.report, claims=())
     try:
         take_off(service, audited, gone, attempt.branch)
     except (Conflict, Refused) as why:  # another worker is at it; the next sweep sees whether something is left
@@ -326,7 +237,7 @@ def _tell(
     service: Service,
     attempt: Attempt,
     claims: list[FileVersion],
-    outcome: Outcome,
+    ended: Ended,
     receipts: Mapping[str, Receipt],
 ) -> list[FileVersion]:
     """Tell what this attempt decided. Returns the files that it rejected."""
@@ -335,9 +246,9 @@ def _tell(
         [file for file in claims if _is_its(entries[file.id], decision, attempt)]
         for decision in (Decision.REJECTED, Decision.PUBLISHED)
     )
-    if published and outcome.report is None:  # the report tells what is to be said, and came after this worker's look
+    if published and ended.report is None:  # the report tells what is to be said, and came after this worker's look
         raise Conflict(f"branch {attempt.branch}: another worker has published by its report; settle it again")
-    reports = outcome.reported
+    reports = ended.reported
     reported = [(file, reports[file.id]) for file in published if file.id in reports]
     rows = sum(report.rows for _, report in reported)
     replaced = sum(report.replaces.rows for _, report in reported)
@@ -347,7 +258,7 @@ def _tell(
             attempt,
             told,
             branch=attempt.branch,
-            why=outcome.error,
+            why=ended.error,
             appended=[file.id for file in kept if file.id in reports and reports[file.id].data_files],
             published_files=len(published),
             published_rows=rows,
@@ -367,13 +278,14 @@ def _tell(
     return kept
 
 
-def _tell_waiting(service: Service, attempt: Attempt, crashed: Crash, files: Sequence[FileVersion]) -> None:
+def _tell_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
     """Tell of files that wait because no job gets through to them: once a day for a table, for it may be so for all of
     its batches.
     """
-    now = service.clock.now()
-    if files and not crashed.began and now - min(file.landed_at for file in files) >= LATE:
-        tell(service, f"{attempt.table}-waiting-{now:%Y%m%d}", waiting_message(attempt, files, str(crashed)))
+    crashed, files = facts.ended.crash, plan.wait.files if plan.wait else plan.retry
+    if crashed and files and not crashed.began and facts.now - min(file.landed_at for file in files) >= LATE:
+        table = facts.attempt.table
+        tell(service, f"{table}-waiting-{facts.now:%Y%m%d}", waiting_message(facts.attempt, files, str(crashed)))
 
 
 def tell_approved(service: Service, attempt: Attempt) -> None:
@@ -410,8 +322,8 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         job = job_of(service.store, other)
         claims = claims_on(service, other, job)
         if keeps_nothing(service, other, claims):
-            if outcome := accept_outcome(service, other, job, claims) if job else None:
-                _tell(service, other, claims, outcome, known(service, claims))
+            if ended := accept_end(service, other, job) if job and claims else None:
+                _tell(service, other, claims, ended, known(service, claims))
             service.catalog.delete_branch(other.branch)
 
 

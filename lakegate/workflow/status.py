@@ -13,15 +13,16 @@ from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State, state_of
+from lakegate.landing.standing import is_open
 from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
 from lakegate.workflow.archive import receipts_at, receipts_of
-from lakegate.workflow.claims import claims_at, is_open, job_of, open_branches
-from lakegate.workflow.crash import crash
+from lakegate.workflow.claims import claims_at, job_of, open_branches
 from lakegate.workflow.hold import Held
 from lakegate.workflow.landed import seen_waiting, still_held
 from lakegate.workflow.overtaken import overtaken
 from lakegate.workflow.reports import has_begun, report_name
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.reader import crash_of
 from lakegate.workflow.shelf import Shelf
 
 DECISIONS = 1000  # as far back as main's log is read
@@ -184,7 +185,7 @@ def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
     if run.state is JobState.RUNNING:
         began = job is None or has_begun(service.store, attempt, job)
         return "appending and auditing" if began else "waits for its job to begin", ()
-    crashed = crash(service, attempt, job, run) if job else None
+    crashed = crash_of(service, attempt, job, run) if job else None
     reasons = (run.reason,) if run.reason else ()
     if crashed is None or crashed.is_last:
         return f"job {run.state}", reasons

@@ -214,7 +214,7 @@ def rows_query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
     if not appended:
         return []
     # It imports sqlglot, which takes longer than all else that a function imports of ours; few messages need it.
-    from lakegate.contracts.duckdb_words import addressed  # noqa: PLC0415
+    from lakegate.duckdb.dialect import addressed  # noqa: PLC0415
 
     files = ", ".join(f"'{file}'" for file in appended[:QUERIED])
     name = addressed(table).replace('"', r"\"")  # within the shell's quotes

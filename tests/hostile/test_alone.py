@@ -34,13 +34,14 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, Kind
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow import settle as settling
-from lakegate.workflow import shelf, turns
+from lakegate.workflow import shelf
 from lakegate.workflow.archive import _name
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.receive import Arrival, Failure, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
+from lakegate.workflow.settlement import queue
 from lakegate.workflow.shelf import contract_name, push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, PLANES, TABLE, World
@@ -625,7 +626,7 @@ def test_an_attempt_that_cannot_be_asked_keeps_no_newer_batch_of_its_table_waiti
     world.drop("good", rows=2)
     [good] = [it for it in world.attempts() if it != bad]
     world.runner.finish_all()
-    scene.fail(turns, "claims_on", lambda _, attempt, *__: attempt == bad)
+    scene.fail(queue, "claims_on", lambda _, attempt, *__: attempt == bad)
     with capture_logs() as logs:
         scene.try_(lambda: settle(world.service, good))
     waits = isinstance(error, PASSING)  # it is asked again at the next event or sweep

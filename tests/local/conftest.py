@@ -69,7 +69,7 @@ def function(aws: Aws) -> Iterator[Any]:
 
     def make(source: str, **options: Any) -> Any:
         name = f"test-{uuid.uuid4().hex[:8]}"
-        defaults = {"Runtime": "python3.11", "Handler": "app.handler", "Timeout": 10, "MemorySize": 128}
+        defaults = {"Runtime": "python3.11", "Handler": "app.handler", "Timeout": 300, "MemorySize": 128}
         aws("lambda").create_function(
             FunctionName=name, Role=ROLE, Code={"ZipFile": zipped(source)}, **{**defaults, **options}
         )

@@ -77,14 +77,14 @@ def test_module_that_does_not_import_is_reported(function: Make, invoke: Invoke)
 
 
 def test_function_that_takes_too_long_is_ended_and_the_next_one_is_fresh(function: Make, invoke: Invoke) -> None:
-    name = function(TELLS_ITS_PROCESS.replace("    calls += 1", SLEEPS), Timeout=1)
+    name = function(TELLS_ITS_PROCESS.replace("    calls += 1", SLEEPS), Timeout=10)
 
-    late, error, log = invoke(name, {"n": 1, "sleep": 30})
+    late, error, log = invoke(name, {"n": 1, "sleep": 600})
     fresh, _, _ = invoke(name, {"n": 2})
 
     assert error == "Unhandled"
     assert late["errorType"] == "Sandbox.Timedout"
-    assert "Task timed out after 1.00 seconds" in late["errorMessage"]
+    assert "Task timed out after 10.00 seconds" in late["errorMessage"]
     assert "Task timed out" in log
     assert fresh["calls"] == 1
 

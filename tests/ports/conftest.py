@@ -186,7 +186,7 @@ class NessiePlace:
         set_it = {"action": "set-current-schema", "schema-id": -1}
         namespace, _, name = table.rpartition(".")
         url = self.vendor(branch).url(Endpoints.update_table, namespace=namespace, table=name)  # type: ignore[attr-defined]
-        requests.post(url, json={"requirements": [], "updates": [add, set_it]}, timeout=30).raise_for_status()
+        requests.post(url, json={"requirements": [], "updates": [add, set_it]}, timeout=300).raise_for_status()
 
     def meddle(self, branch: str, name: str) -> None:
         content = {"type": "UDF", "dialect": "any", "sqlText": "select 1"}
@@ -195,7 +195,7 @@ class NessiePlace:
             "operations": [{"type": "PUT", "key": {"elements": [name]}, "content": content}],
         }
         url = f"{self.lake.nessie_uri}/api/v2/trees/{branch}@{self.lake.head(branch)}/history/commit"
-        requests.post(url, json=body, timeout=30).raise_for_status()
+        requests.post(url, json=body, timeout=300).raise_for_status()
 
     def rewrite(self, branch: str, table: str) -> None:
         target = self.vendor(branch).load_table(table)

@@ -42,9 +42,9 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def empty(other: str) -> str:
     """The same, and its main has no commit."""
-    root = requests.get(f"{other}/api/v2/config", timeout=30).json()["noAncestorHash"]
+    root = requests.get(f"{other}/api/v2/config", timeout=300).json()["noAncestorHash"]
     url = f"{other}/api/v2/trees/{MAIN}@{NessieCatalog(other).head(MAIN)}"
-    requests.put(url, json={"type": "BRANCH", "name": MAIN, "hash": root}, timeout=30).raise_for_status()
+    requests.put(url, json={"type": "BRANCH", "name": MAIN, "hash": root}, timeout=300).raise_for_status()
     return other
 
 
@@ -109,7 +109,7 @@ def test_a_note_looks_like_ours_but_is_a_strangers_and_is_passed_over(lake: Lake
     content = {"type": "NAMESPACE", **key}
     url = f"{lake.nessie_uri}/api/v2/trees/main@{lake.head()}/history/commit"
     body = {"commitMeta": commit, "operations": [{"type": "PUT", "key": key, "content": content}]}
-    requests.post(url, json=body, timeout=30).raise_for_status()
+    requests.post(url, json=body, timeout=300).raise_for_status()
     head = lake.head()
     assert head not in {found.commit for found in place.catalog.decisions(1)}
 

@@ -36,6 +36,7 @@ from lakegate.workflow import (
     shorten,
     tell,
 )
+from lakegate.workflow.settlement import rules
 from tests.simulation.spark import StoryEngine
 
 OURS = ("lakegate.", "tests.simulation.")
@@ -290,10 +291,10 @@ MUTATIONS = (
     Mutation(
         says="publish asks not whether another version makes this one a re-upload that is not wanted",
         edits=(
-            Edit(function=guards._guard_versions, old="if its.decision:", new="if False:"),
+            Edit(function=guards._guard_version, old="if its.decision:", new="if False:"),
             Edit(
-                function=settle._close_by_receipts,
-                old="(decision := stand[file.id].decision)",
+                function=rules.superseded,
+                old="(decision := its.decision)",
                 new="(decision := None)",
             ),
         ),
@@ -320,12 +321,12 @@ MUTATIONS = (
     ),
     Mutation(
         says="a file is rejected for a key of one that failed once rows had left it",
-        edits=(Edit(function=settle._freed, old="if finding.file.id in ids", new="if False"),),
+        edits=(Edit(function=rules.released, old="if file.id in ids and", new="if False and"),),
         seeds_from=50,
     ),
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
-        edits=(Edit(function=settle._settle, old="(retried or due)", new="(due and not retried)"),),
+        edits=(Edit(function=settle._retry, old="if released else", new="if released and not files else"),),
         seeds_from=1870,
     ),
     Mutation(

@@ -84,4 +84,4 @@ def test_a_pools_processes_end_with_the_one_that_made_them_and_was_killed(tmp_pa
         assert maker.stdout
         made = psutil.Process(int(maker.stdout.readline()))
         maker.kill()
-    made.wait(timeout=30)
+    made.wait(timeout=300)

@@ -15,8 +15,10 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.errors import JobError
+from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import JobFile
+from lakegate.audit.limits import Limits
 from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
 from lakegate.audit.prove import by_file, prove
@@ -24,7 +26,7 @@ from lakegate.audit.report import DataFile
 from lakegate.audit.run import Run, resume
 from lakegate.audit.statistics import DataFileStatistics, Field
 from spark_jobs import append as appending
-from spark_jobs import iceberg, nessie, partitions, paths
+from spark_jobs import iceberg, nessie, partitions, paths, sizes
 from spark_jobs.append import rows_of
 from spark_jobs.engine import SparkEngine
 from spark_jobs.overwrite import overwrite
@@ -118,6 +120,41 @@ def test_a_file_with_a_value_that_no_path_has_room_for_is_refused_alone(spark: S
     assert again == done
 
 
+def repeating(rows: int, letters: int = 100_000) -> pa.Table:
+    """Rows that all have one text, which stands in their file once."""
+    names = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["x" * letters])
+    return pa.table({"id": pa.array(range(rows), pa.int64()), "name": names})
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("alone")
+def test_a_file_whose_rows_come_to_more_than_is_taken_is_refused_alone(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint", "name": "string"})
+    by = replace(by, files=FileFormat(kind=FileKind.PARQUET, limits=Limits(uncompressed=200_000_000)))
+    tables = [repeating(1_500), repeating(3_000), repeating(2, letters=5), repeating(1, letters=1_000_000)]
+    prepare(spark, by, None)
+    seen = looks(spark, tmp_path, by, tables)
+    done = appending.append(spark, replace(job(), plan=by), seen)
+    assert [bool(look.faults) for look in done] == [False, True, False, False]
+    assert done[1].faults[0].startswith("it has 300,000,000 bytes uncompressed, and the limit is 200,000,000")
+    assert spark.table("lake.nyc.t").count() == 1_503
+    again = resumed(spark, by, seen, {IDS[0]: 1_500, IDS[2]: 2, IDS[3]: 1})
+    assert again == done
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("alone")
+def test_where_no_row_has_more_than_its_share_nothing_is_read_for_its_size(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by = plan("nyc.t", {"id": "bigint", "name": "string"})
+    prepare(spark, by, None)
+    seen = looks(spark, tmp_path, by, [repeating(2_000, letters=50)])
+    monkeypatch.setattr(sizes, "too_large", lambda *_: pytest.fail("the file was read for its size"))
+    appending.append(spark, replace(job(), plan=by), seen)
+    assert spark.table("lake.nyc.t").count() == 2_000
+
+
 def days(*numbers: int | None) -> pa.Table:
     """A row for each, of an id and a day."""
     at = [None if number is None else datetime(2013, 1, 1, tzinfo=UTC) + timedelta(days=number) for number in numbers]
@@ -139,10 +176,10 @@ def test_a_file_with_too_many_partitions_for_its_task_is_refused_alone(
     seen = looks(spark, tmp_path, by, [days(1, 2, None, 2), days(1, 2, None, 4), days(7)])
     write = appending._write
 
-    def runs_out(spark: SparkSession, by: Plan, those: list[Look]) -> None:
+    def runs_out(spark: SparkSession, by: Plan, those: list[Look], **more: bool) -> None:
         if seen[1] in those:
             spark.range(1).select(F.raise_error(F.lit("Java heap space"))).collect()
-        write(spark, by, those)
+        write(spark, by, those, **more)
 
     monkeypatch.setattr(appending, "_write", runs_out)
     done = appending.append(spark, replace(job(), plan=by), seen)

@@ -20,10 +20,10 @@ import sqlglot
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
-from lakegate.contracts.duckdb_words import MACROS, STRICTLY, translated
 from lakegate.contracts.metrics import Field
 from lakegate.contracts.syntax import Reader, columns_of
 from lakegate.contracts.types import physical
+from lakegate.duckdb.dialect import MACROS, STRICTLY, translated
 from lakegate.synthetic.arrow import arrow_type
 from lakegate.synthetic.judge import as_judged
 

@@ -196,11 +196,11 @@ def test_an_append_is_repeated_only_if_nothing_can_have_happened(
     job = job_for(lake, a_plan(), rows(1, 2), corrupt(rows(*range(10, 1000))))
     writes, write = [], appending._write
 
-    def fails(spark: SparkSession, by: Plan, looks: Sequence[Look]) -> None:
+    def fails(spark: SparkSession, by: Plan, looks: Sequence[Look], **more: bool) -> None:
         """An append that fails in a way that does not say whether it was committed."""
         writes.append(looks)
         if writes_first:
-            write(spark, by, looks[:1])
+            write(spark, by, looks[:1], **more)
         spark.sql(then).collect()
 
     monkeypatch.setattr(appending, "_write", fails)

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.plan import Plan
-from lakegate.contracts.duckdb_words import translated
+from lakegate.duckdb.dialect import translated
 from tests.contracts.test_predicates import plan_for
 from tests.support.held import Table
 

@@ -15,15 +15,16 @@ from lakegate.audit.limits import DEFAULTS
 from lakegate.contracts import backtracking, bounds, checks, document, growth, patterns, reading, sql
 from lakegate.landing import ingestion, routes
 from lakegate.workflow import landed, reconcile, shelf, status
-from spark_jobs import avro_blocks, avro_claims, nessie, partitions, samples, unparsed
+from spark_jobs import nessie, partitions, samples, unparsed
+from spark_jobs.formats import avro_blocks, avro_claims
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
 MIB = 1024**2
 TEXT = (
     "# Limits\n\n"
     "Every limit that input can meet, with its default and the step that asks it. A limit is asked before the work "
-    "that it bounds. *Setting* is the word of a contract that changes the limit; a limit without one is the same in every "
-    "installation. Who goes beyond a limit is told the limit, what was found, and the setting.\n\n"
+    "that it bounds. *Setting* is the word of a contract that changes the limit; a limit without one is the same in "
+    "every installation. Who goes beyond a limit is told the limit, what was found, and the setting.\n\n"
     "`.venv/bin/python -m tests.support.limits` writes this page from the code.\n"
 )
 

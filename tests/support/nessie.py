@@ -58,14 +58,14 @@ class Lake:
 
     def head(self, branch: str = "main") -> str:
         """The branch's head."""
-        answer = requests.get(f"{self.nessie_uri}/api/v2/trees/{branch}", timeout=30)
+        answer = requests.get(f"{self.nessie_uri}/api/v2/trees/{branch}", timeout=300)
         answer.raise_for_status()
         return str(answer.json()["reference"]["hash"])
 
     def commits(self, since: str, branch: str) -> int:
         """How many commits a branch has after one of its own."""
         url = f"{self.nessie_uri}/api/v2/trees/{branch}/history"
-        answer = requests.get(url, params={"limit-hash": since}, timeout=30)
+        answer = requests.get(url, params={"limit-hash": since}, timeout=300)
         answer.raise_for_status()
         return sum(entry["commitMeta"]["hash"] != since for entry in answer.json()["logEntries"])
 
@@ -76,7 +76,7 @@ class Lake:
             f"{self.nessie_uri}/api/v2/trees",
             params={"name": name, "type": "BRANCH"},
             json={"type": "BRANCH", "name": "main", "hash": at},
-            timeout=30,
+            timeout=300,
         )
         answer.raise_for_status()
         return at

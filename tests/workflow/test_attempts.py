@@ -1,24 +1,22 @@
 """Jobs that crash: another attempt after a while, an end to that, and nothing by a job that was given up."""
 
 import json
-from collections.abc import Iterable
 
 import pytest
 
-from lakegate.audit.job import CUT_OFF, Job
+from lakegate.audit.job import CUT_OFF
 from lakegate.audit.wire import to_json
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState, Kind
 from lakegate.workflow.claims import job_name
-from lakegate.workflow.crash import LONGEST, Crash
-from lakegate.workflow.decide import Finding
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.reports import End, begun_name, note_end
 from lakegate.workflow.retry import retry
-from lakegate.workflow.service import Service
-from lakegate.workflow.settle import Outcome, settle
+from lakegate.workflow.settle import settle
+from lakegate.workflow.settlement.backoff import LONGEST, Crash
+from lakegate.workflow.settlement.facts import Ended
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, Story, World
 
@@ -402,15 +400,15 @@ def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeyp
     def killed(*_: object) -> list[FileVersion]:
         raise KeyboardInterrupt
 
-    def looked_before(_: Service, __: Attempt, ___: Job, claims: Iterable[FileVersion]) -> Outcome:
+    def looked_before(*_: object) -> Ended:
         monkeypatch.undo()
         monkeypatch.setattr("lakegate.workflow.settle._tell", killed)
         with pytest.raises(KeyboardInterrupt):
             settle(world.service, attempt)
         monkeypatch.undo()
-        return Outcome(good=(), bad=tuple(Finding(file=it, reasons=("killed",)) for it in claims), report=None)
+        return Ended(why="killed")
 
-    monkeypatch.setattr("lakegate.workflow.settle.accept_outcome", looked_before)
+    monkeypatch.setattr("lakegate.workflow.settle.accept_end", looked_before)
     with pytest.raises(Conflict, match="settle it again"):
         settle(world.service, attempt)
     assert world.rows_on_main() == {"1": 3}

@@ -11,7 +11,7 @@ from lakegate.audit.plan import MetricKind, Plan, Severity
 from lakegate.audit.quarantine import BUDGET
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
 from lakegate.contracts import load
-from lakegate.workflow.late import freed, late, may_differ_without
+from lakegate.workflow.settlement.keys import freed, late, may_differ_without
 from tests.workflow.world import CONTRACT
 
 NOW = datetime(2013, 1, 31, tzinfo=UTC)

@@ -10,8 +10,8 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import UnderWay, discard, retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
+from lakegate.workflow.settlement.queue import ahead
 from lakegate.workflow.status import status
-from lakegate.workflow.turns import ahead
 from tests.workflow.test_crashes import Crash, Dying
 from tests.workflow.test_crashes_of_people import dying_service
 from tests.workflow.test_interleavings import interleave, retried

@@ -5,10 +5,10 @@ import random
 import pytest
 
 from lakegate.landing.attempts import Attempt
-from lakegate.workflow.crash import LONGEST
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
+from lakegate.workflow.settlement.backoff import LONGEST
 from tests.workflow.world import World
 
 BATCHES = 32

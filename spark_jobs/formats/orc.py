@@ -13,7 +13,7 @@ from lakegate.audit.fit import FileColumn
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import Limits, beyond
 from spark_jobs import hadoop
-from spark_jobs.footer import Ends, Footer, Unreadable, columns_in
+from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.java import FAILURES, jvm
 
 TRUNCATED = "it is truncated: it begins as an ORC file and does not end as one"

@@ -1,20 +1,14 @@
-"""Jobs that crashed: how many in a row, and when the next attempt is due. One that a person cancelled has not crashed.
+"""Back-off: how many jobs of a batch crashed in a row, and when its next attempt is due. It reads and starts nothing.
 
-A job that did not get through to its files, because it never began or was cut off, says nothing of them: it is tried
-again however often. It starts nothing and notes nothing: settling does.
+A job that a person cancelled has not crashed. A job that never reached its files says nothing of them, so it does not
+count towards the number that may crash.
 """
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from lakegate.audit.job import Job
-from lakegate.landing.attempts import Attempt
-from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
-from lakegate.workflow.claims import open_files
-from lakegate.workflow.early import Again
-from lakegate.workflow.reports import End, given_up, has_begun
-from lakegate.workflow.service import Service
 
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt
 _DOUBLED = 12  # times: a second is over an hour by then
@@ -47,11 +41,6 @@ class Crash:
         wait: timedelta = self.shortest * 2 ** min(self.tries - 1, _DOUBLED)
         return (self.run.ended_at or _LONG_AGO) + min(LONGEST, wait)
 
-    @property
-    def end(self) -> End:
-        """The end to note of the attempt when another follows."""
-        return End.GIVEN_UP if self.began else End.WAITED
-
     def __str__(self) -> str:
         said = why_no_report(self.run) if self.began else _not_through(self.run)
         names = [f"a{number}" for number in self.attempts]
@@ -70,31 +59,16 @@ def _told(run: JobRun) -> str:
     return f" (run {run.id})" + (f": {run.reason}" if run.reason else "")
 
 
-def crash(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash | None:
-    """The crash of the attempt's run that has ended and left no report; None where a person cancelled it."""
+def crash(job: Job, run: JobRun, *, began: bool, shortest: timedelta, most: int) -> Crash | None:
+    """Return the crash of a job's run that has ended and left no report; None where a person cancelled it."""
     if run.state is JobState.CANCELLED:
         return None
-    began = _began(service, attempt, job)
     counted = [number for number in job.crashed if number not in job.waited]
     return Crash(
         run=run,
         began=began,
-        attempts=(*counted, *([attempt.number] if began else [])),
+        attempts=(*counted, *([job.attempt] if began else [])),
         tries=len(job.crashed) + 1,
-        shortest=service.grace,
-        most=service.attempts,
+        shortest=shortest,
+        most=most,
     )
-
-
-def _began(service: Service, attempt: Attempt, job: Job) -> bool:
-    """As it was when the attempt was given up, if it was: its job may go on, and nobody is to think otherwise then."""
-    how = given_up(service.store, attempt)
-    return how is End.GIVEN_UP if how else has_begun(service.store, attempt, job)
-
-
-def tried_again(service: Service, attempt: Attempt, crashed: Crash, files: list[FileVersion]) -> Again:
-    """Those of the files that the next attempt is to take, and whether it is time. None are left after the last."""
-    if crashed.is_last:
-        return Again()
-    undecided = tuple(open_files(service, attempt, files))
-    return Again(files=undecided, now=not undecided or service.clock.now() >= crashed.due)

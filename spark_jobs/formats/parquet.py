@@ -12,7 +12,7 @@ from lakegate.audit.fit import NOTHING, FileColumn
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import Limits, beyond
 from spark_jobs import hadoop
-from spark_jobs.footer import Ends, Footer, Unreadable, columns_in
+from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.java import FAILURES, jvm, root, state
 
 # Days and instants are those that the format means, but where Spark 2 wrote the file, which its footer tells.

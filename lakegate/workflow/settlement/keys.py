@@ -3,7 +3,7 @@
 What was found of those others may be otherwise without them. It reads reports and decides nothing.
 """
 
-from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.plan import Metric, Others, Plan
 from lakegate.audit.quarantine import BUDGET
 from lakegate.audit.report import FileReport, Report, Verdict
 
@@ -11,7 +11,7 @@ from lakegate.audit.report import FileReport, Report, Verdict
 def late(plan: Plan, report: Report) -> frozenset[str]:
     """The file versions, by id, that failed once rows had left: their own, or others' of the same table."""
     moved = any(entry.quarantined for entry in report.files)
-    counted = {it.id for it in plan.metrics if _refers_to_own(plan, it) or _of_table(it, MetricKind.ROWS)}
+    counted = plan.comparing(Others.NEEDED)
     failed = [entry for entry in report.files if entry.verdict is Verdict.FAIL and not entry.faults]
     return frozenset(it.id for it in failed if it.quarantined or (moved and _fails_only_by(it, counted)))
 
@@ -21,7 +21,7 @@ def freed(plan: Plan, report: Report) -> frozenset[str]:
     failed late: a key of a rejected file is free.
     """
     tardy = late(plan, report)
-    keys = _keys(plan) if tardy else set[str]()
+    keys = plan.comparing(Others.REPEATED) if tardy else frozenset[str]()
     return frozenset(it.id for it in report.files if it.id not in tardy and _fails_only(it, keys))
 
 
@@ -29,7 +29,7 @@ def may_differ_without(plan: Plan, report: Report) -> frozenset[str]:
     """The files that failed late, by id, if what was found of others may hang on them: by a key that repeats one, or a
     reference to their rows.
     """
-    keys = _keys(plan)
+    keys = plan.comparing(Others.REPEATED)
     found = (failing(entry) | put_aside(entry) for entry in report.files)
     hangs = any(_refers_to_own(plan, it) for it in plan.metrics) or any(metrics & keys for metrics in found)
     return late(plan, report) if hangs else frozenset()
@@ -49,23 +49,15 @@ def _metrics(entry: FileReport, verdict: Verdict) -> set[str]:
     return {check.metric for check in entry.checks if check.verdict is verdict and check.check != BUDGET}
 
 
-def _fails_only_by(entry: FileReport, metrics: set[str]) -> bool:
+def _fails_only_by(entry: FileReport, metrics: frozenset[str]) -> bool:
     """Not so where none fails: it is over its budget then, and was before any row had left."""
     return set() < failing(entry) <= metrics
 
 
-def _fails_only(entry: FileReport, metrics: set[str]) -> bool:
+def _fails_only(entry: FileReport, metrics: frozenset[str]) -> bool:
     """Whether these are all that fails a file, or what brings it over its budget."""
     found = failing(entry)
     return entry.verdict is Verdict.FAIL and found <= metrics and bool((found | put_aside(entry)) & metrics)
-
-
-def _keys(plan: Plan) -> set[str]:
-    return {it.id for it in plan.metrics if _of_table(it, MetricKind.DUPLICATES)}
-
-
-def _of_table(metric: Metric, kind: MetricKind) -> bool:
-    return metric.kind is kind and metric.scope is Scope.TABLE
 
 
 def _refers_to_own(plan: Plan, metric: Metric) -> bool:

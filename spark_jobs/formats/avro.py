@@ -11,10 +11,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.limits import Limits, beyond, more_than
-from spark_jobs import avro_schema, hadoop
-from spark_jobs.avro_blocks import SYNC, Read, Short, number, piece
-from spark_jobs.avro_claims import Blocks, rows_in
-from spark_jobs.footer import Ends, Footer, Unreadable, columns_in
+from spark_jobs import hadoop
+from spark_jobs.formats import avro_schema
+from spark_jobs.formats.avro_blocks import SYNC, Read, Short, number, piece
+from spark_jobs.formats.avro_claims import Blocks, rows_in
+from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.java import FAILURES, jvm, root
 
 TRUNCATED = "it is truncated: it begins as an Avro file and does not end as one"

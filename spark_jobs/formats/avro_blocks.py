@@ -6,7 +6,7 @@ It unpacks nothing. A head that claims what cannot be is the file's own fault.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from spark_jobs.footer import Unreadable
+from spark_jobs.formats.footer import Unreadable
 
 SYNC = 16  # bytes of the marker behind each block
 MOST_BYTES = 2**31 - 1  # of a block, packed or not: Java has no longer arrays

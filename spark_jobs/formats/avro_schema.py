@@ -6,7 +6,7 @@ A name stands for as much as was once said of it, so a short schema may stand fo
 from dataclasses import dataclass, field
 from typing import Any
 
-from spark_jobs.footer import Unreadable
+from spark_jobs.formats.footer import Unreadable
 
 _LEAST = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
 _LISTED = {"array": "items", "map": "values"}

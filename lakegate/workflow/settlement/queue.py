@@ -1,9 +1,8 @@
-"""Turns: batches whose verdicts depend on what their own table holds are published one after the other, oldest first.
+"""The queue: batches whose verdicts depend on the rows of their own table are published one by one, oldest first.
 
-Every publish makes the audits of the others old. Were each audited again at once, all but one would be in vain every
-time; so only the one whose turn it is goes on, and the rest wait. A batch is in line from its first audit on, and steps
-out of line where a job of its crashes, or where all that it has left waits for files that it refers to, so that nobody
-waits for a wait: those may be in the line themselves.
+Publishing one makes the audits of the others old, so only the first is audited again and the rest wait. A batch joins
+the queue when its first audit ends. It leaves while its last job has crashed, or while all that it has left waits for
+files that it refers to; otherwise two batches could wait for each other. It reads other attempts and decides nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,32 +12,40 @@ from dataclasses import replace
 import structlog
 
 from lakegate.audit.job import Job
-from lakegate.audit.report import Report, Verdict
+from lakegate.audit.report import Report
 from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
-from lakegate.workflow.claims import claims_on, not_taken_on, open_attempts, open_files, readable_job_of
-from lakegate.workflow.early import Again, premature
+from lakegate.workflow.archive import known
+from lakegate.workflow.claims import claims_on, open_attempts, readable_job_of
 from lakegate.workflow.reports import report_in_force
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.facts import Ended, Facts
+from lakegate.workflow.settlement.reader import first_look, with_references
+from lakegate.workflow.settlement.references import quarantined
+from lakegate.workflow.settlement.rules import in_line, settlement
 
 log = structlog.get_logger()
 
 
-def takes_turns(job: Job) -> bool:
-    """Whether verdicts of an attempt with this job depend on what its own table holds."""
-    return job.plan.table in job.plan.depends_on
+def in_place(service: Service, facts: Facts) -> Facts:
+    """Look for an attempt that is to be published first, where the order matters and there is something to publish."""
+    if not facts.in_order or not settlement(facts).publish:
+        return facts
+    return replace(facts, ahead=ahead(service, facts.attempt))
 
 
 def ahead(service: Service, attempt: Attempt) -> Attempt | None:
-    """An attempt at an older batch of the same table that is to be published first."""
+    """Return an attempt at an older batch of the same table that is to be published first."""
     older = [other for other in _others(service, attempt) if other.batch < attempt.batch]
     asked = (_is_waiting, _is_audited_again)
     return next((other for other in older if any(_holds(ask, service, other) for ask in asked)), None)
 
 
 def waiting(service: Service, attempt: Attempt) -> Iterator[Attempt]:
-    """The attempts at other batches of the same table that are audited and have something to publish, oldest first."""
+    """Yield the attempts at other batches of the same table that are audited and have something to publish, oldest
+    first.
+    """
     return (other for other in _others(service, attempt) if _holds(_is_waiting, service, other))
 
 
@@ -60,15 +67,17 @@ def _others(service: Service, attempt: Attempt) -> list[Attempt]:
 
 
 def _is_waiting(service: Service, attempt: Attempt) -> bool:
-    report = _report(service, attempt)
-    if report is None or report.error:
+    """Look at another's attempt as far as its place in the line asks, and note nothing of it."""
+    ended = Ended(report=_report(service, attempt))
+    job = readable_job_of(service.store, attempt) if ended.passed else None
+    if job is None:
         return False
-    passed = {entry.id for entry in report.files if entry.verdict is not Verdict.FAIL}
-    good = [file for file in claims_on(service, attempt) if file.id in passed]
-    left = open_files(service, attempt, not_taken_on(service, attempt, good)) if good else []
-    job = readable_job_of(service.store, attempt) if left else None
-    aside = premature(service, attempt, job, report, left) if job else Again()
-    return bool(left) and (aside.now or len(aside.files) < len(left))
+    passed = [file for file in claims_on(service, attempt, job) if file.id in ended.passed]
+    facts = first_look(service, attempt, job, passed, ended) if passed else None
+    if facts is None or not facts.files:
+        return False
+    facts = replace(facts, receipts=known(service, facts.files))
+    return in_line(with_references(service, facts, quarantined(facts)))
 
 
 def _is_audited_again(service: Service, attempt: Attempt) -> bool:

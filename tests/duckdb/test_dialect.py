@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakegate.contracts.duckdb_words import translated
+from lakegate.duckdb.dialect import translated
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.limits import Limits, beyond, more_than
 from spark_jobs import hadoop
-from spark_jobs.avro_blocks import MOST_BYTES, SYNC, Block, walk
-from spark_jobs.footer import Unreadable
+from spark_jobs.formats.avro_blocks import MOST_BYTES, SYNC, Block, walk
+from spark_jobs.formats.footer import Unreadable
 from spark_jobs.java import FAILURES, jvm, unreached
 from spark_jobs.session import SPLIT
 

@@ -1,0 +1,131 @@
+"""The reader of facts: it looks at an attempt once, for the rules of settling. It writes nothing.
+
+It reads in two stages. Claims and the job's end come first; what else costs a request is read only where a rule will
+ask for it by these. To publish one good file of batch scope, it reads nothing further.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+import structlog
+
+from lakegate.audit.job import Job
+from lakegate.audit.report import Report
+from lakegate.errors import PASSING, Misconfigured, Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.receipts import Receipt, entry_of
+from lakegate.ports import MAIN, JobRun, JobState, Store
+from lakegate.workflow.archive import known
+from lakegate.workflow.claims import claims_on, not_taken_on, open_attempts, open_files, readable_job_of
+from lakegate.workflow.reports import End, given_up, has_begun, read_report, report_in_force
+from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.backoff import Crash, crash, why_no_report
+from lakegate.workflow.settlement.facts import Ended, Facts
+from lakegate.workflow.settlement.keys import freed
+from lakegate.workflow.settlement.references import missing, patient_until, quarantined, unresolved
+from lakegate.workflow.shelf import contract_of
+
+log = structlog.get_logger()
+ReportOf = Callable[[Store, Attempt], Report | None]
+
+
+def end_of(service: Service, attempt: Attempt, job: Job, report_of: ReportOf = report_in_force) -> Ended | None:
+    """Return the end of the attempt's job; None while it is under way. `report_of` says whether a report counts."""
+    try:
+        ended = _report_or_run(service, attempt, report_of)
+    except Refused as why:
+        return Ended(why=str(why))
+    if ended is None:
+        return None
+    if isinstance(ended, Report):
+        return Ended(report=ended)
+    crashed = crash_of(service, attempt, job, ended)
+    return Ended(why=str(crashed or why_no_report(ended)), crash=crashed)
+
+
+def _report_or_run(service: Service, attempt: Attempt, report_of: ReportOf) -> Report | JobRun | None:
+    if report := report_of(service.store, attempt):
+        return report
+    run = service.runner.find(attempt.branch)
+    if run is None or run.state is JobState.RUNNING:
+        return None
+    return report_of(service.store, attempt) or run  # it may have been written between the two looks
+
+
+def crash_of(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash | None:
+    """Return the crash of the attempt's run that has ended and left no report; None where a person cancelled it. An
+    attempt that was given up has begun, or has not, as was noted then: its job may go on.
+    """
+    how = given_up(service.store, attempt)
+    began = how is End.GIVEN_UP if how else has_begun(service.store, attempt, job)
+    return crash(job, run, began=began, shortest=service.grace, most=service.attempts)
+
+
+def observe(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
+    """Look at an attempt that claims these files, and whose job has ended so."""
+    facts = first_look(service, attempt, job, claims, ended)
+    if facts.in_order and facts.good:
+        facts = replace(facts, reuploads=contract_of(service.store, attempt.table).ingestion.reuploads)
+    may_be_early = unresolved(facts, [*quarantined(facts), *facts.bad])
+    if facts.reuploads or ended.crash or may_be_early or (ended.report and freed(job.plan, ended.report)):
+        facts = replace(facts, receipts=known(service, facts.files))
+    return with_references(service, facts, may_be_early)
+
+
+def first_look(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
+    """Look for the files that are the attempt's to settle."""
+    files = tuple(not_taken_on(service, attempt, claims))
+    return Facts(attempt=attempt, job=job, now=service.clock.now(), files=files, ended=ended)
+
+
+def with_references(service: Service, facts: Facts, files: Iterable[FileVersion]) -> Facts:
+    """Look at the tables that lack rows which these files refer to, if the files may only be early."""
+    open_files = list(unresolved(facts, files))
+    facts = replace(facts, audits=_audits(service, facts.attempt, open_files, facts.receipts))
+    tables = frozenset[str]().union(*unresolved(facts, open_files).values())
+    if not tables or facts.ended.report is None:
+        return facts
+    waits = _under_way(service, facts.attempt, tables) if patient_until(facts) else frozenset[str]()
+    moved = service.catalog.moved(facts.ended.report.base, service.catalog.head(MAIN) or "", tables)
+    return replace(facts, under_way=waits, moved=frozenset(moved))
+
+
+def _audits(
+    service: Service, attempt: Attempt, files: list[FileVersion], receipts: Mapping[str, Receipt]
+) -> dict[str, int]:
+    """Count the audits that missed rows for each of the files since it was last rejected; other new attempts don't
+    count.
+    """
+    since = {file.id: entry.attempt if (entry := entry_of(receipts, file)) else 0 for file in files}
+    audits = dict.fromkeys(since, 1)
+    for number in range(min(since.values(), default=0) + 1, attempt.number if files else 0):
+        other = replace(attempt, number=number)
+        job, report = readable_job_of(service.store, other), None
+        with suppress(Refused, Misconfigured):
+            report = read_report(service.store, other)
+        entries = {entry.id: entry for entry in report.files} if report else {}
+        for id_ in audits:
+            audits[id_] += bool(job and number > since[id_] and missing(job.plan, entries.get(id_)))
+    return audits
+
+
+def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> frozenset[str]:
+    """Return those of the tables that another attempt has undecided files of."""
+    found = set[str]()
+    for other in open_attempts(service.catalog):
+        if other.table in tables - found and other.branch != own.branch and _has_open_files(service, other):
+            found.add(other.table)
+    return frozenset(found)
+
+
+def _has_open_files(service: Service, other: Attempt) -> bool:
+    """Nobody waits for an attempt that can't be read."""
+    try:
+        return bool(open_files(service, other, claims_on(service, other)))
+    except PASSING:
+        raise
+    except Exception as error:  # noqa: BLE001 (one attempt, which its own sweep says more of)
+        log.warning("not_waited_for", branch=other.branch, error=str(error), kind=type(error).__name__)
+        return False

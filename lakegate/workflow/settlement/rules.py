@@ -1,0 +1,226 @@
+"""Rules: facts become a settlement, which says of each file whether it is published, retried, decided or waited for.
+
+They read nothing, write nothing and know no clock. What they decide is what to try: publishing proves afresh that it is
+safe, and a decision on main meets main's receipts as they are by then.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lakegate.audit.report import FileReport
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import GONE, FileVersion
+from lakegate.landing.ingestion import Reuploads
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Receipt
+from lakegate.landing.standing import standing
+from lakegate.workflow.settlement.facts import Facts
+from lakegate.workflow.settlement.findings import Finding
+from lakegate.workflow.settlement.keys import freed
+from lakegate.workflow.settlement.references import Deferral, deferred, quarantined
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publish:
+    """Bring the file to main."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retry:
+    """Give the file to the next attempt: now, or not before `until`, or sooner if what it waits for ends."""
+
+    why: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """Give the file to the next attempt, together with all others that it takes: its keys are free."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Supersede:
+    """Decide the file before anything is published: its key's other versions on main say how."""
+
+    decision: Decision
+    finding: Finding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reject:
+    """Reject the file, once nothing else of its attempt waits."""
+
+    finding: Finding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leave:
+    """The file is decided already."""
+
+
+Action = Publish | Retry | Release | Supersede | Reject | Leave
+Answers = Mapping[FileVersion, Action]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """An attempt's reason to wait, and until when it may; `behind` is the attempt that publishes first."""
+
+    why: str
+    files: tuple[FileVersion, ...]
+    until: datetime | None = None
+    behind: Attempt | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settlement:
+    """All that is to be done for an attempt. One next attempt takes what is retried, and what is released with it.
+    While there is something to `wait` for, nothing is rejected, and nothing but what publishing asks for is retried.
+    """
+
+    superseded: tuple[Supersede, ...] = ()
+    publish: tuple[FileVersion, ...] = ()
+    retry: tuple[FileVersion, ...] = ()
+    released: tuple[FileVersion, ...] = ()
+    reject: tuple[Finding, ...] = ()
+    wait: Wait | None = None
+
+
+def settlement(facts: Facts) -> Settlement:
+    """Return the settlement of these facts. Of each file, the first rule that answers decides."""
+    answers: dict[FileVersion, Action] = {}
+    for rule in RULES:
+        answers = {**rule(facts, [file for file in facts.files if file not in answers]), **answers}
+    return _behind(facts, _settlement(facts, {file: answers[file] for file in facts.files}))
+
+
+def job_without_verdicts(facts: Facts, files: Iterable[FileVersion]) -> Answers:
+    """The job left no verdicts: after a crash the next attempt takes what is open, unless it was the last to crash."""
+    ended = facts.ended
+    if not ended.error:
+        return {}
+    answers: dict[FileVersion, Action] = {it: Reject(finding=Finding(file=it, reasons=(ended.error,))) for it in files}
+    if ended.crash and not ended.crash.is_last:
+        again = Retry(why=str(ended.crash), until=ended.crash.due if facts.now < ended.crash.due else None)
+        answers |= {file: again for file in answers if facts.is_open(file)}
+    return answers
+
+
+def missing_from_report(facts: Facts, files: Iterable[FileVersion]) -> Answers:
+    """The job never had the file: it was gone from the landing bucket, or left out for a reason."""
+    gone = [file for file in files if file.id not in facts.ended.reported]
+    why = facts.job.left_out
+    return {file: Reject(finding=Finding(file=file, reasons=(why.get(file.id, GONE),))) for file in gone}
+
+
+def unresolved_reference(facts: Facts, _: Iterable[FileVersion]) -> Answers:
+    """Rows that the file refers to are not on main yet: it failed, or rows of it were put aside, for that alone."""
+    groups = (deferred(facts, quarantined(facts)), deferred(facts, facts.bad))
+    return {file: Retry(why=_why(each), until=each.until) for each in groups for file in each.files}
+
+
+def released_key(facts: Facts, _: Iterable[FileVersion]) -> Answers:
+    """The file failed only for keys of files that failed once rows had left them: those keys are free."""
+    return dict.fromkeys(released(facts), Release())
+
+
+def superseded_by_key(facts: Facts, files: Iterable[FileVersion]) -> Answers:
+    """Another version of the file's key is on main. Asked before others are kept waiting; else publishing finds it."""
+    if facts.reuploads is None:
+        return {}
+    its = [file for file in files if file.id in facts.ended.passed]
+    decided: dict[FileVersion, Action] = {file: Leave() for file in its if not facts.is_open(file)}
+    still = [file for file in its if file not in decided]
+    closed = superseded(facts.attempt, still, facts.receipts, facts.reuploads, facts.ended.reported)
+    return decided | {each.finding.file: each for each in closed}
+
+
+def verdict(facts: Facts, files: Iterable[FileVersion]) -> Answers:
+    """The audit's verdict on the file."""
+    passed, reported = facts.ended.passed, facts.ended.reported
+    return {it: Publish() if it.id in passed else Reject(finding=_finding(it, reported[it.id])) for it in files}
+
+
+RULES: tuple[Callable[[Facts, Iterable[FileVersion]], Answers], ...] = (
+    job_without_verdicts,
+    missing_from_report,
+    unresolved_reference,
+    released_key,
+    superseded_by_key,
+    verdict,
+)
+"""In the order in which they are asked; each is asked of the files that none before it has answered for."""
+
+
+def released(facts: Facts) -> tuple[FileVersion, ...]:
+    """Return the open files that failed only for keys that are free by now. Of files with the same key the one that
+    landed first stays, so they are audited together with what passed.
+    """
+    ids = freed(facts.job.plan, facts.ended.report) if facts.ended.report else frozenset[str]()
+    return tuple(file for file in facts.bad if file.id in ids and facts.is_open(file))
+
+
+def superseded(
+    attempt: Attempt,
+    files: Iterable[FileVersion],
+    receipts: Mapping[str, Receipt],
+    reuploads: Reuploads,
+    reported: Mapping[str, FileReport],
+) -> list[Supersede]:
+    """Return the decisions on those of the files that other versions of their keys on main supersede."""
+    stand = {file: standing(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
+    return [
+        Supersede(
+            decision=decision,
+            finding=Finding(
+                file=file,
+                reasons=(its.reason,),
+                rows=reported[file.id].rows if file.id in reported else 0,
+                reuploads=reuploads,
+            ),
+        )
+        for file, its in stand.items()
+        if (decision := its.decision)
+    ]
+
+
+def in_line(facts: Facts) -> bool:
+    """Return True if the attempt keeps newer batches of its table waiting: it has good files left, and not all of them
+    wait for references. Those may be in the line themselves, and nobody waits for a wait.
+    """
+    good = [file for file in facts.good if facts.is_open(file)]
+    waits = deferred(facts, [file for file in quarantined(facts) if facts.is_open(file)])
+    return bool(good) and (waits.until is None or len(waits.files) < len(good))
+
+
+def _settlement(facts: Facts, answers: Answers) -> Settlement:
+    retries = [(file, each) for file, each in answers.items() if isinstance(each, Retry)]
+    waits = [(file, each) for file, each in retries if each.until]
+    ready = Settlement(
+        superseded=tuple(each for each in answers.values() if isinstance(each, Supersede)),
+        publish=tuple(file for file, each in answers.items() if isinstance(each, Publish)),
+        released=released(facts),
+    )
+    if waits:
+        first = waits[0][1]
+        return replace(ready, wait=Wait(why=first.why, until=first.until, files=tuple(file for file, _ in retries)))
+    reject = tuple(each.finding for each in answers.values() if isinstance(each, Reject))
+    return replace(ready, retry=tuple(file for file, _ in retries), reject=reject)
+
+
+def _behind(facts: Facts, plan: Settlement) -> Settlement:
+    """Wait for the attempt that publishes first, with everything but what is superseded."""
+    if not plan.publish or facts.ahead is None:
+        return plan
+    why = f"{facts.ahead.branch} is to be published first"
+    return Settlement(superseded=plan.superseded, wait=Wait(why=why, files=plan.publish, behind=facts.ahead))
+
+
+def _why(deferral: Deferral) -> str:
+    what = "has files under way" if deferral.until else "changed on main"
+    return f"rows that it refers to are missing, and {', '.join(sorted(deferral.tables))} {what}"
+
+
+def _finding(file: FileVersion, entry: FileReport) -> Finding:
+    return Finding(file=file, reasons=entry.reasons, rows=entry.rows)

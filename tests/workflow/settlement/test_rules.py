@@ -1,0 +1,241 @@
+"""The rules of settling over facts that are written down: a row for each phrase of ARCHITECTURE's own table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lakegate.audit.job import Job
+from lakegate.audit.plan import MetricKind, Severity
+from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
+from lakegate.contracts import load
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import GONE, FileVersion
+from lakegate.landing.ingestion import Reuploads
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
+from lakegate.landing.standing import IDENTICAL
+from lakegate.ports import JobRun, JobState
+from lakegate.workflow.settlement.backoff import Crash
+from lakegate.workflow.settlement.facts import Ended, Facts
+from lakegate.workflow.settlement.references import ATTEMPTS, PATIENCE
+from lakegate.workflow.settlement.rules import Settlement, in_line, settlement
+from tests.workflow.world import CONTRACT
+
+NOW = datetime(2013, 1, 31, tzinfo=UTC)
+WHOLE = "customProperties: [{property: scope, vendor: lakegate, value: table}]"
+UNIQUE = CONTRACT.replace("logicalType: integer", f"logicalType: integer\n        unique: true\n        {WHOLE}", 1)
+ORDERED = load(UNIQUE.encode(), "flights.yaml").plan
+FREE = load(CONTRACT.encode(), "flights.yaml").plan
+ATTEMPT = Attempt(table=FREE.table, batch="20130131T0000-00000000", number=2)
+OLDER = replace(ATTEMPT, batch="20130130T0000-00000000")
+PLANES = "nyc.planes"
+
+
+def version(name: str) -> FileVersion:
+    return FileVersion(bucket="landing", key=name, version_id=f"v{name}", size=1, landed_at=NOW, checksum=f"c{name}")
+
+
+A, B = version("a"), version("b")
+
+
+def check(verdict: Verdict, metric: str) -> CheckResult:
+    return CheckResult(
+        check=metric, name=metric, columns=(), severity=Severity.ERROR, verdict=verdict, value=1, expected="",
+        failing_rows=1, rows=5, source=Source.QUERY, metric=metric,
+    )  # fmt: skip
+
+
+def said(file: FileVersion, verdict: Verdict = Verdict.PASS, metric: str = "", aside: int = 0) -> FileReport:
+    data = (DataFile(path=f"aside/{file.key}", rows=aside),) if aside else ()
+    checks = (check(verdict, metric),) if metric else ()
+    return FileReport(id=file.id, key=file.key, verdict=verdict, rows=5, checks=checks, quarantined=data)
+
+
+def audited(*files: FileReport, error: str = "") -> Ended:
+    return Ended(report=Report(
+        branch=ATTEMPT.branch, batch=ATTEMPT.batch, attempt=2, table=FREE.table, base="", audited="", plan_hash="",
+        contract_hash="", contract_version="", started_at=NOW, finished_at=NOW, files=files, error=error,
+    ))  # fmt: skip
+
+
+def crashed(*, began: bool = True, before: int = 0, ago: timedelta = timedelta(0)) -> Ended:
+    run = JobRun(id="run", branch=ATTEMPT.branch, state=JobState.FAILED, ended_at=NOW - ago)
+    its = Crash(
+        run=run, began=began, attempts=tuple(range(before + began)), tries=before + 1,
+        shortest=timedelta(minutes=2), most=3,
+    )  # fmt: skip
+    return Ended(why=str(its), crash=its)
+
+
+def facts(ended: Ended, *files: FileVersion, plan: Any = FREE, **known: Any) -> Facts:
+    job = Job(
+        branch=ATTEMPT.branch, batch=ATTEMPT.batch, attempt=2, base="", nessie_uri="", warehouse="", report_uri="",
+        plan=plan, files=(), left_out={B.id: "it is too large"},
+    )  # fmt: skip
+    return Facts(attempt=ATTEMPT, job=job, now=NOW, files=files, ended=ended, **known)
+
+
+def decided(file: FileVersion, decision: Decision, attempt: Attempt = ATTEMPT) -> dict[str, Receipt]:
+    receipt = Receipt(bucket=file.bucket, key=file.key)
+    return {file.key: receipt.decided(Entry.of(file, decision, attempt))}
+
+
+def rejected(plan: Settlement) -> dict[FileVersion, tuple[str, ...]]:
+    return {finding.file: finding.reasons for finding in plan.reject}
+
+
+def test_what_passed_is_published_and_what_failed_is_rejected() -> None:
+    plan = settlement(facts(audited(said(A), said(B, Verdict.FAIL, "m")), A, B))
+    assert (plan.publish, list(rejected(plan)), plan.retry, plan.wait) == ((A,), [B], (), None)
+
+
+@pytest.mark.parametrize(("file", "why"), [(A, GONE), (B, "it is too large")])
+def test_a_file_that_the_job_never_had_is_rejected_with_the_reason(file: FileVersion, why: str) -> None:
+    assert rejected(settlement(facts(audited(), file))) == {file: (why,)}
+
+
+def test_where_nothing_could_be_appended_all_are_rejected_for_that() -> None:
+    plan = settlement(facts(audited(said(A), error="no such type"), A, B))
+    assert (plan.publish, rejected(plan)) == ((), {A: ("no such type",), B: ("no such type",)})
+
+
+def test_an_attempt_without_files_of_its_own_has_nothing_left() -> None:
+    assert settlement(facts(audited(said(A)))) == Settlement()
+
+
+def test_after_a_crash_the_next_attempt_waits_and_is_due() -> None:
+    waits, due = facts(crashed(), A), facts(crashed(ago=timedelta(minutes=2)), A)
+    plan = settlement(waits)
+    assert plan.wait is not None
+    assert (plan.wait.files, plan.wait.until, plan.reject) == ((A,), NOW + timedelta(minutes=2), ())
+    assert settlement(due) == Settlement(retry=(A,))
+
+
+def test_the_last_crash_rejects() -> None:
+    plan = settlement(facts(crashed(before=2, ago=timedelta(days=1)), A))
+    assert (plan.retry, list(rejected(plan))) == ((), [A])
+
+
+def test_a_job_that_never_reached_its_files_is_tried_again_however_often() -> None:
+    plan = settlement(facts(crashed(began=False, before=9, ago=timedelta(days=1)), A))
+    assert (plan.retry, plan.reject) == ((A,), ())
+
+
+def test_a_cancelled_job_is_not_tried_again() -> None:
+    assert rejected(settlement(facts(Ended(why="the Spark job was cancelled"), A))) == {
+        A: ("the Spark job was cancelled",)
+    }
+
+
+def test_what_is_decided_already_is_not_tried_again_after_a_crash() -> None:
+    known = decided(A, Decision.PUBLISHED)
+    plan = settlement(facts(crashed(), A, B, receipts=known))
+    assert plan.wait is not None
+    assert plan.wait.files == (B,)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "plan", "publish"),
+    [(OLDER, ORDERED, ()), (None, ORDERED, (A,)), (None, FREE, (A,))],
+)
+def test_an_older_batch_is_published_first(ahead: Attempt | None, plan: Any, publish: tuple[FileVersion, ...]) -> None:
+    found = settlement(facts(audited(said(A), said(B, Verdict.FAIL, "m")), A, B, plan=plan, ahead=ahead))
+    assert found.publish == publish
+    assert (found.wait.behind if found.wait else None) == ahead
+    assert bool(found.reject) == (ahead is None)
+
+
+def test_what_is_not_to_be_published_waits_for_nobody() -> None:
+    plan = settlement(facts(audited(said(A, Verdict.FAIL, "m")), A, plan=ORDERED, ahead=OLDER))
+    assert (plan.wait, list(rejected(plan))) == (None, [A])
+
+
+def test_a_superseded_file_keeps_nobody_waiting() -> None:
+    """The very bytes are on main as another version."""
+    other = replace(A, version_id="other")
+    known = facts(
+        audited(said(A), said(B)), A, B, plan=ORDERED, ahead=OLDER, reuploads=Reuploads.REPLACE,
+        receipts=decided(other, Decision.PUBLISHED, OLDER),
+    )  # fmt: skip
+    plan = settlement(known)
+    assert [(it.decision, it.finding.file, it.finding.reasons) for it in plan.superseded] == [
+        (Decision.DISCARDED, A, (IDENTICAL,))
+    ]
+    assert plan.wait is not None
+    assert plan.wait.files == (B,)
+
+
+REFERRING = load(
+    CONTRACT.replace(
+        "logicalType: integer",
+        "logicalType: integer\n        relationships: [{type: foreignKey, to: nyc.planes.tailnum}]",
+        1,
+    ).encode(),
+    "flights.yaml",
+).plan
+REFERS = next((it.id for it in REFERRING.metrics if it.refers_to), "")
+
+
+def lacking(verdict: Verdict, **known: Any) -> Facts:
+    """A file that refers to rows which are not there, with one that passed."""
+    entry = said(A, verdict, REFERS, aside=verdict is Verdict.QUARANTINE)
+    return facts(audited(entry, said(B)), A, B, plan=REFERRING, **known)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.QUARANTINE])
+def test_a_file_waits_for_files_that_it_refers_to(verdict: Verdict) -> None:
+    plan = settlement(lacking(verdict, under_way=frozenset({PLANES}), moved=frozenset({PLANES})))
+    assert plan.wait is not None
+    assert (plan.publish, plan.retry, plan.wait.files, plan.wait.until) == ((B,), (), (A,), NOW + PATIENCE)
+    assert PLANES in plan.wait.why
+
+
+@pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.QUARANTINE])
+def test_a_file_is_tried_again_once_what_it_refers_to_has_changed(verdict: Verdict) -> None:
+    plan = settlement(lacking(verdict, moved=frozenset({PLANES})))
+    assert (plan.publish, plan.retry, plan.wait) == ((B,), (A,), None)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {},
+        {"audits": {A.id: ATTEMPTS}, "under_way": frozenset({PLANES}), "moved": frozenset({PLANES})},
+        {"receipts": decided(A, Decision.REJECTED), "moved": frozenset({PLANES})},
+    ],
+    ids=["nothing comes", "tried often enough", "decided"],
+)
+def test_a_reference_to_nothing_is_rejected_in_the_end(known: dict[str, Any]) -> None:
+    plan = settlement(lacking(Verdict.FAIL, **known))
+    assert (plan.publish, list(rejected(plan)), plan.retry, plan.wait) == ((B,), [A], (), None)
+
+
+def test_patience_ends() -> None:
+    late = replace(lacking(Verdict.FAIL, under_way=frozenset({PLANES})), now=NOW + PATIENCE)
+    assert list(rejected(settlement(late))) == [A]
+
+
+def test_a_released_key_goes_with_the_next_attempt_and_is_not_rejected() -> None:
+    key = next(it.id for it in ORDERED.metrics if it.kind is MetricKind.DUPLICATES)
+    first = replace(said(A, Verdict.FAIL, "m", aside=1))
+    plan = settlement(facts(audited(first, said(B, Verdict.FAIL, key)), A, B, plan=ORDERED))
+    assert (plan.released, list(rejected(plan)), plan.wait) == ((B,), [A], None)
+
+
+@pytest.mark.parametrize(
+    ("known", "waits"),
+    [
+        (lacking(Verdict.QUARANTINE, under_way=frozenset({PLANES})), True),
+        (replace(lacking(Verdict.QUARANTINE, under_way=frozenset({PLANES})), files=(A,)), False),
+        (replace(lacking(Verdict.QUARANTINE, moved=frozenset({PLANES})), files=(A,)), True),
+        (replace(lacking(Verdict.FAIL), files=(A,)), False),
+        (facts(audited(said(A)), A, receipts=decided(A, Decision.PUBLISHED)), False),
+    ],
+    ids=["another passed", "all wait for references", "tried again now", "nothing passed", "decided"],
+)
+def test_a_batch_is_in_line_while_it_has_something_to_publish(known: Facts, *, waits: bool) -> None:
+    assert in_line(known) is waits
