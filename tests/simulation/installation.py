@@ -57,12 +57,20 @@ servers:
 schema:
   - name: rows
     physicalName: {table}
-    {settings}
+    customProperties: [{settings}]
     properties:
-      - {{name: a, logicalType: integer{key}{refers}}}
-      - {{name: b, logicalType: integer{required}}}
+      - {{name: a, logicalType: integer{key}{refers}, quality: [{mean}]}}
+      - {{name: b, logicalType: integer{required}, quality: [{aside}, {warned}]}}
 """
+MEAN = "{type: custom, engine: lakegate, implementation: {mean: true, mustBeLessThan: 1}}"
+KNOWN = "{{metric: invalidValues, arguments: {{validValues: [{known}]}}, mustBe: 0, severity: {severity}}}"
+RULES = {
+    "mean": MEAN,
+    "aside": KNOWN.format(known="1, 2", severity="quarantine"),
+    "warned": KNOWN.format(known="1", severity="warning"),
+}
 CALL = {fate: f"call: {fate}" for fate in Fate}
+TAKES = {"newColumns": "evolve", "quarantineBudget": "{rows: 9}"}
 SETTING = "{{property: {name}, vendor: lakegate, value: {value}}}"
 
 
@@ -80,19 +88,25 @@ class Terms:
         return replace(self, strict=not self.strict, reuploads=self.afterwards, afterwards=self.reuploads)
 
     def text(self) -> bytes:
-        said = {"reuploads": self.reuploads} | ({"scope": "table"} if self.unique else {})
-        settings = ", ".join(SETTING.format(name=name, value=value) for name, value in said.items())
-        return CONTRACT.format(
-            table=FLIGHTS,
-            prefix="flights",
-            settings=f"customProperties: [{settings}]",
+        return _contract(
+            FLIGHTS,
+            {"reuploads": self.reuploads} | ({"scope": "table"} if self.unique else {}),
             key=", primaryKey: true, primaryKeyPosition: 1" if self.unique else "",
             refers=f", relationships: [{{to: {PLANES}.a}}]" if self.refers else "",
             required=", required: true" if self.strict else "",
-        ).encode()
+        )
 
 
-PLANES_TEXT = CONTRACT.format(table=PLANES, prefix="planes", settings="", key="", refers="", required="").encode()
+def _contract(table: str, settings: Mapping[str, str], key: str = "", refers: str = "", required: str = "") -> bytes:
+    said = ", ".join(SETTING.format(name=name, value=value) for name, value in {**TAKES, **settings}.items())
+    prefix = table.rpartition(".")[2]
+    text = CONTRACT.format(
+        table=table, prefix=prefix, settings=said, key=key, refers=refers, required=required, **RULES
+    )
+    return text.encode()
+
+
+PLANES_TEXT = _contract(PLANES, {})
 
 
 class Violation(AssertionError):

@@ -213,16 +213,22 @@ def _nobody_can_know(world: Installation, receipt: Receipt, newest: Entry) -> bo
 
 
 def each_file_version_is_there_once_and_whole(step: Step) -> Iterator[str]:
-    """As the report of the attempt says that its receipt names; what has no receipt is not there."""
+    """As the report of the attempt says that its receipt names, with all rows of its story but for those that were put
+    aside; what has no receipt is not there.
+    """
     published = step.published
     there: dict[str, set[DataFile]] = {}
     for path, rows in (each for table in TABLES for each in rows_at(step.world, step.after, table).items()):
         there.setdefault(file_of(path), set()).add(DataFile(path=path, rows=rows))
     for file_id in sorted(there.keys() | published.keys()):
         report = report_of(step.world, published[file_id]) if file_id in published else None
-        audited = {data for it in (report.files if report else ()) if it.id == file_id for data in it.data_files}
+        reported = [it for it in (report.files if report else ()) if it.id == file_id]
+        audited = {data for it in reported for data in it.data_files}
         if there.get(file_id, set()) != audited or file_id not in published:
             yield f"{file_id}: {there.get(file_id, set())} on main, and {audited} published by its receipt"
+        whole, story = [it.rows + it.quarantined_rows for it in reported], step.world.stories[file_id]
+        if whole != [story.arrive]:
+            yield f"{file_id}: {whole} rows are published and put aside, of {story.arrive}"
 
 
 def decisions_change_only_as_they_may(step: Step) -> Iterator[str]:
@@ -574,7 +580,7 @@ def _faults(end: End, file: FileVersion, entry: Entry) -> set[str]:
     last = found.get(entry.attempt)
     if last is None or last.reasons != entry.reasons:
         return set()
-    return {check.name for it in found.values() for check in it.checks}
+    return {check.name for it in found.values() for check in it.checks if check.verdict is not Verdict.PASS}
 
 
 def files_are_discarded_by_a_person_or_as_their_contract_says(end: End) -> Iterator[str]:

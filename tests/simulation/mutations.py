@@ -14,6 +14,8 @@ from typing import Any
 
 from lakegate.adapters.http import status_error
 from lakegate.adapters.nessie import NessieCatalog
+from lakegate.audit import prove
+from lakegate.audit import run as audit
 from lakegate.landing import standing
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Receipt
@@ -35,7 +37,7 @@ from lakegate.workflow import (
     tell,
 )
 from lakegate.workflow.settlement import rules
-from tests.simulation.spark import SparkRun
+from tests.simulation.spark import StoryEngine
 
 OURS = ("lakegate.", "tests.simulation.")
 
@@ -111,12 +113,12 @@ MUTATIONS = (
         says="a job appends once more when it has no answer, and does not prove what is there",
         edits=(
             Edit(
-                function=SparkRun._append,
-                old="lake.spark_append(job.branch, table, wanted, paths)",
+                function=StoryEngine.append,
+                old="self.cluster.lake.spark_append(",
                 new="paths |= {f'{path}-again': rows for path, rows in paths.items()}\n"
-                "    lake.spark_append(job.branch, table, wanted, paths)",
+                "    self.cluster.lake.spark_append(",
             ),
-            Edit(function=SparkRun._prove, old="now is None or", new="False and"),
+            Edit(function=prove.prove, old="if there != rows:", new="if False:"),
         ),
     ),
     Mutation(
@@ -211,8 +213,8 @@ MUTATIONS = (
     Mutation(
         says="rows that somebody has rewritten stay when they are replaced",
         edits=(
-            Edit(function=SparkRun._take_out, old="if state is None or not lost:", new="if True:"),
-            Edit(function=SparkRun._prove, old="now is None or", new="False and"),
+            Edit(function=audit._take_out, old="if not holding:", new="if True:"),
+            Edit(function=prove.prove_taken_out, old="if still:", new="if False:"),
         ),
     ),
     Mutation(

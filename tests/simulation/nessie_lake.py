@@ -19,6 +19,7 @@ from pyiceberg.types import IntegerType, NestedField, StringType
 from lakegate.adapters.iceberg import Catalog, _data_files, _identity, _manifests, iceberg_errors
 from lakegate.adapters.nessie import SPACE, SPACES
 from lakegate.adapters.notes import decided
+from lakegate.audit.errors import JobError
 from lakegate.audit.fit import CONTRACT_HASH
 from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.receipts import Receipt
@@ -26,7 +27,6 @@ from lakegate.ports import MAIN, TableIdentity
 from lakegate.testing import TableState
 from lakegate.testing.lake import EPOCH, Commit, Content, Key, KeyKind
 from tests.simulation.installation import Violation
-from tests.simulation.spark import JobError
 from tests.support.data_files import data_file
 from tests.support.nessie import WAREHOUSE
 from tests.support.proxy import Proxy

@@ -1,26 +1,32 @@
-"""The Spark job as the simulation runs it: the steps of `spark_jobs/append_and_audit`, without Spark.
+"""The engine of stories: the job's own steps and proofs, of files of which a story tells what is in them.
 
-What it finds in a file is the file's story; where and when it commits, what it proves and what it reports is as in the
-real job. It may die, or be given up and go on as a zombie, between any two steps.
+It reads no bytes. Where and when a job commits, what it proves and what it reports is `lakegate.audit.run`; it may die,
+or be given up and go on as a zombie, between any two of its writes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from greenlet import getcurrent, greenlet
+
+from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.duplicates import Pattern, Repeats
+from lakegate.audit.engine import Proved
+from lakegate.audit.errors import JobError
+from lakegate.audit.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.job import CUT_OFF, Job, JobFile
-from lakegate.audit.plan import MetricKind, Plan, Severity
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import (
-    CheckResult,
-    DataFile,
-    FileReport,
-    Replaced,
-    Report,
-    Rewritten,
-    Source,
-    Verdict,
-)
+from lakegate.audit.look import Look
+from lakegate.audit.plan import Column, Metric, MetricKind, Plan, Severity
+from lakegate.audit.prove import Held
+from lakegate.audit.quarantine import Results, quarantine_of
+from lakegate.audit.report import CheckResult, Source
+from lakegate.audit.run import Run, append_and_audit
+from lakegate.audit.statistics import DataFileStatistics, Field
+from lakegate.audit.table_scope import Orphans
+from lakegate.audit.types import Struct, parse
+from lakegate.audit.verdicts import Dependent, Measured, Measurements
 from lakegate.audit.wire import to_json
 from lakegate.ports import JobState, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
@@ -29,13 +35,11 @@ from tests.support.identities import grown
 
 Rewrites = dict[str, Mapping[str, int]]
 """Of data files into which somebody wrote the rows of others: those, with their rows."""
-Fault = tuple[str, str] | tuple[()]  # the check that fails and its metric; nothing where none does
-LATE: Fault = ("rows are left", "")
-REPEATS = "a unique"
+REPEATS = "primary key a unique in the table"
 KEY = 9  # of files that repeat each other, and of no others
 FIELDS = ((1, "a", "int"), (2, "b", "int"))
 NAMES = frozenset(name for _, name, _ in FIELDS)
-SAYS = {Severity.ERROR: Verdict.FAIL, Severity.WARNING: Verdict.WARN, Severity.QUARANTINE: Verdict.QUARANTINE}
+FILE = Field(id=0, name=FILE_COLUMN, type="string")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +62,9 @@ class Story:
     column: str = ""
 
     @property
-    def is_late(self) -> bool:
-        return self.bad and self.aside > 0
-
-
-class JobError(Exception):
-    """The job says that something is not as it should be, and ends without a report."""
+    def arrive(self) -> int:
+        """The rows that are appended."""
+        return self.rows + self.aside
 
 
 class Lake(Protocol):
@@ -101,16 +102,16 @@ class SparkRun:
         self.cluster, self.id = cluster, run_id
         self.branch = cluster.runner.run(run_id).branch
         self.began, self.ended = False, False
-        self._steps = self._work()
+        self._strand = greenlet(self._work)
 
     def step(self) -> str:
         """Do the next step and say which; at the end the run has ended, well or badly."""
+        self._strand.parent = getcurrent()
         try:
-            return next(self._steps)
-        except StopIteration:
-            return self._end(JobState.SUCCEEDED)
+            said = self._strand.switch()
         except JobError as error:
             return self._end(JobState.FAILED, str(error))
+        return self._end(JobState.SUCCEEDED) if self._strand.dead else str(said)
 
     def die(self) -> None:
         """The driver is gone, or the run's turn never came."""
@@ -137,68 +138,235 @@ class SparkRun:
             ended = replace(run, state=state, reason=reason, ended_at=self.cluster.clock.now())
             self.cluster.runner.runs[self.id] = ended
 
-    def _work(self) -> Iterator[str]:
+    def _work(self) -> None:
+        """Do what the job's `main` does."""
         job = self.cluster.runner.job(self.id)
-        self._head(job)
-        self.began = True
-        self.cluster.store.write(self.cluster.store.name(job.begun_uri), b"")
-        yield "begins on its files"
-        readable = [file for file in job.files if not self._story(file).unreadable]
-        if readable and not job.carries:
-            if self._take_out(job):
-                yield "takes rewritten rows out"
-            self._append(job, readable)
-            yield "appends"
-        verdicts = self._verdicts(job, readable)
-        aside = {file.id: self._aside(file, verdicts[file.id]) for file in readable}
-        if any(aside.values()) and not job.carries:
-            self._put_aside(job, aside)
-            yield "puts rows aside"
-        audited = self._head(job)
-        if readable:
-            self._prove(job, audited, readable)
-        report = self._report(job, audited, verdicts)
-        yield "audits"
+        engine = StoryEngine(cluster=self.cluster, job=job, did=self._pause)
+        report = append_and_audit(Run(job=job, engine=engine, now=self.cluster.clock.now, ticks=float))
+        self._pause("audits")
         self.cluster.store.write(self.cluster.store.name(job.report_uri), to_json(report).encode())
-        yield "reports"
+        self._pause("reports")
 
-    def _story(self, file: JobFile) -> Story:
-        return self.cluster.stories[file.id]
+    def _pause(self, did: str) -> None:
+        """Whoever holds the run says when it goes on, if ever."""
+        self.began = True  # the first that it does is to note so
+        getcurrent().parent.switch(did)
 
-    def _aside(self, file: JobFile, fault: Fault) -> int:
-        """Rows leave a file that nothing failed at the first look."""
-        return self._story(file).aside if fault in ((), LATE) else 0
 
-    def _head(self, job: Job) -> str:
-        head = self.cluster.lake.branches.get(job.branch)
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What is measured."""
+
+    plan: Plan
+    proved: Proved
+
+
+@dataclass(kw_only=True)
+class StoryEngine:
+    """See the module; `did` is told each write once it is done."""
+
+    cluster: Cluster
+    job: Job
+    did: Callable[[str], None]
+    wanted: TableIdentity = field(init=False)
+
+    def head(self) -> str:
+        head = self.cluster.lake.branches.get(self.job.branch)
         if head is None:
-            raise JobError(f"branch {job.branch} is gone")
+            raise JobError(f"branch {self.job.branch} is gone")
         return head
 
-    def _append(self, job: Job, files: list[JobFile]) -> None:
-        self._head(job)
-        paths = {data.path: data.rows for file in files for data in data_files(job, file, self._story(file))}
-        lake, table, by = self.cluster.lake, job.plan.table, job.plan.contract_hash
-        there, columns = lake.table(job.branch, table), [self._story(file).column for file in files]
-        wanted = grown(there.identity if there else self._new_table(), columns, by)
-        if there and there.identity != wanted:
-            lake.commit(job.branch, {Key(kind=KeyKind.TABLE, name=table): replace(there, identity=wanted)})
-        lake.spark_append(job.branch, table, wanted, paths)
+    def read(self, uri: str) -> bytes:
+        return self.cluster.store.objects[self.cluster.store.name(uri)]
 
-    def _take_out(self, job: Job) -> bool:
-        """Data files that hold rewritten rows which are replaced give way to one that holds what is left of them."""
-        self._head(job)
-        lake, table = self.cluster.lake, job.plan.table
-        state = lake.table(job.branch, table)
-        lost = {path: rows for path, rows in files_of(state).items() if self._held({path: rows}, job.rewritten)}
-        if state is None or not lost:
-            return False
-        left, path = self._held(lost, but=job.rewritten), f"{job.branch}/of-several/left"
+    def load(self, table: str, *refs: str) -> list[TableState | None]:
+        self.head()
+        return [self.cluster.lake.table(ref, table) for ref in refs]
+
+    def columns(self, table: TableState) -> Struct:
+        return Struct({name: parse(kind) for _, name, kind in table.identity.fields})
+
+    def fields(self, _: TableState) -> dict[str, Field]:
+        return {FILE_COLUMN: FILE}
+
+    def same_rows(self, one: TableState | None, other: TableState) -> bool:
+        return files_of(one) == other.files
+
+    def has_deletes(self, table: TableState) -> bool:
+        return bool(table.deletes)
+
+    def compare(self, before: TableState | None, after: TableState | None) -> Difference:
+        old, new = files_of(before), files_of(after)
+        return Difference(
+            added=self._told({path: rows for path, rows in new.items() if path not in old}),
+            lost=self._told({path: rows for path, rows in old.items() if path not in new}),
+            deletes=deletes_of(before) != deletes_of(after),
+        )
+
+    def _told(self, files: Mapping[str, int]) -> DataFiles:
+        """What manifests would say of these data files: whose rows they hold by the bounds of one column."""
+        told = {}
+        for path, rows in files.items():
+            ids = sorted({file_of(it).encode().hex() for it in as_written({path: rows}, self.cluster.rewritten)})
+            bounds = [{FILE.id: it} for it in (ids[0], ids[-1])] if ids else [{}, {}]
+            told[path] = DataFileStatistics(path=path, rows=rows, nulls={FILE.id: 0}, lower=bounds[0], upper=bounds[1])
+        return DataFiles(statistics=told, entries=files)
+
+    def look(self) -> list[Look]:
+        return [self._look(file) for file in self.job.files]
+
+    def _look(self, file: JobFile) -> Look:
+        story = self._story(file.id)
+        if story.unreadable:
+            return Look(file=file, faults=("it can't be read",))
+        columns = [FileColumn(name=column.name, type=column.type) for column in self.job.plan.columns]
+        columns += [FileColumn(name=story.column, type="string")] if story.column else []
+        return Look(file=file, rows=story.arrive or 1, columns=tuple(columns))
+
+    def within(self, _: Plan, looks: Sequence[Look]) -> list[Look]:
+        return list(looks)
+
+    def find_faulty(self, _: Plan, looks: Sequence[Look]) -> list[Look]:
+        return list(looks)
+
+    def unparsed(self, _: Plan, looks: Sequence[Look], __: Mapping[str, int]) -> dict[str, int]:
+        return {look.file.id: 1 for look in looks if not self._story(look.file.id).arrive}
+
+    def check_references(self, plan: Plan) -> None:
+        pass
+
+    def holding(self, table: TableState) -> dict[str, int]:
+        return {path: rows for path, rows in table.files.items() if self._held({path: rows}, self.job.rewritten)}
+
+    def held(self, _: TableState, files: DataFiles) -> Held:
+        replaced, others = {}, Counter[str | None]()
+        for path, rows in files.entries.items():
+            replaced[path] = {file_of(it): n for it, n in self._held({path: rows}, self.job.rewritten).items()}
+            for it, number in self._held({path: rows}, but=self.job.rewritten).items():
+                others[file_of(it)] += number
+        return Held(replaced=replaced, others=others)
+
+    def rewritten_rows(self, table: TableState) -> int:
+        return sum(self._held(table.files, self.job.rewritten).values())
+
+    def view(self, plan: Plan, proved: Proved) -> View:
+        return View(plan=plan, proved=proved)
+
+    def measure(self, view: View) -> tuple[list[Measurements], dict[str, Dependent]]:
+        plan, files = view.plan, view.proved.files
+        single = [metric for metric in plan.metrics if metric.kind not in (MetricKind.DUPLICATES, MetricKind.ORPHANS)]
+        measured = [
+            Measurements(
+                file=file,
+                rows=sum(it.rows for it in data),
+                metrics={metric.id: self._measured(plan, metric, file, data) for metric in single},
+            )
+            for file, data in files.items()
+        ]
+        return measured, {metric.id: self._dependent(view, metric) for metric in plan.metrics if metric not in single}
+
+    def _measured(self, plan: Plan, metric: Metric, file: str, data: Sequence[DataFileStatistics]) -> Measured:
+        """By how bad it is to fail: an error is of a number or of nulls."""
+        story = self._story(file)
+        [severity] = {check.severity for check in plan.checks if check.metric == metric.id}
+        value = {
+            Severity.QUARANTINE: sum(it.rows for it in data) - story.rows,
+            Severity.WARNING: int(story.warn),
+            Severity.ERROR: int(story.nulls and metric.columns == ("b",)),
+        }[severity]
+        return Measured(value=int(story.bad) if metric.kind is MetricKind.VALUE else value, source=Source.STATISTICS)
+
+    def _dependent(self, view: View, metric: Metric) -> Dependent:
+        ids = view.proved.files
+        if metric.refers_to:
+            there, needs = self._keys(view, metric.refers_to.table), {file: self._story(file).needs for file in ids}
+            return Orphans(rows={file: 1 for file, key in needs.items() if key is not None and key not in there})
+        keys, there = {file: self._story(file).key for file in ids}, self._keys(view, view.plan.table)
+        return Repeats(
+            patterns=tuple(
+                Pattern(counts={file: 1 for file in ids if keys[file] == key}, keys=1, taken=key in there)
+                for key in dict.fromkeys(keys.values())
+                if key is not None
+            )
+        )
+
+    def _keys(self, view: View, table: str) -> set[int]:
+        """The keys of a table's rows at the base, but for those that the job replaces."""
+        [state] = self.load(table, f"{self.job.branch}@{self.job.base}")
+        own = table == view.plan.table
+        there = self._held(files_of(state), but=frozenset(view.proved.rewritten) if own else frozenset())
+        lost = {data.path for data in view.proved.replaced} if own else set()
+        return keys_of([path for path in there if path not in lost], deletes_of(state), self.cluster.stories)
+
+    def failing_rows(self, view: View, file: str, _: Sequence[str], __: Sequence[str]) -> int:
+        return sum(it.rows for it in view.proved.files[file]) - self._story(file).rows
+
+    def with_samples(
+        self, _: View, results: Results, __: Plan, ___: Sequence[Look]
+    ) -> dict[str, tuple[CheckResult, ...]]:
+        return dict(results)
+
+    def write(self, uri: str, body: bytes) -> None:
+        self.cluster.store.write(self.cluster.store.name(uri), body)
+        self.did("begins on its files")
+
+    def prepare(self, table: TableState | None, columns: Sequence[Column]) -> None:
+        self.head()
+        new, by = [column.name for column in columns], self.job.plan.contract_hash
+        self.wanted = grown(table.identity if table else self._new_table(), new, by)
+        if table and table.identity != self.wanted:
+            self._commit(self.job.plan.table, replace(table, identity=self.wanted))
+
+    def take_out(self, table: TableState, files: Mapping[str, int]) -> None:
+        """Put in their place a data file that holds what is left of them."""
+        left, path = self._held(files, but=self.job.rewritten), f"{self.job.branch}/of-several/left"
         self.cluster.rewritten[path] = left
-        kept = {path: rows for path, rows in state.files.items() if path not in lost}
-        now = replace(state, files=kept | ({path: sum(left.values())} if left else {}))
-        lake.commit(job.branch, {Key(kind=KeyKind.TABLE, name=table): now})
-        return True
+        kept = {it: rows for it, rows in table.files.items() if it not in files}
+        self._commit(self.job.plan.table, replace(table, files=kept | ({path: sum(left.values())} if left else {})))
+        self.did("takes rewritten rows out")
+
+    def append(self, _: Plan, looks: Sequence[Look]) -> list[Look]:
+        self.head()
+        paths = {path: rows for look in looks for path, rows in self._data_files(look.file).items()}
+        self.cluster.lake.spark_append(self.job.branch, self.job.plan.table, self.wanted, paths)
+        self.did("appends")
+        return list(looks)
+
+    def put_aside(
+        self, _: View, __: Sequence[str], failed: Mapping[str, Sequence[str]], ___: Plan, ____: Sequence[Look]
+    ) -> None:
+        self.head()
+        table, stories = self.job.plan.table, {file: self._story(file) for file in failed}
+        aside = {f"{self.job.branch}/{file}/aside": story.aside for file, story in stories.items()}
+        self.cluster.lake.spark_append(self.job.branch, quarantine_of(table), self._new_table(), aside)
+        [state] = self.load(table, self.job.branch)
+        assert state is not None
+        files = {path: rows for path, rows in state.files.items() if file_of(path) not in failed}
+        for file in self.job.files:
+            files |= self._data_files(file, is_left=True) if file.id in failed else {}
+        self._commit(table, replace(state, files=files))
+        self.did("puts rows aside")
+
+    def _commit(self, table: str, state: TableState) -> None:
+        self.head()
+        self.cluster.lake.commit(self.job.branch, {Key(kind=KeyKind.TABLE, name=table): state})
+
+    def _data_files(self, file: JobFile, *, is_left: bool = False) -> dict[str, int]:
+        """The data files that a file's rows are spread over, and those that are left once rows have left it."""
+        story = self._story(file.id)
+        whole = story.rows if is_left else story.arrive
+        rows = [whole // story.files] * story.files
+        rows[0] += whole - sum(rows)
+        name = "left-" if is_left else ""
+        return {f"{self.job.branch}/{file.id}/{name}{n}": count for n, count in enumerate(rows) if whole}
+
+    def _story(self, file: str) -> Story:
+        return self.cluster.stories[file]
+
+    def _new_table(self) -> TableIdentity:
+        """As which the append makes the table if there is none: each time it is another."""
+        uuid = self.cluster.new_uuid()
+        return TableIdentity(uuid=uuid, fields=FIELDS, last_id=len(FIELDS), partitions="", contract_hash="")
 
     def _held(
         self, files: Mapping[str, int], of: frozenset[str] | None = None, but: frozenset[str] = frozenset()
@@ -207,132 +375,20 @@ class SparkRun:
         found = as_written(files, self.cluster.rewritten).items()
         return {path: rows for path, rows in found if (of is None or file_of(path) in of) and file_of(path) not in but}
 
-    def _put_aside(self, job: Job, aside: dict[str, int]) -> None:
-        self._head(job)
-        paths = {f"{job.branch}/{file}/aside": rows for file, rows in aside.items() if rows}
-        self.cluster.lake.spark_append(job.branch, quarantine_of(job.plan.table), self._new_table(), paths)
-
-    def _new_table(self) -> TableIdentity:
-        """As which the append makes the table if there is none: each time it is another."""
-        uuid = self.cluster.new_uuid()
-        return TableIdentity(uuid=uuid, fields=FIELDS, last_id=len(FIELDS), partitions="", contract_hash="")
-
-    def _evolves(self, job: Job, ref: str) -> frozenset[str]:
-        """The columns that the table has there, and neither at the job's base nor by its contract."""
-        before, now = (self.cluster.lake.table(commit, job.plan.table) for commit in (job.base, ref))
-        return columns_of(now) - columns_of(before) - NAMES
-
-    def _prove(self, job: Job, audited: str, files: list[JobFile]) -> None:
-        """The base's rows are all there but for those that the batch replaces, the batch's each once."""
-        now = self.cluster.lake.table(audited, job.plan.table)
-        before = self._held(files_of(self.cluster.lake.table(job.base, job.plan.table)), but=job.rewritten)
-        batch = {data.path: data.rows for file in files for data in data_files(job, file, self._story(file))}
-        wanted = {path: rows for path, rows in {**before, **batch}.items() if path not in replaced(job)}
-        if now is None or self._held(now.files) != wanted:
-            raise JobError(
-                f"table {job.plan.table} on {job.branch} does not hold its base's data files and the batch's"
-            )
-
-    def _verdicts(self, job: Job, files: list[JobFile]) -> dict[str, Fault]:
-        """By file version what fails it."""
-        taken = self.keys(job.base, job.plan.table, job)
-        there: dict[str, Fault] = {}
-        for file in files:
-            there[file.id] = self._fault(job, self._story(file), taken)
-            if there[file.id] in ((), LATE) and is_unique(job.plan):
-                taken |= {key for key in [self._story(file).key] if key is not None}
-        return there
-
-    def _fault(self, job: Job, story: Story, taken: set[int]) -> Fault:
-        if story.bad and not story.is_late:
-            return ("a in range", "")
-        if story.nulls and any("required" in check.name and "b" in check.columns for check in job.plan.checks):
-            return ("b required", "")
-        if is_unique(job.plan) and story.key in taken:
-            return (REPEATS, next(it.id for it in job.plan.metrics if it.kind is MetricKind.DUPLICATES))
-        for metric in job.plan.metrics if story.needs is not None else ():
-            if metric.refers_to and story.needs not in self.keys(job.base, metric.refers_to.table):
-                return ("a refers to nothing", metric.id)
-        return LATE if story.is_late else ()
-
-    def keys(self, ref: str, table: str, job: Job | None = None) -> set[int]:
-        """The keys of the rows at a ref, but for those that the job replaces."""
-        state, lost = self.cluster.lake.table(ref, table), replaced(job) if job else frozenset()
-        there = self._held(files_of(state), but=job.rewritten if job else frozenset())
-        deletes = state.deletes if state else frozenset()
-        return keys_of({path: rows for path, rows in there.items() if path not in lost}, deletes, self.cluster.stories)
-
-    def _report(self, job: Job, audited: str, verdicts: dict[str, Fault]) -> Report:
-        now, evolves = self.cluster.clock.now(), self._evolves(job, audited)
-        return Report(
-            branch=job.branch,
-            batch=job.batch,
-            attempt=job.attempt,
-            table=job.plan.table,
-            base=job.base,
-            audited=audited,
-            plan_hash=job.plan.hash,
-            contract_hash=job.plan.contract_hash,
-            contract_version=job.plan.contract_version,
-            started_at=now,
-            finished_at=now,
-            files=tuple(self._file_report(job, file, verdicts.get(file.id, ()), evolves) for file in job.files),
-            depends_on=job.plan.depends_on,
-            evolves=tuple(sorted(evolves)),
-            rewritten=self._rewritten(job, audited),
-        )
-
-    def _rewritten(self, job: Job, audited: str) -> Rewritten:
-        before, now = (files_of(self.cluster.lake.table(ref, job.plan.table)) for ref in (job.base, audited))
-        if not job.rewritten or job.carries:
-            return Rewritten()
-        batch = {data.path for file in job.files for data in data_files(job, file, self._story(file))}
-        lost, left = before.keys() - now.keys() - replaced(job), now.keys() - before.keys() - batch
-        return Rewritten(
-            data_files=tuple(DataFile(path=path, rows=before[path]) for path in sorted(lost)),
-            left=tuple(DataFile(path=path, rows=now[path]) for path in sorted(left)),
-        )
-
-    def _replaces(self, job: Job, file: JobFile) -> Replaced:
-        rewritten = frozenset(file.replaces.rewritten)
-        base = files_of(self.cluster.lake.table(job.base, job.plan.table)) if rewritten else {}
-        return replace(file.replaces, rewritten_rows=sum(self._held(base, rewritten).values()))
-
-    def _file_report(self, job: Job, file: JobFile, fault: Fault, evolves: frozenset[str]) -> FileReport:
-        story = self._story(file)
-        if story.unreadable:
-            faults = ("it can't be read",)
-            return FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL, faults=faults, replaces=file.replaces)
-        name, metric = fault or ("odd", "")
-        severity = Severity.ERROR if fault else Severity.QUARANTINE if story.aside else Severity.WARNING
-        said = bool(fault or story.aside or story.warn)
-        aside = DataFile(path=f"{job.branch}/{file.id}/aside", rows=self._aside(file, fault))
-        return FileReport(
-            id=file.id,
-            key=file.key,
-            verdict=SAYS[severity] if said else Verdict.PASS,
-            rows=story.rows,
-            checks=(_check(name, metric, severity, story.rows),) if said else (),
-            data_files=data_files(job, file, story),
-            quarantined=(aside,) if aside.rows else (),
-            replaces=self._replaces(job, file),
-            evolves=tuple(evolves & {story.column}),
-        )
-
 
 def columns_of(state: TableState | None) -> frozenset[str]:
     """The names of a table's columns, if there is one."""
     return frozenset(name for _, name, _ in state.identity.fields) if state else frozenset()
 
 
-def replaced(job: Job) -> frozenset[str]:
-    """The data files of the table that its files take the place of."""
-    return frozenset(data.path for file in job.files for data in file.replaces.data_files)
-
-
 def files_of(state: TableState | None) -> Mapping[str, int]:
     """The data files of a table, if there is one."""
     return state.files if state else {}
+
+
+def deletes_of(state: TableState | None) -> frozenset[str]:
+    """The delete files of a table, if there is one."""
+    return state.deletes if state else frozenset()
 
 
 def as_written(files: Mapping[str, int], rewritten: Rewrites) -> Mapping[str, int]:
@@ -357,37 +413,6 @@ def deleting(path: str) -> str:
     return f"{path}/deletes"
 
 
-def data_files(job: Job, file: JobFile, story: Story) -> tuple[DataFile, ...]:
-    """The data files that a file's rows are spread over: the job makes them, if they were not carried over."""
-    if not story.rows:
-        return ()
-    rows = [story.rows // story.files] * story.files
-    rows[0] += story.rows - sum(rows)
-    paths = file.data_files or [f"{job.branch}/{file.id}/{n}" for n in range(story.files)]
-    return tuple(DataFile(path=path, rows=count) for path, count in zip(paths, rows, strict=True))
-
-
 def file_of(path: str) -> str:
     """The file version whose rows a data file holds: in the lake every row carries it."""
     return path.rpartition("/")[0].rpartition("/")[2]
-
-
-def is_unique(plan: Plan) -> bool:
-    """Whether the plan says that a key is unique in the whole table."""
-    return plan.table in plan.depends_on
-
-
-def _check(name: str, metric: str, severity: Severity, rows: int) -> CheckResult:
-    return CheckResult(
-        check=name,
-        name=name,
-        columns=("a",),
-        severity=severity,
-        verdict=SAYS[severity],
-        value=None,
-        expected="0 rows",
-        failing_rows=1,
-        rows=rows,
-        source=Source.STATISTICS,
-        metric=metric,
-    )
