@@ -9,7 +9,6 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.files import FileKind
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import beyond
@@ -17,17 +16,17 @@ from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.types import Array, Map, Struct, Type, parse, quoted
 from spark_jobs.apart import each
 from spark_jobs.append import rows_of, unread
+from spark_jobs.formats.kinds import FORMATS
 from spark_jobs.java import FAILURES
 from spark_jobs.look import THREADS, Look
 
-_REPEATING = (FileKind.PARQUET, FileKind.ORC)  # by dictionaries
 _FEW = 1_000  # rows: values of as many, each as large as memory takes, come to no more than files may anyway
 
 
 def within(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
     """The same files; those whose rows come to more than is taken with that fault."""
     tried = [metric for metric in plan.metrics if metric.tries]
-    repeats = plan.files.kind in _REPEATING
+    repeats = FORMATS[plan.files.kind].repeats
     asked = [look for look in looks if not look.faults and (tried or (repeats and look.rows > _FEW))]
     told = {look.file.id: look for look in _told(spark, plan, tried, asked)} if asked else {}
     return [told.get(look.file.id, look) for look in looks]
@@ -51,7 +50,7 @@ def _counted(
 ) -> dict[str, tuple[float, ...]]:
     """By file version, the bytes of its texts and the tries of each metric."""
     parts = [sql for column in plan.columns for sql in _bytes(quoted(column.name), parse(column.type))]
-    is_asked = parts and plan.files.kind in _REPEATING
+    is_asked = parts and FORMATS[plan.files.kind].repeats
     numbers = [" + ".join(parts) if is_asked else "0", *(metric.tries for metric in tried)]
     sums = [F.sum(F.expr(sql).cast("double")).alias(f"n{at}") for at, sql in enumerate(numbers)]
     return {row[0]: tuple(row[1:]) for row in rows_of(spark, plan, looks).groupBy(FILE_COLUMN).agg(*sums).collect()}
