@@ -7,14 +7,10 @@ from lakegate.synthetic.rows import KINDS
 
 
 def test_every_kind_of_metric_has_its_row() -> None:
-    missing = set(MetricKind) ^ KINDS.keys()
-    assert not missing, (
-        f"add to KINDS in lakegate/synthetic/rows.py how rows are made up that fail {', '.join(sorted(missing))}"
-    )
+    missing = ", ".join(sorted(set(MetricKind) ^ KINDS.keys()))
+    assert not missing, f"add to KINDS in lakegate/synthetic/rows.py how rows are made up that fail {missing}"
 
 
 def test_every_typed_kind_of_file_can_be_written() -> None:
-    missing = {kind for kind in FileKind if not kind.is_text} ^ WRITERS.keys()
-    assert not missing, (
-        f"add to WRITERS in lakegate/synthetic/files.py how a file is written as {', '.join(sorted(missing))}"
-    )
+    missing = ", ".join(sorted({kind for kind in FileKind if not kind.is_text} ^ WRITERS.keys()))
+    assert not missing, f"add to WRITERS in lakegate/synthetic/files.py how a file is written as {missing}"
