@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import StructType
 
-from lakegate.audit.files import FileKind
 from lakegate.audit.job import Job
 from lakegate.audit.look import Look
 from lakegate.audit.mask import raw
@@ -19,7 +18,7 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.types import quoted
 from spark_jobs import decimals, nessie, not_null, partitions, paths, sizes
 from spark_jobs.apart import each
-from spark_jobs.formats import avro, orc, parquet
+from spark_jobs.formats.kinds import FORMATS
 from spark_jobs.java import FAILURES, by_task, names, root
 from spark_jobs.origin import origin
 from spark_jobs.session import LAKE
@@ -28,14 +27,8 @@ from spark_jobs.unparsed import parsed
 
 _Tell = Callable[[Plan, DataFrame], Mapping[str, tuple[str, ...]]]
 _THREADS = 4
-_CORRUPT = {
-    FileKind.PARQUET: "a page is corrupt",
-    FileKind.ORC: "a stripe is corrupt",
-    FileKind.AVRO: "a block is corrupt",
-}
 _STRANGE = ("ClassNotFoundException", "UnsupportedOperationException")  # a codec, an encoding
 _UNWRITABLE = ((paths.had_no_room, paths.too_long), (not_null.met_null, not_null.nulls))
-_OPTIONS = {FileKind.AVRO: avro.OPTIONS, FileKind.PARQUET: parquet.OPTIONS}
 
 
 def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
@@ -121,7 +114,7 @@ def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uri
     found = {name: F.expr(decimals.held(name, kind)) for name, kind in types.items()}
     columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
     reader = spark.read.schema(schema or StructType([])).format(plan.files.kind)
-    read = reader.options(**_OPTIONS.get(plan.files.kind, {})).load(list(uris))
+    read = reader.options(**FORMATS[plan.files.kind].options).load(list(uris))
     return read.select(*columns, origin(read))
 
 
@@ -139,10 +132,11 @@ def unread(plan: Plan, look: Look, found: Exception) -> Look:
     """The same file with the fault that it cannot be read to its end."""
     if wrong := decimals.known(root(found)):
         return replace(look, faults=(wrong,))
-    if plan.files.kind is FileKind.ORC and (known := orc.known(root(found))):
+    form = FORMATS[plan.files.kind]
+    if known := form.means(root(found)):
         return replace(look, faults=(known,))
     is_strange = any(name.endswith(_STRANGE) for name in names(found))
-    why = "Spark does not know how it is written" if is_strange else _CORRUPT.get(plan.files.kind, "it is corrupt")
+    why = "Spark does not know how it is written" if is_strange else form.corrupt
     said = raw(plan.columns, root(found))
     return replace(look, faults=(f"its rows cannot be read to the end, {why} ({said})",))
 

@@ -8,16 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.files import FileKind
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.limits import beyond
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Plan
 from lakegate.audit.types import Array, Map, Struct, Type, parse, quoted
+from spark_jobs.formats.kinds import FORMATS
 from spark_jobs.java import causes
 from spark_jobs.parsing import literal
 
-_REPEATING = (FileKind.PARQUET, FileKind.ORC)  # by dictionaries
 _MET = "lakegate: a row has more bytes of text than its share of what its file may have"
 
 
@@ -51,7 +50,7 @@ def _size(plan: Plan) -> str:
     """The SQL of how many bytes the texts of a row have; nothing where a file has no more than its own."""
     columns: Iterable[tuple[str, Type]] = ((quoted(column.name), parse(column.type)) for column in plan.columns)
     parts = [sql for name, kind in columns for sql in _bytes(name, kind)]
-    return " + ".join(parts) if plan.files.kind in _REPEATING else ""
+    return " + ".join(parts) if FORMATS[plan.files.kind].repeats else ""
 
 
 def _bytes(value: str, kind: Type) -> Iterator[str]:

@@ -4,7 +4,7 @@ import bz2
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
@@ -54,16 +54,11 @@ def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> Non
 
 
 def _put(rows: pa.Table, plan: Plan, out: Path, suffix: str, *, broken: bool) -> None:
-    match plan.files.kind:
-        case FileKind.PARQUET:
-            parquet.write_table(rows, out)
-        case FileKind.ORC:
-            orc.write_table(_for_orc(rows, plan), out)
-        case FileKind.AVRO:
-            out.write_bytes(encoded(rows, plan))
-        case _:
-            text = _text(rows, plan, broken=broken)
-            out.write_bytes(_PACKERS.get(Path(suffix).suffix, bytes)(text))
+    if plan.files.kind.is_text:
+        text = _text(rows, plan, broken=broken)
+        out.write_bytes(_PACKERS.get(Path(suffix).suffix, bytes)(text))
+    else:
+        WRITERS[plan.files.kind](rows, plan, out)
 
 
 def _text(rows: pa.Table, plan: Plan, *, broken: bool) -> bytes:
@@ -202,3 +197,11 @@ def _plain(value: Any, pattern: str) -> Any:
     if isinstance(value, date):
         return spelled(value, pattern)
     return format(value, "f") if isinstance(value, Decimal) else value
+
+
+WRITERS: Mapping[FileKind, Callable[[pa.Table, Plan, Path], object]] = {
+    FileKind.PARQUET: lambda rows, _, out: parquet.write_table(rows, out),
+    FileKind.ORC: lambda rows, plan, out: orc.write_table(_for_orc(rows, plan), out),
+    FileKind.AVRO: lambda rows, plan, out: out.write_bytes(encoded(rows, plan)),
+}
+"""How files of typed formats are written."""

@@ -3,7 +3,7 @@
 Nothing here knows what a check means. Values are drawn, put together and judged; what is not right is drawn again.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -26,7 +26,6 @@ from lakegate.synthetic.judge import Judge
 TRIES = 60
 _POOL = 500
 _FIRST = 10  # of a pool: what checks speak of, and what lies beside that
-_RULES = (MetricKind.FAILING, MetricKind.ORPHANS)
 _NULLS, _OFTEN = 0.1, 0.6  # of a column that may have some; and where a rule about nulls is to be broken
 
 Rows = dict[str, list[Any]]
@@ -117,14 +116,14 @@ class Maker:
                 f"table {self.plan.table}: {check.name!r} cannot fail alone: one row of {many:,} is over the "
                 f"quarantineBudget already; ask for more with --rows"
             )
-        if metric.kind is MetricKind.ROWS:
-            return table_of(self.plan, self._of_another_size(many, check))
-        if metric.kind is MetricKind.UNPARSED:
-            return self._with_one_more(many)
+        return KINDS[metric.kind].failing(self, many, check)
+
+    def of_rows_that_fail(self, many: int, check: Check) -> pa.Table:
+        """Rows that pass all but this check, then changed until it fails."""
         rows = self._settled(self._plain(many), want=frozenset(), forgive=frozenset({check.id}))
         return table_of(self.plan, self._settled(rows, want=frozenset({check.id})))
 
-    def _with_one_more(self, many: int) -> pa.Table:
+    def with_one_more(self, many: int, _: Check) -> pa.Table:
         """Rows of which all but the last pass: that one is written so that it does not parse, and then it is none of
         the file's rows.
         """
@@ -136,7 +135,7 @@ class Maker:
     # Rows that satisfy what is said of single values, and of keys.
 
     def _plain(self, many: int) -> Rows:
-        keys = [metric for metric in self.plan.metrics if metric.kind is MetricKind.DUPLICATES]
+        keys = self._keys()
         unique = {metric.columns[0] for metric in keys if len(metric.columns) == 1}
         self.pools = {column.name: self._pool(column, many, column.name in unique) for column in self.plan.columns}
         rows = {name: self._drawn(name, many, distinct=name in unique) for name in self.pools}
@@ -214,7 +213,7 @@ class Maker:
 
     def _repaired(self, rows: Rows) -> Rows:
         """Draw again what a rule over several columns forbids, or a foreign key that is more than a value."""
-        several = [it for it in self.plan.metrics if it.kind in _RULES and (len(it.columns) > 1 or self._is_own(it))]
+        several = [it for it in self.plan.metrics if _of_one_row(it) and (len(it.columns) > 1 or self._is_own(it))]
         rules = sorted(several, key=self._is_own)  # the rows that others refer to come first
         for _ in range(TRIES if rules else 0):
             marked = self.judge.marked(table_of(self.plan, rows), rules)
@@ -243,7 +242,7 @@ class Maker:
         self, rows: Rows, metric: Metric, parents: Sequence[tuple[Any, ...]], where: Sequence[int]
     ) -> list[tuple[Any, ...]]:
         """Parents that give a row a key which none of the other rows has; none where keys may come twice."""
-        keys = (each.columns for each in self.plan.metrics if each.kind is MetricKind.DUPLICATES)
+        keys = (each.columns for each in self._keys())
         if not (key := next((key for key in keys if {*key} <= {*metric.columns}), ())):
             return []
         places = [metric.columns.index(name) for name in key]
@@ -270,7 +269,10 @@ class Maker:
         return metric.refers_to is not None and metric.refers_to.table == self.plan.table
 
     def _is_unique(self, name: str) -> bool:
-        return any(metric.kind is MetricKind.DUPLICATES and metric.columns == (name,) for metric in self.plan.metrics)
+        return any(metric.columns == (name,) for metric in self._keys())
+
+    def _keys(self) -> list[Metric]:
+        return [metric for metric in self.plan.metrics if metric.kind is MetricKind.DUPLICATES]
 
     # Rows of which certain checks fail, and no others.
 
@@ -281,7 +283,8 @@ class Maker:
             return rows
         closest = failing
         for check in self._checks(failing ^ want) or self.plan.checks:
-            for changed in self._changes(rows, check):
+            metric = self.plan.metric(check.metric)
+            for changed in KINDS[metric.kind].changes(self, rows, metric):
                 found = self.judge.failing(table_of(self.plan, changed)) - forgive
                 if found == want:
                     return changed
@@ -291,18 +294,27 @@ class Maker:
                     closest = found
         raise Misconfigured(self._gave_up(want, closest))
 
-    def _changes(self, rows: Rows, check: Check) -> Iterator[Rows]:
-        """Rows that differ in what the check looks at: more and more rows that count, or other values throughout."""
-        metric = self.plan.metric(check.metric)
-        if metric.kind is MetricKind.ROWS:
-            return
-        if metric.kind.counts_rows:
-            tried = (self._with_counted(rows, metric, many) for many in self._steps(rows, metric))
-            yield from (changed for changed in tried if changed)
-            return
+    # What is tried, kind by kind: rows that differ in what the metric looks at.
+
+    def more_that_count(self, rows: Rows, metric: Metric) -> Iterator[Rows]:
+        """More and more rows that the metric counts."""
+        found = (self._with_counted(rows, metric, where) for where in self._places(rows, metric))
+        yield from (changed for changed in found if changed)
+
+    def more_that_repeat(self, rows: Rows, metric: Metric) -> Iterator[Rows]:
+        """More and more rows that have the key of another."""
+        found = (self._with_repeated(rows, metric, where) for where in self._places(rows, metric))
+        yield from (changed for changed in found if changed)
+
+    def other_values(self, rows: Rows, metric: Metric) -> Iterator[Rows]:
+        """Other values throughout."""
         yield from (self._from_part(rows, metric) for _ in range(TRIES))
         yield from self._of_one_value(rows, metric)
         yield from (self._from_part(rows, metric) for _ in range(TRIES * 3))
+
+    def _places(self, rows: Rows, metric: Metric) -> Iterator[list[int]]:
+        total = len(next(iter(rows.values()), []))
+        return (self.random.sample(range(total), many) for many in self._steps(rows, metric))
 
     def _of_one_value(self, rows: Rows, metric: Metric) -> Iterator[Rows]:
         """The metric's one column filled with one value, of those that checks speak of: so a mean is met exactly."""
@@ -323,13 +335,9 @@ class Maker:
         }  # fmt: skip
         return sorted(many for many in {1, 2, 3, 5, 8, *parts, *limits} if 0 < many <= total)
 
-    def _with_counted(self, rows: Rows, metric: Metric, many: int) -> Rows | None:
-        """The rows with so many among them that the metric counts."""
-        changed = {name: list(values) for name, values in rows.items()}
-        total = len(next(iter(rows.values())))
-        where = self.random.sample(range(total), many)
-        if metric.kind is MetricKind.DUPLICATES:
-            return self._with_repeated(changed, metric, where)
+    def _with_counted(self, rows: Rows, metric: Metric, where: Sequence[int]) -> Rows | None:
+        """The rows, of which the metric counts these."""
+        changed = _copied(rows)
         if len(metric.columns) == 1 and not self._is_own(metric):
             name = metric.columns[0]
             bad = self.pools[name].bad.get(metric.id, ())
@@ -344,11 +352,12 @@ class Maker:
         names = dict.fromkeys(name for columns in (metric.columns, *tied) for name in columns)
         kept = sorted(set(range(len(next(iter(rows.values()))))) - set(where))
         whole = [at for at in kept if all(rows[name][at] is not None for name in metric.columns)]
+        changed = _copied(rows)
         for at in where if whole else ():
             source = self.random.choice(whole)
             for name in names:
-                rows[name][at] = rows[name][source]
-        return rows if whole else None
+                changed[name][at] = rows[name][source]
+        return changed if whole else None
 
     def _with_broken(self, rows: Rows, metric: Metric, where: Sequence[int]) -> Rows | None:
         """Rows that break a rule over several columns, drawn until they do."""
@@ -379,7 +388,7 @@ class Maker:
             changed[name] = [None if self.random.random() < nulls else value for value in drawn]
         return changed
 
-    def _of_another_size(self, many: int, check: Check) -> Rows:
+    def of_another_size(self, many: int, check: Check) -> pa.Table:
         """As many rows as the check does not allow, as near to those asked for as there are any."""
         if check.id in self.judge.failing(self.empty()) and self._allows_any(check):
             raise Misconfigured(
@@ -390,7 +399,7 @@ class Maker:
         sizes |= {int(rows * times) for rows in before(check, self.past)[-1:] for times in (0.1, 0.5, 2, 5, 20)}
         for size in sorted((size for size in sizes if size > 0), key=lambda size: abs(size - many)):
             try:
-                return self._settled(self._plain(size), want=frozenset({check.id}))
+                return table_of(self.plan, self._settled(self._plain(size), want=frozenset({check.id})))
             except Misconfigured:
                 continue
         raise Misconfigured(self._gave_up(frozenset({check.id}), ()))
@@ -439,7 +448,15 @@ class Maker:
 
 def _of_single_values(metric: Metric, column: str) -> bool:
     """Whether it can be told of one value of this column alone."""
-    return metric.kind in (MetricKind.NULLS, *_RULES) and metric.columns == (column,)
+    return _of_one_row(metric) and metric.columns == (column,)
+
+
+def _of_one_row(metric: Metric) -> bool:
+    return KINDS[metric.kind].of_one_row
+
+
+def _copied(rows: Rows) -> Rows:
+    return {name: list(values) for name, values in rows.items()}
 
 
 def _repeated(rows: Rows, names: Sequence[str]) -> list[int]:
@@ -457,3 +474,26 @@ def _sortable(value: Any) -> tuple[bool, Any]:
     if isinstance(value, list | dict):
         return (False, repr(value))
     return (value != value, 0 if value != value else value)  # noqa: PLR0124 - NaN is not itself
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeUp:
+    """How rows are made up for one kind of metric: a file that is `failing` a check of it, and the `changes` of rows
+    that are tried until the check fails, or passes. Of some, one row by itself shows whether it counts.
+    """
+
+    failing: Callable[[Maker, int, Check], pa.Table] = Maker.of_rows_that_fail
+    changes: Callable[[Maker, Rows, Metric], Iterator[Rows]] = lambda _, __, ___: iter(())
+    of_one_row: bool = False
+
+
+KINDS: Mapping[MetricKind, MadeUp] = {
+    MetricKind.ROWS: MadeUp(failing=Maker.of_another_size),
+    MetricKind.NULLS: MadeUp(changes=Maker.more_that_count, of_one_row=True),
+    MetricKind.FAILING: MadeUp(changes=Maker.more_that_count, of_one_row=True),
+    MetricKind.DUPLICATES: MadeUp(changes=Maker.more_that_repeat),
+    MetricKind.ORPHANS: MadeUp(changes=Maker.more_that_count, of_one_row=True),
+    MetricKind.UNPARSED: MadeUp(failing=Maker.with_one_more),
+    MetricKind.VALUE: MadeUp(changes=Maker.other_values),
+    MetricKind.QUERY: MadeUp(changes=Maker.other_values),
+}

@@ -16,11 +16,12 @@ from spark_jobs.formats import avro_schema
 from spark_jobs.formats.avro_blocks import SYNC, Read, Short, number, piece
 from spark_jobs.formats.avro_claims import Blocks, rows_in
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
+from spark_jobs.formats.format import Format
 from spark_jobs.java import FAILURES, jvm, root
 
 TRUNCATED = "it is truncated: it begins as an Avro file and does not end as one"
 # Dates are days of the calendar that Avro's specification means, whoever wrote them.
-OPTIONS = {"datetimeRebaseMode": "CORRECTED"}
+_OPTIONS = {"datetimeRebaseMode": "CORRECTED"}
 _MAGIC = b"Obj\x01"
 _FIRST = 64 * 1024
 
@@ -147,3 +148,6 @@ def _size(schema: Any) -> tuple[int, int]:
             left += [(it, depth + 1) for it in inner]
             deepest = max(deepest, depth + bool(inner))
     return columns, deepest
+
+
+FORMAT = Format(read=read, options=_OPTIONS, corrupt="a block is corrupt")

@@ -4,7 +4,8 @@ It reads no stripe.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -12,8 +13,10 @@ from pyspark.sql import SparkSession
 from lakegate.audit.fit import FileColumn
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import Limits, beyond
+from lakegate.audit.look import Look
 from spark_jobs import hadoop
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
+from spark_jobs.formats.format import Format
 from spark_jobs.java import FAILURES, jvm
 
 TRUNCATED = "it is truncated: it begins as an ORC file and does not end as one"
@@ -39,12 +42,21 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
         reader.close()
 
 
-def known(said: str) -> str:
+def means(said: str) -> str:
     """What an error of ORC's reader means where that is no corrupt file; nothing where it may be one."""
     return _FRACTIONS if said.startswith("nanos > 999999999") else ""
 
 
-def in_utc(spark: SparkSession) -> bool:
+def misread(spark: SparkSession, looks: Sequence[Look]) -> list[Look]:
+    """The same files; where Spark would read their timestamps by another clock, with that fault."""
+    at = [look for look in looks if not look.faults and any("timestamp" in column.type for column in look.columns)]
+    if not at or _in_utc(spark):
+        return list(looks)
+    why = "its timestamps would be read by another clock: Spark's machines must be in the time zone UTC for ORC"
+    return [replace(look, faults=(why,)) if look in at else look for look in looks]
+
+
+def _in_utc(spark: SparkSession) -> bool:
     """Whether the machines that read are in UTC: Spark reads ORC's timestamps in their time zone."""
     [row] = spark.range(1).selectExpr("java_method('java.time.ZoneId', 'systemDefault')").collect()
     return row[0] in ("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Etc/UCT", "UCT", "Zulu", "Etc/Zulu", "Universal")
@@ -170,3 +182,6 @@ def _first_day(told: Any) -> int:
         return int(told.getMinimumDayOfEpoch())
     first = told.getMinimumUTC() if kind == "TimestampStatisticsImpl" else None
     return int(first.getTime()) // _DAY if first else 0
+
+
+FORMAT = Format(read=read, corrupt="a stripe is corrupt", means=means, misread=misread, repeats=True)

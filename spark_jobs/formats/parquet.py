@@ -13,10 +13,11 @@ from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import Limits, beyond
 from spark_jobs import hadoop
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
+from spark_jobs.formats.format import Format
 from spark_jobs.java import FAILURES, jvm, root, state
 
 # Days and instants are those that the format means, but where Spark 2 wrote the file, which its footer tells.
-OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
+_OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 ENCRYPTED = "it is encrypted"
 TRUNCATED = "it is truncated: it begins as a parquet file and does not end as one"
 _MAGIC, _ENCRYPTED_MAGIC = b"PAR1", b"PARE"
@@ -167,3 +168,6 @@ def _converter(spark: SparkSession) -> Any:
 
 def _converted(converter: Any, schema: Any) -> tuple[FileColumn, ...]:
     return columns_in(converter.convert(schema).json())
+
+
+FORMAT = Format(read=read, options=_OPTIONS, corrupt="a page is corrupt", repeats=True)

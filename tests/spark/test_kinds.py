@@ -6,7 +6,7 @@ from spark_jobs.kinds import KINDS, How
 
 def test_every_kind_of_metric_has_its_row() -> None:
     missing = set(MetricKind) ^ KINDS.keys()
-    assert not missing, f"add to KINDS in spark_jobs/kinds.py how Spark measures {sorted(missing)}"
+    assert not missing, f"add to KINDS in spark_jobs/kinds.py how Spark measures {', '.join(sorted(missing))}"
 
 
 def test_a_kind_that_the_one_pass_measures_says_its_number_or_what_fails() -> None:
