@@ -161,7 +161,9 @@ def test_keys_of_objects_are_read_in_time_with_their_number(spark: SparkSession,
 
     The clock would tell how busy the machine is.
     """
-    java = psutil.Process(spark.sparkContext._gateway.proc.pid)
+    gateway = spark.sparkContext._gateway
+    assert gateway
+    java = psutil.Process(gateway.proc.pid)
     several = by(FileKind.JSON, limits=Limits(columns=100_000))
     looks(spark, tmp_path, several, files.object_of(200))
 
