@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
-JOBS ?= 2
+JOBS ?= 3
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
@@ -27,12 +27,13 @@ down: ## stop the local cloud
 	@test ! -x $(BIN)/lakegate || $(BIN)/lakegate local down
 
 # Ten thousand schedules fill all cores by themselves, and are to take less than two minutes: so they come first, alone.
-# The layers know nothing of each other, and the longest are the first: two at a time fill two cores to the end.
+# The layers know nothing of each other, and the longest are the first. A layer that starts Spark, Nessie or the local
+# cloud waits for them a good part of its time, so three at a time fill two cores to the end.
 # Each one's output comes in one piece when it has ended (make 4), and all run, whichever fails.
-test: test-schedules ## the whole gate: schedules, then linters and every layer of tests, two at a time (JOBS=1: one)
+test: test-schedules ## the whole gate: schedules, then linters and every layer of tests, three at a time (JOBS=1: one)
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) layers
 
-layers: test-nessie test-spark test-unit test-local test-http test-hostile test-synth lint ## the same but the schedules, as `make -j` says
+layers: test-local test-spark test-nessie test-unit test-http test-hostile lint test-synth ## the same but the schedules, as `make -j` says
 
 lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

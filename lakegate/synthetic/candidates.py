@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from decimal import Decimal, localcontext
+from functools import cache
 from itertools import islice
 from random import Random
 from typing import Any
@@ -19,6 +20,7 @@ from uuid import UUID
 
 import rstr
 import sqlglot
+from rstr.xeger import sre_parse  # type: ignore[attr-defined]
 from sqlglot import exp
 
 from lakegate.audit.drift import Past
@@ -273,7 +275,7 @@ def _matching(pattern: str, random: Random, lengths: Sequence[int]) -> Iterator[
         yield generator.of_length(spelled, length)
     often = [length for length in near if length <= _OFTEN]
     while True:
-        yield generator.xeger(spelled)
+        yield generator.text(spelled)
         yield generator.of_length(spelled, random.choice(often))
 
 
@@ -283,13 +285,19 @@ class _Short(rstr.Rstr):
     more: int | None = None
     """How many letters repetitions may still add to the least that the pattern asks for; None for a few."""
 
+    def text(self, pattern: str) -> str:
+        """Return a text with the pattern, which is parsed once. `xeger` parses it for each text: half of the time."""
+        text = str(self._build_string(_parsed(pattern)))
+        self._cache.clear()
+        return text
+
     def of_length(self, pattern: str, length: int) -> str:
         """A text of about this length, if the pattern has any: what the shortest lacks is added by its repetitions."""
         self.more = 0
-        self.more = max(length - len(self.xeger(pattern)), 0)
-        text = self.xeger(pattern)
+        self.more = max(length - len(self.text(pattern)), 0)
+        text = self.text(pattern)
         self.more = None
-        return str(text)
+        return text
 
     def _handle_repeat(self, start_range: int, end_range: int, value: Any) -> str:
         if self.more is None:
@@ -305,6 +313,11 @@ class _Short(rstr.Rstr):
 
     def _repeated(self, times: int, value: Any) -> str:
         return "".join(self._handle_state(state) for _ in range(times) for state in value)
+
+
+@cache
+def _parsed(pattern: str) -> Any:
+    return sre_parse.parse(pattern)
 
 
 def _spoiled(text: str, random: Random) -> str:

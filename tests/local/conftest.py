@@ -73,7 +73,9 @@ def function(aws: Aws) -> Iterator[Any]:
         aws("lambda").create_function(
             FunctionName=name, Role=ROLE, Code={"ZipFile": zipped(source)}, **{**defaults, **options}
         )
-        aws("lambda").get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1})
+        aws("lambda").get_waiter("function_active_v2").wait(
+            FunctionName=name, WaiterConfig={"Delay": 0.1, "MaxAttempts": 3000}
+        )
         made.append(name)
         return name
 
