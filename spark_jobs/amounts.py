@@ -86,5 +86,6 @@ def _judged(plan: Plan, tried: Sequence[Metric], look: Look, found: dict[str, tu
     most = tried[max(range(len(counted)), key=counted.__getitem__)]
     why = (
         f"most of them column {shown(most.columns[0])}'s: tie its pattern to the start with ^, say how many repetitions"
+        " there may be, or let each end where the next one cannot begin; let SQL look for no long text in another"
     )
-    return replace(look, faults=(*wrong, f"{why} there may be, or let each end where the next one cannot begin"))
+    return replace(look, faults=(*wrong, why))
