@@ -52,7 +52,7 @@ _SAYS = {
     "nesting": "its columns are nested {found} deep",
     "footer": "what describes its columns has {found} bytes",
     "line": "a line of it has {found} bytes",
-    "tries": "its patterns may take {found} tries with its texts",
+    "tries": "the contract's patterns and SQL may take {found} tries with its texts",
 }
 
 

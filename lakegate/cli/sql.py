@@ -160,6 +160,8 @@ def _offer(engine: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
     except duckdb.BinderException as error:
         has = f"DuckDB, which answers queries, has a namespace {namespace} of its own"
         raise Misconfigured(f"{name} can't be queried here: {has}. Other engines can read it") from error
+    except duckdb.Error as error:
+        raise Misconfigured(f"{name} can't be queried here: {_short(error)}") from error
 
 
 def _readable(rows: pa.Table) -> pa.Table:

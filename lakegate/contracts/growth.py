@@ -1,7 +1,7 @@
-"""How long an expression may make a text, and how many pieces it is worked out by, told from its tree alone.
+"""How long an expression may make a text, and how long an engine looks for one in another, told from its tree alone.
 
 It reads no row: a length is so many times that of the row's longest text, and so many characters besides. An expression
-beyond a limit is refused before any engine sees it.
+beyond a limit is refused before any engine sees it; how often one looks is counted file by file, as SQL that it gives.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +11,8 @@ from typing import Any
 from sqlglot import exp
 
 from lakegate.audit.names import folded
-from lakegate.contracts.metrics import Field
+from lakegate.contracts.busy import FEW
+from lakegate.contracts.metrics import Field, column
 from lakegate.contracts.syntax import Kind, NotAllowed, columns_of, shown
 
 TIMES = 100  # as long as the row's longest text
@@ -21,15 +22,24 @@ CHARACTERS = 100_000  # besides
 PIECES = 2_500
 _WRITTEN = 50  # characters of a number, a date or a truth that is written as a text, at most
 _LONG = (Kind.TEXT, Kind.BYTES, None)
+# Looking for a text in another compares words of memory and not letters, and at no more than half of the places each
+# with half of the letters: so many letters against letters take as long as one try of a pattern.
+_COMPARED = 200
+
+Tries = tuple[float, float, float]
+"""By the powers of the length of the row's longest text, from 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """At most so many `times` as long as the row's longest text, and so many characters `more`, by so many `pieces`."""
+    """At most so many `times` as long as the row's longest text, and so many characters `more`, by so many `pieces`,
+    for which an engine `tries` so often.
+    """
 
     times: float = 0
     more: float = 0
     pieces: int = 1
+    tries: Tries = (0, 0, 0)
 
 
 _SHORT = Growth(more=_WRITTEN)
@@ -40,26 +50,48 @@ _Columns = Callable[[str], Growth]
 
 def check_growth(tree: exp.Expr, fields: Sequence[Field]) -> None:
     """NotAllowed where some part of an expression, or of a query, grows beyond a limit."""
+    _tries_of(tree, fields)
+
+
+def tries(tree: exp.Expr, fields: Sequence[Field], names: Sequence[str]) -> str:
+    """How often an engine tries at most with the texts of a row, in SQL; nothing where that is a few times for each of
+    their letters. `names` are the columns that the tree is made of.
+    """
+    counted, known = _tries_of(tree, fields), columns_of(fields)
+    lengths = [exp.Length(this=column(name)) for name in names if known[folded(name)][1] in _LONG]
+    if not any(counted) or not lengths:
+        return ""
+    longest = exp.Greatest(this=lengths[0], expressions=lengths[1:]) if lengths[1:] else lengths[0]
+    length = exp.cast(exp.Coalesce(this=longest, expressions=[exp.Literal.number(0)]), "double", dialect="spark")
+    none, once, twice = (exp.Literal.number(f"{number:.2E}") for number in counted)
+    more = exp.Paren(this=exp.Add(this=once, expression=exp.Mul(this=length, expression=twice)))
+    said = exp.Add(this=none, expression=exp.Mul(this=length.copy(), expression=more))
+    return said.sql(dialect="spark")
+
+
+def _tries_of(tree: exp.Expr, fields: Sequence[Field]) -> Tries:
     known = columns_of(fields)
 
-    def column(name: str) -> Growth:
+    def of(name: str) -> Growth:
         return _TEXT if known[name][1] in _LONG else _SHORT
 
-    if isinstance(tree, exp.Select):
-        _selected(tree, column)
-    else:
-        _of(tree, column)
+    return _selected(tree, of)[1] if isinstance(tree, exp.Select) else _of(tree, of).tries
 
 
-def _selected(select: exp.Select, columns: _Columns) -> Mapping[str, Growth]:
-    """The columns of a query by their names, and no part of it beyond a limit."""
-    source = select.args["from_"].this
+def _selected(select: exp.Select, columns: _Columns) -> tuple[Mapping[str, Growth], Tries]:
+    """The columns of a query by their names, and the tries of all that is in it; no part of it is beyond a limit."""
+    source, before = select.args["from_"].this, (0.0, 0.0, 0.0)
     if isinstance(source, exp.Subquery):
-        columns = _selected(source.this, columns).__getitem__
-    for name in ("where", "having"):
-        if clause := select.args.get(name):
-            _of(clause.this, columns)
-    return {folded(item.alias_or_name): _of(item.unalias(), columns) for item in select.expressions}
+        found, before = _selected(source.this, columns)
+        columns = found.__getitem__
+    clauses = [_of(clause.this, columns) for name in ("where", "having") if (clause := select.args.get(name))]
+    selected = {folded(item.alias_or_name): _of(item.unalias(), columns) for item in select.expressions}
+    return selected, _together(before, *(each.tries for each in (*clauses, *selected.values())))
+
+
+def _together(*tried: Tries) -> Tries:
+    none, once, twice = map(sum, zip(*tried, strict=True))
+    return none, once, twice
 
 
 def _of(node: exp.Expr, columns: _Columns) -> Growth:
@@ -70,7 +102,24 @@ def _of(node: exp.Expr, columns: _Columns) -> Growth:
     parts = {word: _of(child, columns) for word, child in _children(node)}
     grown = _LENGTHS.get(type(node), _any)(node, parts)
     pieces = 1 + sum(part.pieces for part in parts.values())
-    return _within_limits(node, Growth(times=grown.times, more=grown.more, pieces=pieces))
+    tried = _together(_looked(node, parts), *(part.tries for part in parts.values()))
+    return _within_limits(node, Growth(times=grown.times, more=grown.more, pieces=pieces, tries=tried))
+
+
+def _looked(node: exp.Expr, parts: "_Parts") -> Tries:
+    """How often an engine tries for this piece alone: each letter of a text with each of what is looked for."""
+    if (sought := _SOUGHT.get(type(node))) is None or (sought.word, 0) not in parts:
+        return 0, 0, 0
+    within, what = parts["this", 0], parts[sought.word, 0]
+    none, once, twice = (
+        number / sought.compared
+        for number in (
+            within.more * what.more,
+            within.times * what.more + within.more * what.times,
+            within.times * what.times,
+        )
+    )
+    return (none, once, twice) if twice or once > FEW else (0, 0, 0)
 
 
 def _within_limits(node: exp.Expr, grown: Growth) -> Growth:
@@ -136,6 +185,20 @@ def _replaced(node: exp.Replace, parts: _Parts) -> Growth:
     by = max(put.more / least, 1)
     return Growth(times=within.times * by + within.more * put.times / least, more=within.more * by)
 
+
+@dataclass(frozen=True, kw_only=True)
+class _Sought:
+    """The argument that is looked for in `this`, and how many comparisons take as long as one try."""
+
+    word: str = "expression"
+    compared: int = 1
+
+
+_SOUGHT: Mapping[type[exp.Expr], _Sought] = {
+    **dict.fromkeys((exp.Like, exp.RegexpLike, exp.Trim), _Sought()),
+    **dict.fromkeys((exp.Contains, exp.Replace), _Sought(compared=_COMPARED)),
+    exp.StrPosition: _Sought(word="substr", compared=_COMPARED),
+}
 
 _LENGTHS: Mapping[type[exp.Expr], _Length] = {
     **dict.fromkeys((exp.Concat, exp.DPipe), _joined),

@@ -275,10 +275,11 @@ def _microseconds(moment: exp.Expr) -> exp.Expr:
     return exp.cast(exp.Anonymous(this="unix_micros", expressions=[moment]), "decimal(19,0)", dialect="spark")
 
 
-def breaking(rule: exp.Expr, columns: tuple[str, ...]) -> Metric:
+def breaking(rule: exp.Expr, columns: tuple[str, ...], tries: str = "") -> Metric:
     """How many rows the rule is false for; as in SQL's own CHECK, a rule that is null holds."""
     broken = exp.Coalesce(this=exp.Not(this=exp.Paren(this=rule)), expressions=[exp.false()])
-    return _identified(kind=MetricKind.FAILING, columns=columns, sql=broken.sql(dialect="spark"))
+    made = _identified(kind=MetricKind.FAILING, columns=columns, sql=broken.sql(dialect="spark"))
+    return replace(made, tries=tries)
 
 
 def all_null(fields: Iterable[Field]) -> Metric:

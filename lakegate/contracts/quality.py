@@ -5,7 +5,7 @@ The checks of a column's own words are made elsewhere.
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakegate.audit.plan import Comparison, Drift, Metric, MetricKind, Operator, Scope, Severity, Unit
 from lakegate.contracts import drifts
@@ -212,8 +212,8 @@ def _of(found: Scalar) -> Metric:
         case Form.COUNT:
             return rows()
         case Form.QUERY:
-            return queried(found.columns, found.sql)
-    return value(found.columns, found.sql, alone=found.form is Form.HEAVY)
+            return replace(queried(found.columns, found.sql), tries=found.tries)
+    return replace(value(found.columns, found.sql, alone=found.form is Form.HEAVY), tries=found.tries)
 
 
 def _custom(item: Item, level: str, fields: Fields) -> Checked | None:

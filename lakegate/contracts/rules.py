@@ -9,6 +9,7 @@ from lakegate.audit.plan import Metric
 from lakegate.contracts import aggregates
 from lakegate.contracts.checks import entries, value_of
 from lakegate.contracts.document import Item
+from lakegate.contracts.growth import tries
 from lakegate.contracts.metrics import Field, Fields, all_null, breaking
 from lakegate.contracts.sql import predicate
 from lakegate.contracts.syntax import NotAllowed
@@ -25,10 +26,11 @@ def row(fields: Fields, value: Item) -> Metric | None:
         return None
     try:
         tree, columns = predicate(value.value, fields)
+        tried = tries(tree, fields, columns)
     except NotAllowed as error:
         value.fault(f"the rule: {error}")
         return None
-    return breaking(tree, columns)
+    return breaking(tree, columns, tried)
 
 
 def at_least_one_of(fields: Fields, value: Item) -> Metric | None:

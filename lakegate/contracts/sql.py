@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from lakegate.audit.plan import ROWS_VIEW
-from lakegate.contracts.growth import check_growth
+from lakegate.contracts.growth import check_growth, tries
 from lakegate.contracts.metrics import Field, column
 from lakegate.contracts.syntax import Kind, NotAllowed, Reader, check_pieces, columns_of
 
@@ -48,13 +48,14 @@ class Form(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Scalar:
     """A number over a file's rows, and the columns that it is made of: an aggregate, or a whole query on ROWS_VIEW.
-    `counts`: it is a number of rows.
+    `counts`: it is a number of rows. An engine `tries` so often, in SQL, with the texts of a row.
     """
 
     form: Form
     sql: str
     columns: tuple[str, ...]
     counts: bool = False
+    tries: str = ""
 
 
 def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, ...]]:
@@ -84,7 +85,8 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
     check_growth(tree, fields)
     value = tree.expressions[0].unalias()
     counts = isinstance(value.this if isinstance(value, exp.Filter) else value, exp.Count | exp.CountIf)
-    return replace(_as_cheap_as_can_be(tree, value, tuple(reader.seen)), counts=counts)
+    tried = tries(tree, fields, tuple(reader.seen))
+    return replace(_as_cheap_as_can_be(tree, value, tuple(reader.seen)), counts=counts, tries=tried)
 
 
 def _as_cheap_as_can_be(tree: exp.Select, value: exp.Expr, columns: tuple[str, ...]) -> Scalar:

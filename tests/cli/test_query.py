@@ -138,6 +138,13 @@ def test_a_query_that_cannot_be_answered_says_why(flights: Desk, sql: str, says:
     assert "Traceback" not in told.stderr
 
 
+def test_a_table_whose_name_duckdb_cannot_bear_is_told_and_ends_nothing(flights: Desk) -> None:
+    flights.rows.held["main", "nyc."] = pa.table({"carrier": ["UA"]})
+    told = flights.run("query", 'SELECT * FROM "nyc".""')
+    assert (told.exit_code, "unexpected" in told.stderr) == (2, False)
+    assert "nyc. can't be queried here: Parser Error" in told.stderr
+
+
 def test_a_mistake_is_said_without_the_codes_that_underline_it(flights: Desk) -> None:
     told = flights.run("query", "SELEC * FROM nyc.flights").stderr
     assert "SELEC * FROM nyc.flights" in told

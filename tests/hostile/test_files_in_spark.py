@@ -19,7 +19,9 @@ from lakegate.audit.limits import Limits
 from lakegate.audit.mask import MASK
 from lakegate.audit.plan import Plan
 from lakegate.contracts import texts
-from lakegate.contracts.metrics import Field, Into, Step
+from lakegate.contracts.growth import tries
+from lakegate.contracts.metrics import Field, Into, Step, breaking
+from lakegate.contracts.sql import predicate
 from lakegate.contracts.types import TYPES
 from spark_jobs import amounts
 from spark_jobs.append import find_corrupt, rows_of, sized
@@ -276,7 +278,7 @@ def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: Spark
     few = looks(spark, tmp_path, of, b"id,name\n1,12345\n", b"id,name\n" + (b"1,%s\n" % (b"7" * 1000)) * 30)
     sound, found = amounts.within(spark, of, few)
     assert (sound.rows, sound.faults) == (1, ())
-    assert found.faults[0].startswith("its patterns may take 15,03")
+    assert found.faults[0].startswith("the contract's patterns and SQL may take 15,03")
     assert "and the limit is 10,000,000: to take it, set maxPatternTries of the contract's landing" in found.faults[0]
     assert found.faults[1].startswith(
         'column "name" has most of them: tie its pattern to the start with ^, say how many'
@@ -287,6 +289,20 @@ def test_texts_that_no_pattern_is_shown_cost_no_tries(spark: SparkSession, tmp_p
     of = busy(10_000_000)
     [found] = amounts.within(spark, of, looks(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001)))
     assert found.faults == ()
+
+
+def test_a_file_whose_texts_sql_would_look_for_in_each_other_for_hours_is_refused_alone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    fields = [Field(label=name, name=name, type=TYPES["string"]) for name in ("id", "name")]
+    tree, columns = predicate("CONTAINS(name, id)", fields)
+    rule = breaking(tree, columns, tries(tree, fields, columns))
+    of = by(FileKind.CSV, plan("nyc.t", {"id": "string", "name": "string"}, [rule]), Limits(tries=1_000_000))
+    long = b"id,name\n" + (b"%s,%s\n" % (b"a" * 10_000 + b"b", b"a" * 20_000)) * 2 + b",\n"
+    sound, found = amounts.within(spark, of, looks(spark, tmp_path, of, b"id,name\n1,21\n", long))
+    assert (sound.rows, sound.faults) == (1, ())
+    assert found.faults[0].startswith("the contract's patterns and SQL may take 4,000,000 tries with its texts, and")
+    assert found.faults[1].endswith("; let SQL look for no long text in another")
 
 
 def test_tries_are_added_up_over_all_values_of_a_row(spark: SparkSession) -> None:

@@ -116,3 +116,66 @@ def test_a_member_that_came_later_is_written_where_it_says_something() -> None:
 def test_how_often_a_pattern_is_tried_is_no_part_of_what_it_is() -> None:
     metric = of_pattern(r"\d+\d+x")
     assert metric.id == _named(replace(metric, tries="")).id
+
+
+def of_sql(rule: str) -> Metric:
+    text = (
+        CONTRACT
+        + f"""      - {{name: b, logicalType: string}}
+      - {{name: n, logicalType: integer}}
+    quality: [{{type: custom, engine: lakegate, implementation: {{row: "{rule}"}}}}]
+"""
+    )
+    plan = load(text.replace("COLUMN", "logicalType: string"), "t.yaml").plan
+    return next(metric for metric in plan.metrics if metric.kind is MetricKind.FAILING)
+
+
+SLOW = (
+    "CONTAINS(a, b)",
+    "LOCATE(b, a) > 0",
+    "REPLACE(a, b, '') = 'x'",
+    "TRIM(b FROM a) = ''",
+    f"a LIKE '%{'_' * 200}x%'",
+    f"a LIKE '%x%{'_' * 200}y%'",
+    f"TRIM('{'x' * 200}' FROM a) = ''",
+    "CASE WHEN n > 1 THEN CONTAINS(UPPER(a), CONCAT(b, 'x')) ELSE TRUE END",
+)
+FAST = (
+    "a LIKE '%foo%bar%'",
+    "CONTAINS(a, 'foo')",
+    "STARTSWITH(a, b)",
+    "TRIM(a) = b",
+    "REPLACE(a, '-', '') = b",
+    "CONTAINS('a,b,c', 'a') OR n > 1",
+)
+
+
+@pytest.mark.parametrize("rule", SLOW)
+def test_a_rule_that_looks_for_one_text_at_every_place_of_another_says_how_often(rule: str) -> None:
+    assert "CAST(COALESCE(" in of_sql(rule).tries
+
+
+@pytest.mark.parametrize("rule", FAST)
+def test_a_rule_that_is_done_in_time_with_its_texts_is_not_counted(rule: str) -> None:
+    assert of_sql(rule).tries == ""
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT COUNT_IF(CONTAINS(a, b)) FROM {object}",
+        "SELECT COUNT(*) FROM {object} WHERE CONTAINS(a, b)",
+        "SELECT COUNT(*) FROM (SELECT a, MAX(b) AS m FROM {object} GROUP BY a) WHERE CONTAINS(a, m)",
+        "SELECT SUM(p) FROM (SELECT LOCATE(b, a) AS p FROM {object})",
+    ],
+)
+def test_a_query_that_looks_for_one_text_in_another_says_how_often(query: str) -> None:
+    text = (
+        CONTRACT
+        + f"""      - {{name: b, logicalType: string}}
+    quality: [{{type: sql, query: "{query}", mustBe: 0}}]
+"""
+    )
+    plan = load(text.replace("COLUMN", "logicalType: string"), "t.yaml").plan
+    [metric] = [metric for metric in plan.metrics if metric.kind is not MetricKind.ROWS]
+    assert "GREATEST(LENGTH(`a`), LENGTH(`b`))" in metric.tries or "GREATEST(LENGTH(`b`), LENGTH(`a`))" in metric.tries

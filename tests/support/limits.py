@@ -74,7 +74,7 @@ PARTS: dict[str, list[Row]] = {
         row("bytes of a footer or header", size(DEFAULTS.footer), LOOK, limits.SETTINGS["footer"]),
         row("bytes of a line of text", size(DEFAULTS.line), LOOK, limits.SETTINGS["line"]),
         row(
-            "tries of patterns with all texts of a file",
+            "tries of patterns, and of SQL that looks for one text in another, with all texts of a file",
             DEFAULTS.tries,
             f"{AUDIT}; the file is rejected",
             limits.SETTINGS["tries"],
