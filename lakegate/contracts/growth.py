@@ -1,4 +1,4 @@
-"""How long an expression may make a text, and how many pieces it is worked out by, told from its tree alone.
+"""Limits on how long an expression may make a text, and of how many pieces it is made, told from its tree alone.
 
 It reads no row: a length is so many times that of the row's longest text, and so many characters besides. An expression
 beyond a limit is refused before any engine sees it.
@@ -16,8 +16,8 @@ from lakegate.contracts.syntax import Kind, NotAllowed, columns_of, shown
 
 TIMES = 100  # as long as the row's longest text
 CHARACTERS = 100_000  # besides
-# Those of the queries in FROM count each time that a column of theirs is named, for Spark may put them in its place.
-# SQL of a contract cannot spell so many: queries in queries alone get there.
+# Pieces of the queries in FROM count each time that a column of theirs is named, because Spark may put them in its
+# place. SQL of a contract cannot spell so many: queries in queries alone get there.
 PIECES = 2_500
 _WRITTEN = 50  # characters of a number, a date or a truth that is written as a text, at most
 _LONG = (Kind.TEXT, Kind.BYTES, None)
@@ -25,7 +25,9 @@ _LONG = (Kind.TEXT, Kind.BYTES, None)
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """At most so many `times` as long as the row's longest text, and so many characters `more`, by so many `pieces`."""
+    """An expression's growth: at most so many `times` as long as the row's longest text, and so many characters `more`,
+    by so many `pieces`.
+    """
 
     times: float = 0
     more: float = 0
@@ -35,11 +37,11 @@ class Growth:
 _SHORT = Growth(more=_WRITTEN)
 _TEXT = Growth(times=1)
 _Columns = Callable[[str], Growth]
-"""Of a column by its name as engines compare them: all are known, for a reader has been through the tree."""
+"""Growth of a column by its name as engines compare it: all are known, because a reader has been through the tree."""
 
 
 def check_growth(tree: exp.Expr, fields: Sequence[Field]) -> None:
-    """NotAllowed where some part of an expression, or of a query, grows beyond a limit."""
+    """Raise NotAllowed if some part of an expression, or of a query, grows beyond a limit."""
     known = columns_of(fields)
 
     def column(name: str) -> Growth:
@@ -52,7 +54,7 @@ def check_growth(tree: exp.Expr, fields: Sequence[Field]) -> None:
 
 
 def _selected(select: exp.Select, columns: _Columns) -> Mapping[str, Growth]:
-    """The columns of a query by their names, and no part of it beyond a limit."""
+    """Return the growth of a query's columns by their names. Raise NotAllowed if a part of it is beyond a limit."""
     source = select.args["from_"].this
     if isinstance(source, exp.Subquery):
         columns = _selected(source.this, columns).__getitem__
@@ -88,7 +90,7 @@ def _within_limits(node: exp.Expr, grown: Growth) -> Growth:
 
 
 def _children(node: exp.Expr) -> Iterator[tuple[tuple[str, int], exp.Expr]]:
-    """Every expression right below, by the name of its argument and its place there."""
+    """Yield every expression right below, by the name of its argument and its place there."""
     for word, value in node.args.items():
         for at, child in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(child, exp.Expr) and not isinstance(child, exp.DataType):
@@ -104,7 +106,7 @@ def _any(_node: exp.Expr, _parts: _Parts) -> Growth:
 
 
 def _longest(*words: str) -> _Length:
-    """As long as the longest of these arguments."""
+    """Return a function that gives the length of the longest of these arguments."""
 
     def length(_node: exp.Expr, parts: _Parts) -> Growth:
         those = [part for (word, _), part in parts.items() if word in words]
@@ -124,7 +126,9 @@ def _cast(_node: exp.Expr, parts: _Parts) -> Growth:
 
 
 def _replaced(node: exp.Replace, parts: _Parts) -> Growth:
-    """A text of the row in the place of each part of another may be as long as the square of theirs."""
+    """Return the growth of a replacement. Refuse a text of the row in the place of each part of another: the result may
+    be as long as the square of theirs.
+    """
     within, put = parts["this", 0], parts.get(("replacement", 0), Growth())
     searched = node.expression
     least = max(len(searched.name), 1) if isinstance(searched, exp.Literal) else 1
@@ -150,4 +154,4 @@ _LENGTHS: Mapping[type[exp.Expr], _Length] = {
     exp.Case: _longest("ifs", "default"),
     exp.Replace: _replaced,
 }
-"""What else there is gives a number, a date or a truth."""
+"""Lengths by expression; all others give a number, a date or a truth."""

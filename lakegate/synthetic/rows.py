@@ -292,7 +292,9 @@ class Maker:
         raise Misconfigured(self._gave_up(want, closest))
 
     def _changes(self, rows: Rows, check: Check) -> Iterator[Rows]:
-        """Yield rows that differ in what the check looks at: more and more rows that count, or other values."""
+        """Yield rows that differ in what the check looks at: more and more rows that count, or other values
+        throughout.
+        """
         metric = self.plan.metric(check.metric)
         if metric.kind is MetricKind.ROWS:
             return
