@@ -222,7 +222,7 @@ def _zero(rule: Rule, field: Field, owner: Item, severity: Severity) -> Checked 
 
 
 def _empty_range(field: Field, options: Item) -> bool:
-    """Return True if the bounds leave no value at all, and note a fault where the upper one stands."""
+    """Return True if the bounds leave no value at all, and note a fault at the upper one."""
     found = {
         word: (item, value)
         for word in BOUNDS

@@ -42,7 +42,7 @@ def arrow_type(kind: str | Type) -> pa.DataType:
 
 
 def table_of(plan: Plan, rows: Mapping[str, list[Any]]) -> pa.Table:
-    """Return those of the plan's columns that are there, in the plan's order."""
+    """Return those of the plan's columns that `rows` has, in the plan's order."""
     columns = [column for column in plan.columns if column.name in rows]
     fields = [pa.field(column.name, arrow_type(column.type)) for column in columns]
     return pa.table([pa.array(rows[f.name], f.type) for f in fields], schema=pa.schema(fields))

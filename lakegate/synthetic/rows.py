@@ -204,7 +204,7 @@ class Maker:
         return self.random.choice(values)
 
     def _make_distinct(self, rows: Rows, metric: Metric) -> None:
-        """Draw the columns of a compound key again where two rows have the same one."""
+        """Draw the columns of a compound key again if two rows have the same one."""
         for _ in range(TRIES):
             again = _repeated(rows, metric.columns)
             if not again:
@@ -213,7 +213,9 @@ class Maker:
                 self._redraw(rows, name, again)
 
     def _repaired(self, rows: Rows) -> Rows:
-        """Draw again what a rule over several columns forbids, or a foreign key that is more than a value."""
+        """Draw again the values that break a rule over several columns, or a foreign key of several columns or to the
+        table itself.
+        """
         several = [it for it in self.plan.metrics if it.kind in _RULES and (len(it.columns) > 1 or self._is_own(it))]
         rules = sorted(several, key=self._is_own)  # the rows that others refer to come first
         for _ in range(TRIES if rules else 0):
@@ -447,7 +449,7 @@ def _of_single_values(metric: Metric, column: str) -> bool:
 
 
 def _repeated(rows: Rows, names: Sequence[str]) -> list[int]:
-    """Return the rows whose key an earlier row has."""
+    """Return the rows with a key that an earlier row has."""
     seen: set[tuple[Any, ...]] = set()
     again = []
     for at, key in enumerate(zip(*(rows[name] for name in names), strict=True)):
