@@ -1,4 +1,4 @@
-"""Contracts: ODCS YAML in, a plan and a route out; the only place that knows ODCS and sqlglot.
+"""Contracts: ODCS YAML in, a plan and a route out; the only place that knows ODCS, and what SQL a contract may say.
 
 It reads no file and no store. Begin with `reading`, which makes a contract of a text. The text as it is:
 `document` (YAML that knows its lines), `bounds` (how large it may be), `shape` (ODCS's JSON schema), `words` (what each

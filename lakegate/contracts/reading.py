@@ -22,7 +22,7 @@ from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.routes import Route
 
 _TABLE_NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
-LONGEST_TABLE = 200  # characters: an attempt's branch has some thirty more, and its job's run, called alike, up to 256
+LONGEST_TABLE = 200  # characters: an attempt's branch has some thirty more, and a job run of that name up to 256
 _LANDING = "s3://landing/"
 _VERSION = "v3."
 

@@ -162,7 +162,7 @@ def _validator() -> Draft201909Validator:
     del schema["additionalProperties"]  # the vocabulary checks these
     schema["properties"]["description"]["additionalProperties"] = False  # forgotten in the standard
     for operators in ("DataQualityLibrary", "DataQualitySql"):
-        del schema["$defs"][operators]["allOf"]  # exactly one operator: the vocabulary of checks says it by name
+        del schema["$defs"][operators]["allOf"]  # exactly one operator: `quality` notes that by name
     quality = schema["$defs"]["DataQuality"]["properties"]
     quality |= schema["$defs"]["DataQualityLibrary"]["properties"]  # for any type: otherwise a metric may be a list
     made: Draft201909Validator = _Validator(schema)

@@ -1,6 +1,6 @@
 """A file version's life: its state, by what is known of it, and which decision may follow which.
 
-The state is derived and never stored: receipts, claims and notes are the only truth. It reads none of them.
+The state is derived and never stored: receipts, claims and notes are the only truth. This module reads none of them.
 """
 
 from collections.abc import Mapping
