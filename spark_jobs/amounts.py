@@ -62,8 +62,9 @@ def _judged(plan: Plan, tried: Sequence[Metric], look: Look, found: dict[str, tu
     if not (wrong := beyond(plan.files.limits, tries=int(sum(counted)))):
         return look
     most = tried[max(range(len(counted)), key=counted.__getitem__)]
-    why = (
-        f"column {shown(most.columns[0])} has most of them: tie its pattern to the start with ^, say how many repetitions"
-        " there may be, or let each end where the next one cannot begin; let SQL look for no long text in another"
+    mend = (
+        "tie its pattern to the start with ^, say how many repetitions there may be, or let each end where the next one"
+        " cannot begin; let SQL look for no long text in another"
     )
+    why = f"column {shown(most.columns[0])} has most of them: {mend}"
     return replace(look, faults=(*wrong, why))

@@ -1,6 +1,7 @@
-"""Statistics of a column over a whole file, as metrics: exact, without nulls. What may be asked of them is not here.
+"""Statistics of a column over a whole file, as metrics: exact, without nulls. It does not know which may be asked for.
 
-Where a number is NaN, mean, sum and deviation are NaN, which is no number to the audit; the others are told so here.
+If a number is NaN, mean, sum and deviation are NaN, which is no number to the audit. Quantiles, minimum and maximum are
+made null here.
 """
 
 from collections.abc import Sequence
@@ -16,10 +17,10 @@ from lakegate.contracts.types import Comparable
 
 _HUNDRED = exp.Literal.number(100)
 _SUMMED = 28
-"""Digits of which ten thousand million may be added up in the 38 that Spark has."""
+"""Digits of numbers of which Spark's 38 digits hold the sum of ten thousand million."""
 _LOWER = 20
-# A column of more digits is added up in two parts, whole multiples of a number and what is left of each value. What
-# they come to is exact where 37 digits hold it; where they don't, the first part is so large that it may be rounded.
+# A column of more digits is added up in two parts, whole multiples of a unit and the rest of each value. The sum is
+# exact if 37 digits hold it; if they do not, the first part is so large that it may be rounded.
 _IN_PARTS = """
     COALESCE(
       CAST(TRY_CAST(TRY_CAST({above} AS DECIMAL(18, 0)) * {unit} AS {sum}) + TRY_CAST({rest} AS {sum}) AS DOUBLE),
@@ -35,13 +36,13 @@ def mean(field: Field) -> Metric:
 
 
 def standard_deviation(field: Field) -> Metric:
-    """Of a sample: divided by one less than there are values."""
+    """Return the standard deviation of a sample: divided by one less than there are values."""
     return _value(field, exp.StddevSamp(this=column(field.name)))
 
 
 def total(field: Field) -> Metric:
-    """A sum; of whole numbers, which files may widen, in more digits than 64 bits have: beyond those Spark begins again
-    from below.
+    """Return the sum. Whole numbers, which files may widen, are summed in more digits than 64 bits have: beyond those
+    Spark begins again from below.
     """
     if (places := _wide_places(field)) is not None:
         return _value(field, _in_parts(field, places))
@@ -52,7 +53,7 @@ def total(field: Field) -> Metric:
 
 
 def quantile(field: Field, at: float) -> Metric:
-    """The value below which that part of the values lies, between two values in proportion."""
+    """Return the value below which that part of the values lies, between two values in proportion."""
     number = exp.Literal.number(repr(float(at)))
     return _value(field, _without_nan(field, exp.Quantile(this=column(field.name), quantile=number)), alone=True)
 
@@ -74,7 +75,7 @@ def distinct(field: Field) -> Metric:
 
 
 def distinct_percent(field: Field) -> Metric:
-    """How many of the values, in percent, would be left without those that repeat."""
+    """Return how many of the values, in percent, would be left without those that repeat."""
     return _value(field, _percent(_distinct(field), exp.Count(this=column(field.name))), alone=True)
 
 
@@ -83,18 +84,22 @@ def having(field: Field, values: Sequence[Comparable]) -> Metric:
 
 
 def having_percent(field: Field, values: Sequence[Comparable]) -> Metric:
-    """Of all rows, those with a null too."""
+    """Return the share in percent of all rows, those with a null too."""
     return _value(field, _percent(_having(field, values), exp.Count(this=exp.Star())))
 
 
 def _wide_places(field: Field) -> int | None:
-    """The places behind the point of a decimal with so many digits that Spark's own sum may not hold it on the way."""
+    """Return the places behind the point of a decimal with so many digits that Spark's own sum may not hold it on the
+    way, else None.
+    """
     found = digits(Atom(field.type.name))
     return found[1] if found and found[0] > _SUMMED else None
 
 
 def _in_parts(field: Field, places: int) -> exp.Expr:
-    """The sum of decimals, which may be too many for Spark's own on the way: it would be null from there on."""
+    """Return the sum of decimals that may be too large for Spark's own on the way, which would be null from there
+    on.
+    """
     power = _LOWER - places
     kind = f"DECIMAL({power + 1}, 0)" if power >= 0 else f"DECIMAL({-power}, {-power})"
     unit = f"CAST({Decimal(1).scaleb(power):f} AS {kind})"

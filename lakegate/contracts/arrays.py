@@ -7,23 +7,25 @@ from lakegate.contracts.metrics import Field, failing
 
 
 def fewer(field: Field, items: int) -> Metric:
-    """How many rows have an array of fewer items."""
+    """Count the rows with an array of fewer items."""
     return failing(field, exp.LT(this=_size(field.value), expression=exp.Literal.number(items)))
 
 
 def more(field: Field, items: int) -> Metric:
-    """How many rows have an array of more items."""
+    """Count the rows with an array of more items."""
     return failing(field, exp.GT(this=_size(field.value), expression=exp.Literal.number(items)))
 
 
 def repeating(field: Field) -> Metric:
-    """How many rows have an array with an item twice."""
+    """Count the rows with an array that has an item twice."""
     distinct = exp.Anonymous(this="ARRAY_DISTINCT", expressions=[_alike(field)])
     return failing(field, exp.LT(this=_size(distinct), expression=_size(field.value)))
 
 
 def _alike(field: Field) -> exp.Expr:
-    """The array with one zero, for which Spark would else see two, 0.0 and -0.0, among its own items alone."""
+    """Return the array with 0.0 in place of -0.0, which Spark would take for two items in an array of such numbers
+    alone.
+    """
     if field.type.name not in ("array<float>", "array<double>"):
         return field.value
     item = exp.to_identifier("item")

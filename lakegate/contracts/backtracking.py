@@ -1,7 +1,7 @@
-"""How long an engine of regular expressions may be busy with a text that does not match, and how deep it goes.
+"""Bounds on how long an engine of regular expressions is busy with a text that does not match, and how deep it goes.
 
-Java's engine goes back and tries on wherever a repetition could have ended elsewhere. How often is counted as a
-polynomial of the text's length; from that follows how long a text may be that is shown to it.
+Java's engine backtracks wherever a repetition could have ended elsewhere. The number of its tries is counted as a
+polynomial of the text's length. From that follows how long a text may be that is shown to it.
 """
 
 import math
@@ -13,17 +13,17 @@ from typing import Any
 from lakegate.contracts.characters import ANY, NOTHING, ONE, Nodes, characters, is_one, op
 
 MOST = 250_000_000  # tries, which take Java a second or two
-LENGTHS = (10_000, 1_000, 250)  # characters that a text may have, if it may not have any number of them
-ANY_LENGTH = 1_000_000  # characters of the longest text that is thought of
+LENGTHS = (10_000, 1_000, 250)  # characters that a text may have, if there must be a limit
+ANY_LENGTH = 1_000_000  # characters of the longest text that is considered
 FRAMES = 3_000  # of Java's stack, which overflows at some five thousand: one for each piece of a group, each time
-_EASY = 0.1  # a character that is compared takes that part of a try
+_EASY = 0.1  # part of a try that comparing a character takes
 FEW = 100  # tries for each letter of the longest text that is shown to a pattern: that is done at once
-_DEGREE = 8  # of so many ends each behind the one before, the shortest of LENGTHS has more than MOST
-_SOME = 7  # repetitions
+_DEGREE = 8  # with so many ends, each behind the one before, the shortest of LENGTHS takes more tries than MOST
+_SOME = 7  # repetitions; more of them may count as endless
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 
 Polynomial = tuple[float, ...]
-"""Of the text's length n: the sum of c[k] * n**k / k!, because of k ends each lies behind the one before."""
+"""Factors c of the text's length n: the sum of c[k] * n**k / k!, because k ends each lie behind the one before."""
 
 _NOTHING: Polynomial = ()
 _ONCE: Polynomial = (1.0,)
@@ -33,33 +33,33 @@ _ENDLESS: Polynomial = (math.inf,)
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """Of a part of a pattern: in how many `ways` it can match what stands there, and what trying them all `costs`."""
+    """A part's effort: in how many `ways` it can match what stands there, and what trying them all `costs`."""
 
     ways: Polynomial
     costs: Polynomial
 
 
 def tries(tree: Nodes) -> tuple[Polynomial, ...]:
-    """How often an engine tries at most with a text that does not match, counted in two ways of which both hold: as it
-    is written, and as if what may be repeated many times might be for ever, which says less of short texts.
+    """Return two bounds on how often an engine tries with a text that does not match; both hold. One counts the pattern
+    as it is written. The other counts long repetitions as endless, which says less of short texts.
     """
     return tuple(_tries(each) for each in (tree, _without_end(tree)))
 
 
 def worst(bounds: Sequence[Polynomial], length: int) -> float:
-    """How often it tries with a text of that length."""
+    """Return how often an engine tries at most with a text of that length."""
     return min(_at(bound, length) for bound in bounds)
 
 
 def is_quick(bounds: Sequence[Polynomial], length: int | None) -> bool:
-    """Whether an engine tries a few times at most for each letter of a text of that length, or of any length."""
+    """Return True if an engine tries a few times at most for each letter of a text of that length, or of any length."""
     longest_text = length or ANY_LENGTH
     return worst(bounds, longest_text) <= FEW * longest_text
 
 
 def as_searched(tree: Nodes) -> Nodes:
-    """The pattern with what is repeated at its ends as often as it must be there and no more: it is found in the same
-    texts, and an engine does not try the rest.
+    """Return the pattern with the repetitions at its ends cut to the least number. It is found in the same texts, and
+    an engine does not try the rest.
     """
     first_done = _without_first_repeats(list(tree))
     return _without_first_repeats(first_done[::-1])[::-1] or tree
@@ -80,7 +80,7 @@ def _tries(tree: Nodes) -> Polynomial:
 
 
 def _without_end(nodes: Nodes) -> Nodes:
-    """The same with characters that may be repeated many times repeated for ever."""
+    """Return the same with characters that may be repeated many times repeated for ever."""
     return [(kind, _endless(kind, value)) for kind, value in nodes]
 
 
@@ -98,7 +98,7 @@ def _endless(kind: Any, value: Any) -> Any:
 
 
 def longest(tree: Nodes) -> int | None:
-    """How long a text may be to be shown to an engine; None where any may. ValueError where none may."""
+    """Return how long a text may be to be shown to an engine; None if any may. Raise ValueError if none may."""
     most = _tries(tree)
     by_tries = next((length for length in (ANY_LENGTH, *LENGTHS) if _at(most, length) <= MOST), 0)
     if not by_tries:
@@ -114,8 +114,9 @@ def longest(tree: Nodes) -> int | None:
 
 
 def _of_all(nodes: Nodes, follows: frozenset[int], *, repeated: bool = False) -> Effort:
-    """`follows` are the characters that may come next: a repetition that ends where none of them can begin has one way
-    to go on. `repeated`: whether it stands in a repetition, where Java remembers nothing of what it has tried.
+    """Return the effort of a sequence. `follows` are the characters that may come next: a repetition that ends where
+    none of them can begin has one way to go on. `repeated`: the sequence stands in a repetition, where Java
+    remembers nothing of what it has tried.
     """
     ways, costs = _ONCE, _NOTHING
     for kind, value in reversed(nodes):  # what comes behind a piece is tried for each of its ends
@@ -140,7 +141,7 @@ def _of_one(kind: Any, value: Any, follows: frozenset[int], *, repeated: bool) -
 
 
 def _of_branches(branches: Sequence[Nodes], follows: frozenset[int], *, repeated: bool) -> Effort:
-    """Only one of them can match where no two begin alike."""
+    """Return the effort of branches. Only one of them can match if no two begin alike."""
     efforts = [_of_all(branch, follows, repeated=repeated) for branch in branches]
     begins = [_first(branch, follows) for branch in branches]
     are_apart = sum(map(len, begins)) == len(NOTHING.union(*begins)) and all(begins)
@@ -156,8 +157,9 @@ def _of_character(low: int, high: Any, taken: frozenset[int], follows: frozenset
 
 
 def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[int], *, repeated: bool) -> Effort:
-    """Of an outermost greedy group without an end, Java remembers where it was tried in vain; of no other, nor for as
-    long as it has to be repeated, nor in a group that may be left out. What comes behind it is tried each time.
+    """Return the effort of a repeated group. Java remembers where it was tried in vain only of an outermost greedy
+    group without an end. It does not remember as long as the group has to be repeated, nor in a group that may be
+    left out. The parts behind the group are tried each time.
     """
     begins = _first(body, follows)
     once = _of_all(body, follows if high == 1 else begins | follows, repeated=True)
@@ -174,7 +176,7 @@ def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[in
 
 
 def _first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:
-    """The characters that a text of these can begin with, those that follow among them where it may be empty."""
+    """Return the characters that a text of these can begin with, those that follow among them if it may be empty."""
     for kind, value in reversed(nodes):
         follows = _before(kind, value, follows)
     return follows
@@ -201,14 +203,16 @@ def _begins(kind: Any, value: Any) -> tuple[frozenset[int], bool]:
 
 
 def _of_any(branches: Sequence[Nodes]) -> tuple[frozenset[int], bool]:
-    """A character of its own stands for the end, which it cannot be otherwise."""
+    """Return the characters that the branches can begin with, and whether one may be empty. The number -1, which no
+    character has, stands for the end.
+    """
     end = frozenset({-1})
     found = NOTHING.union(*(_first(branch, end) for branch in branches))
     return found - end, bool(found & end)
 
 
 def _frames(nodes: Nodes) -> float:
-    """How deep Java's stack gets at most: a frame for each piece, each time that it is repeated."""
+    """Return how deep Java's stack gets at most: a frame for each piece, each time that it is repeated."""
     return sum((_frames_of(kind, value) for kind, value in nodes), start=0.0)
 
 
@@ -220,12 +224,12 @@ def _frames_of(kind: Any, value: Any) -> float:
 
 
 def _own(kind: Any) -> int:
-    """The frames of a piece itself: a choice comes back to where its branches meet."""
+    """Return the frames of a piece itself: a choice comes back to where its branches meet."""
     return 2 if kind is op.BRANCH else 1
 
 
 def _frames_for_each(nodes: Nodes) -> float:
-    """The same for each character of a text: a group takes as many each time as it is repeated."""
+    """Return the frames for each character of a text: a group takes as many each time as it is repeated."""
     return max((_for_each(kind, value) for kind, value in nodes), default=0.0)
 
 
@@ -239,7 +243,7 @@ def _for_each(kind: Any, value: Any) -> float:
 
 
 def _once(nodes: Nodes) -> float:
-    """The frames of a group, without those of the groups that are repeated in it."""
+    """Return the frames of a group, without those of the groups that are repeated in it."""
     found = 0.0
     for kind, value in nodes:
         parts = [] if kind in _REPEATS else _parts(kind, value)
@@ -248,7 +252,7 @@ def _once(nodes: Nodes) -> float:
 
 
 def _parts(kind: Any, value: Any) -> Sequence[Nodes]:
-    """What stands in a group."""
+    """Return the sequences that stand in a group."""
     if kind is op.SUBPATTERN:
         return [value[3]]
     if kind is op.BRANCH:
@@ -266,7 +270,9 @@ def _most(*compared: Polynomial) -> Polynomial:
 
 
 def _times(one: Polynomial, other: Polynomial) -> Polynomial:
-    """Past its degree, a pattern is refused however large the numbers are: they need not be known."""
+    """Return the product. Past its degree, a pattern is refused however large the numbers are, so they need not be
+    known.
+    """
     if len(one) + len(other) - 1 > _DEGREE + 1:
         return _ENDLESS
     made = [0.0] * max(len(one) + len(other) - 1, 0)

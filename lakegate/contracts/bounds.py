@@ -1,4 +1,4 @@
-"""How much a contract may be before its words are looked at: columns, checks, values in a list, letters of a text.
+"""Limits on a contract before its words are looked at: columns, checks, values in a list, letters of a text.
 
 It knows where those stand and none of their meanings. The first that is too many ends the reading.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from lakegate.contracts.document import Broken, Document, Path
 
-COLUMNS = 5_000  # with the parts of nested ones, as many as a file may have if nothing else is said
+COLUMNS = 5_000  # with the parts of nested ones, as many as a file may have by default
 CHECKS = 5_000  # entries of `quality`, `relationships` and `slaProperties`; the columns' own words are bounded by those
 VALUES = 10_000  # of one list
 LETTERS = 65_536  # of one text
@@ -24,7 +24,7 @@ _LIMITS: Mapping[str, tuple[int, str]] = {
 
 
 def check_bounds(document: Document) -> None:
-    """Raises Broken, with the line, at the first place where the document is beyond a limit."""
+    """Raise Broken, with the line, at the first place where the document is beyond a limit."""
     found: Counter[str] = Counter()
     for path, value in _places(document.root):
         if isinstance(value, str):
@@ -39,7 +39,7 @@ def check_bounds(document: Document) -> None:
 
 
 def _places(root: Any) -> Iterator[tuple[Path, Any]]:
-    """Every value with its place, in the document's order."""
+    """Yield every value with its place, in the document's order."""
     waiting: list[tuple[Path, Any]] = [((), root)]
     while waiting:
         path, value = waiting.pop()
@@ -58,7 +58,7 @@ def _check_text(document: Document, path: Path, text: str) -> None:
 
 
 def _counted(path: Path, value: Any) -> Iterator[tuple[str, int]]:
-    """The columns and checks that stand in the value itself."""
+    """Yield the columns and checks that stand in the value itself."""
     if not isinstance(value, dict):
         return
     for word, child in value.items():

@@ -1,7 +1,7 @@
-"""How often a pattern may be tried with a text, as SQL: what a file's texts come to is known before any is shown to it.
+"""Bounds in SQL on how often a pattern is tried with a text: the sum for a file's texts is known before any is matched.
 
-It knows no pattern, only bounds of the tries by a text's length. Most patterns need none: they are done with a text in
-a few tries for each of its letters.
+It knows no pattern, only bounds of the tries by a text's length. Most patterns need none: they take a few tries for
+each letter of a text.
 """
 
 import math
@@ -13,7 +13,7 @@ from lakegate.contracts.patterns import Portable
 
 
 def tries(text: exp.Expr, pattern: Portable) -> exp.Expr | None:
-    """How often the pattern is tried at most; None where that is a few times for each letter, whatever the text."""
+    """Return how often the pattern is tried at most; None if that is a few times for each letter, whatever the text."""
     if is_quick(pattern.tries, pattern.longest):
         return None
     bounds = [_at(text, bound) for bound in pattern.tries if all(map(math.isfinite, bound))]
@@ -25,7 +25,7 @@ def tries(text: exp.Expr, pattern: Portable) -> exp.Expr | None:
 
 
 def _at(text: exp.Expr, bound: Polynomial) -> exp.Expr:
-    """The polynomial's value at a text's length."""
+    """Return the polynomial's value at a text's length."""
     *rest, last = (exp.Literal.number(f"{factor / math.factorial(k):.2E}") for k, factor in enumerate(bound))
     length = exp.cast(exp.Length(this=text.copy()), "double", dialect="spark")
     value: exp.Expr = last

@@ -1,6 +1,6 @@
-"""Which characters a piece of a pattern takes, as Python's reader of patterns has taken it apart.
+"""Characters that a piece of a pattern takes, as Python's reader of patterns has taken it apart.
 
-ASCII's stand for themselves, all others for one: they need not be told from each other.
+ASCII characters stand for themselves, and one stands for all others: they need not be told from each other.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from importlib import import_module
 from string import ascii_letters, digits
 from typing import Any
 
-# Python's own names for the pieces, which it has no public module for.
+# Python's own names for the pieces, for which it has no public module.
 op: Any = import_module("re._constants")
 
 Nodes = Sequence[tuple[Any, Any]]
@@ -16,18 +16,18 @@ Nodes = Sequence[tuple[Any, Any]]
 ONE = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
 """Pieces that stand for a single character."""
 ASCII = frozenset(range(128))
-_OTHER = 128  # all beyond
+_OTHER = 128  # stands for all beyond
 ANY = ASCII | {_OTHER}
 NOTHING: frozenset[int] = frozenset()
 
 
 def is_one(body: Nodes) -> bool:
-    """Whether it stands for a single character."""
+    """Return True if the body stands for a single character."""
     return len(body) == 1 and body[0][0] in ONE
 
 
 def characters(kind: Any, value: Any) -> frozenset[int]:
-    """What a piece that stands for one character takes; more rather than fewer."""
+    """Return the characters that a piece for a single character takes; more rather than fewer."""
     if kind is op.LITERAL:
         return frozenset({min(value, _OTHER)})
     if kind is op.NOT_LITERAL:

@@ -1,6 +1,6 @@
-"""Which words of a column make which checks: a table of rules, so that the next check is a row.
+"""Checks from a column's own words: a table of rules, so that the next check is a row.
 
-What is wrong with a row stands in metrics.
+It does not say what is wrong with a row: `metrics` does.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,12 +31,12 @@ from lakegate.contracts.words import meant
 Checked = tuple[Check, Metric]
 LARGEST = 2**31 - 1
 """Characters of a text or items of an array: no more can be counted."""
-LONGEST_NAME = 500  # characters of a check's name: the values of an enum may be ten thousand
+LONGEST_NAME = 500  # characters of a check's name: an enum may have ten thousand values
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A word of a column whose failing rows must be none. `metric` gives None, and a fault, where it can't be made."""
+    """A column's word that no row may fail. `metric` returns None, and notes a fault, if it cannot be made."""
 
     word: str
     says: str  # of {column} and {value}
@@ -77,7 +77,9 @@ def _multiple(field: Field, item: Item) -> Metric | None:
 
 
 def pattern(field: Field, item: Item, counted: Callable[[Field, str], Metric] = unlike) -> Metric | None:
-    """Rows `counted` by a pattern, those that it is nowhere in; None, and a fault, where it can't be had."""
+    """Count the rows that `counted` finds by a pattern, by default those that lack it. Return None, and note a fault,
+    if the pattern cannot be used.
+    """
     try:
         return counted(field, str(item.value))
     except ValueError as error:
@@ -86,7 +88,7 @@ def pattern(field: Field, item: Item, counted: Callable[[Field, str], Metric] = 
 
 
 def _format(field: Field, item: Item) -> Metric | None:
-    """Of texts; the format of a number is its width."""
+    """Count the texts that are not of the format; the format of a number is its width."""
     if field.type.kind != "string" or item.value in DESCRIBING:
         return None
     if item.value not in FORMATS:
@@ -103,7 +105,7 @@ def _unique_items(field: Field, item: Item) -> Metric | None:
 
 
 def entries(item: Item) -> list[Item]:
-    """The readable members of a list."""
+    """Return the readable members of a list."""
     return [
         Item(document=item.document, path=(*item.path, at), value=value)
         for at, value in enumerate(item.value)
@@ -132,7 +134,7 @@ OPTION_RULES = (
 
 
 def column_checks(field: Field, column: Item, severity: Severity = Severity.ERROR) -> list[Checked]:
-    """The checks of a column's own words and of its bounds."""
+    """Return the checks of a column's own words and of its bounds."""
     options = column.get("logicalTypeOptions")
     made = [_zero(rule, field, column, severity) for rule in (*COLUMN_RULES, _unique(column))]
     if options is not None and not _empty_range(field, options) and not _empty_sizes(options):
@@ -166,7 +168,7 @@ def _in_table(within: Scope) -> str:
 
 
 def key_checks(key: Sequence[tuple[Field, int, Severity]], table: Item) -> list[Checked]:
-    """A primary key, each column with its line and severity: unique together, and no nulls.
+    """Return the checks of a primary key, each column with its line and severity: unique together, and no nulls.
 
     The key is as severe as the severest of its columns.
     """
@@ -194,14 +196,14 @@ def severest(severities: Iterable[Severity]) -> Severity:
 
 
 def without_repeats(checks: Sequence[Checked]) -> tuple[list[Check], list[Metric]]:
-    """The checks in their order, those that say the same once, and each metric once."""
+    """Return the checks in their order, those that say the same once, and each metric once."""
     first = {check.id: check for check, _ in reversed(checks)}
     metrics = {metric.id: metric for _, metric in checks}
     return [check for check, _ in checks if first[check.id] is check], list(metrics.values())
 
 
 def value_of(field: Field, item: Item) -> Comparable | None:
-    """A value of the column's type, or a fault."""
+    """Return a value of the column's type; return None, and note a fault, if it is none."""
     try:
         return field.type.parse(item.value)
     except ValueError as error:
@@ -220,7 +222,7 @@ def _zero(rule: Rule, field: Field, owner: Item, severity: Severity) -> Checked 
 
 
 def _empty_range(field: Field, options: Item) -> bool:
-    """Whether the bounds leave no value at all: a fault where the upper one stands."""
+    """Return True if the bounds leave no value at all, and note a fault at the upper one."""
     found = {
         word: (item, value)
         for word in BOUNDS
@@ -235,7 +237,7 @@ def _empty_range(field: Field, options: Item) -> bool:
 
 
 def _empty_sizes(options: Item) -> bool:
-    """Whether a text or an array can't be both so long and so short."""
+    """Return True if a text or an array cannot be both so long and so short, and note a fault."""
     for low, high, what in (("minLength", "maxLength", "text"), ("minItems", "maxItems", "array")):
         shortest, longest = options.get(low), options.get(high)
         if shortest and longest and shortest.value > longest.value:
@@ -248,7 +250,7 @@ def _quiet(field: Field, item: Item) -> Comparable | None:
     try:
         return field.type.parse(item.value)
     except ValueError:
-        return None  # told where the check is made
+        return None  # the fault is noted where the check is made
 
 
 def _shown(value: Any) -> str:
@@ -272,7 +274,7 @@ def checked(
     severity: Severity = Severity.ERROR,
     drift: Drift | None = None,
 ) -> Checked:
-    """A check and its metric; both ids follow from what they are, and the name stands in every report."""
+    """Return a check and its metric. Both ids follow from what they are, and the name stands in every report."""
     made = Check(
         id="", name=_named(name), metric=metric.id, operator=operator, threshold=threshold, unit=unit,
         severity=severity, columns=metric.columns, line=line, drift=drift,

@@ -1,4 +1,4 @@
-"""The columns of a contract, nested ones with their parts: names and types. What must be true of them is elsewhere."""
+"""Columns of a contract, nested ones with their parts: names and types. It does not know what must be true of them."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Read:
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """Where a part of a column is: what a person calls it, and how it is reached."""
+    """A part's place in its column: the name that people call it by, and the steps to it."""
 
     label: str
     name: str
@@ -40,7 +40,7 @@ class _Place:
 
 
 def read_column(item: Item) -> Read | None:
-    """A column of the table; None, and a fault, where it can't be read."""
+    """Read a column of the table; return None, and note a fault, if it cannot be read."""
     names = _names(item)
     place = _Place(label=names[0], name=names[1]) if names else _Place(label="", name="")
     found = _read(item, place)
@@ -50,7 +50,7 @@ def read_column(item: Item) -> Read | None:
 
 
 def widened(read: Read) -> Read:
-    """The column, where files may widen it and its parts."""
+    """Return the column as it is if files may widen it and its parts."""
     parts = tuple(map(widened, read.parts))
     return replace(read, field=replace(read.field, type=widening(read.field.type)), parts=parts)
 
@@ -70,7 +70,7 @@ def _read(item: Item, place: _Place) -> Read | None:
 
 
 def _names(item: Item) -> tuple[str, str] | None:
-    """What the contract calls it, and what files do."""
+    """Return the name in the contract, and the name in files; return None if there is none."""
     said = item.get("physicalName") if item.has("physicalName") else item.get("name")
     if said is None:
         return None
@@ -80,7 +80,7 @@ def _names(item: Item) -> tuple[str, str] | None:
 
 
 def _parts(item: Item, logical: str, place: _Place) -> list[Read] | None:
-    """The parts of a nested column, or None where one can't be read."""
+    """Return the parts of a nested column, or None if one cannot be read."""
     if logical == "object":
         return _properties(item, place)
     if logical == "array":
@@ -143,7 +143,9 @@ def _nested_type(item: Item, logical: str, parts: Sequence[Read] | None) -> Type
 
 
 def check_names(columns: Sequence[Read]) -> None:
-    """Spark compares names without case, so two columns that differ only in case would be one."""
+    """Note a fault for each name that could mean two columns. Spark compares names without case, so two columns that
+    differ only in case would be one.
+    """
     seen: dict[str, Read] = {}
     for read in columns:
         first = seen.setdefault(folded(read.field.own_name), read)
@@ -165,7 +167,7 @@ def check_names(columns: Sequence[Read]) -> None:
 
 
 def check_places(columns: Sequence[Read]) -> None:
-    """Iceberg writes the place of a part with dots, so that no column may have that for a name."""
+    """Note a fault for each column with the name of a part: Iceberg writes the place of a part with dots."""
     names = {folded(read.field.own_name): read for read in columns}
     for read in columns:
         for _, place in places(parse(read.field.type.name)):
@@ -175,7 +177,7 @@ def check_places(columns: Sequence[Read]) -> None:
 
 
 def _type(item: Item) -> Type | None:
-    """The column's type: `physicalType` where it is said, and then the other words must agree."""
+    """Return the column's type: `physicalType` if it is given, and then the other words must agree."""
     name = item.plain("logicalType")
     if (said := item.get("physicalType")) is None:
         if not item.has("physicalType") and not item.has("logicalType"):
@@ -196,7 +198,7 @@ def _type(item: Item) -> Type | None:
 
 
 def _logical(item: Item, name: str | None) -> tuple[Type | None, bool]:
-    """The type that a logical one stands for, and whether the options chose it."""
+    """Return the type that a logical one stands for, and whether the options chose it."""
     if name is None:
         return None, False
     if name not in LOGICAL:

@@ -1,6 +1,6 @@
-"""A contract: which table, which landing keys, which plan.
+"""A contract: its table, its landing keys and its plan.
 
-How ODCS is read is its neighbours' matter, and they are imported at the first load.
+It does not read ODCS: its neighbours do, and they are imported at the first load.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from lakegate.errors import ContractFaults
 from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.routes import Route
 
-BRANCH_DAYS, MOST_DAYS = 30, 36_500  # the calendar ends where more are added to a day
+BRANCH_DAYS, MOST_DAYS = 30, 36_500  # the calendar ends if more are added to a day
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class Contract:
     version: str
     route: Route
     plan: Plan
-    branch_days: int = BRANCH_DAYS  # that the branch of a rejected batch is kept
+    branch_days: int = BRANCH_DAYS  # for which the branch of a rejected batch is kept
     ingestion: Ingestion = field(default_factory=Ingestion)
 
     @property
@@ -32,7 +32,7 @@ class Contract:
 
 
 def load(text: bytes | str, source: str) -> Contract:
-    """The contract that `text` says, or ContractFaults with every fault in it, by line."""
+    """Return the contract that `text` says. Raise ContractFaults with every fault in it, by line."""
     # YAML, JSON schema and SQL take half a second to import, which a function that loads no contract should not pay.
     from lakegate.contracts.reading import read  # noqa: PLC0415
 
@@ -43,7 +43,9 @@ def load(text: bytes | str, source: str) -> Contract:
 
 
 def overlaps(contracts: Sequence[Contract]) -> list[str]:
-    """What is wrong with having these contracts at once: two for one table, or a key that two routes would match."""
+    """Return what is wrong with having these contracts at once: two for one table, a key that two routes would match,
+    or one quarantine table for two.
+    """
     pairs = [(one, other) for at, one in enumerate(contracts) for other in contracts[at + 1 :]]
     return [message for one, other in pairs if (message := _clash(one, other))]
 

@@ -1,6 +1,6 @@
 """Checks that ODCS has no word for, `type: custom` with `engine: lakegate`: a table from a word to its rule.
 
-How their metrics are compared with a threshold is not told here.
+It does not compare their metrics with a threshold.
 """
 
 from collections.abc import Callable
@@ -22,10 +22,11 @@ _LIBRARY_WORDS = ("metric", "arguments", *OPERATORS)
 class CustomRule:
     """A word of `implementation`, on a column (its one field) or on the table (all of them).
 
-    `metric` gives None, and a fault, where it can't be made of the word's value; `percent` is the same in percent,
-    where that is not the share of the file's rows. A rule that counts failing rows needs no operator: none may fail.
-    It is asked in one of its `units`, the first if nothing is said; NUMBER is none. `says`, of {word}, {value} and
-    {column}, is what a check is called. With `drift`, it is not the metric that is compared but how far that is off.
+    `metric` returns None, and notes a fault, if it cannot be made of the word's value. `percent` is the same in
+    percent, if that is not the share of the file's rows. A rule that counts failing rows needs no operator: none may
+    fail. It is asked in one of its `units`, the first by default; NUMBER is no unit. `says`, of {word}, {value} and
+    {column}, is the name of a check. With `drift`, the check compares how far the metric is off, and not the metric
+    itself.
     """
 
     note: str
@@ -39,7 +40,7 @@ class CustomRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """The rule that an entry of `quality` chose, what it says of it, and where."""
+    """An entry's chosen rule in `quality`, the value that it gives the rule, and its `implementation`."""
 
     rule: CustomRule
     value: Item
@@ -121,7 +122,7 @@ CUSTOM = {
 
 
 def choose(item: Item, level: str) -> Choice | None:
-    """The one rule that the entry names, or a fault."""
+    """Return the one rule that the entry names; return None, and note a fault, if there is none."""
     for word in _LIBRARY_WORDS:
         if said := item.get(word):
             said.fault(f"{word!r} does not belong to a custom check: an operator goes into its 'implementation'")

@@ -31,8 +31,8 @@ _TAG = "tag:yaml.org,2002:"
 
 
 def _whole_letters(text: str) -> str:
-    """JSON, which is YAML, spells some letters as two halves; half a letter alone is none. U+0000 is refused: before a
-    digit, SQL has no spelling for it.
+    """Return the text with whole letters. JSON, which is YAML, spells some letters as two halves; half a letter alone
+    is refused. So is U+0000: before a digit, SQL has no spelling for it.
     """
     if "\0" in text:
         raise ValueError
@@ -52,13 +52,13 @@ _SCALARS: dict[str, Callable[[str], Any]] = {
     "int": lambda text: int(_number(text), 0),
     "float": lambda text: float(_number(text)),
     "str": _whole_letters,
-    "timestamp": str,  # a date is said in JSON as text, and each column's type knows how to read it
+    "timestamp": str,  # in JSON a date is text, and each column's type knows how to read it
 }
 _PLAIN = {f"{_TAG}{name}" for name in (*_SCALARS, "map", "seq")}
 
 
 class Broken(Exception):
-    """The text is no document at all."""
+    """A text that is no document at all."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ class Broken(Exception):
 
 
 class Enough(Exception):
-    """There are so many faults that no more are looked for."""
+    """So many faults that no more are looked for."""
 
     def __init__(self, line: int) -> None:
         message = f"and more: the {MOST_FAULTS} before are told, and the rest is looked for once they are mended"
@@ -75,13 +75,15 @@ class Enough(Exception):
 
 
 def one_line(message: str) -> str:
-    """A message as it is told: what a contract says in it can neither begin a line of its own nor fill a screen."""
+    """Return a message as it is told: words of a contract in it can neither begin a line of their own nor fill a
+    screen.
+    """
     spelt = "".join(letter if letter.isprintable() else _spelt(letter) for letter in _cut(message))
     return _cut(spelt)
 
 
 def _cut(text: str) -> str:
-    """Without its middle: it begins with the place, and ends with what is wrong there."""
+    """Return the text without its middle: it begins with the place, and ends with what is wrong there."""
     half = LONGEST_FAULT // 2 - 2
     return text if len(text) <= LONGEST_FAULT else f"{text[:half]} … {text[-half:]}"
 
@@ -92,9 +94,9 @@ def _spelt(letter: str) -> str:
 
 @dataclass(kw_only=True)
 class Document:
-    """The values, the line of each, the faults so far, and the places closed by one: not to be read any more.
+    """A document's values, the line of each, the faults so far, and the places closed by one: not to be read any more.
 
-    `at` is the place that was read last: where the reading ends, that is as near as anybody knows.
+    `at` is the place that was read last: if the reading ends there, no nearer place is known.
     """
 
     root: Any = None
@@ -107,13 +109,13 @@ class Document:
         self.tell(self.line(path), message)
 
     def tell(self, line: int, message: str) -> None:
-        """Note a fault. Raises Enough where there are too many already."""
+        """Note a fault. Raise Enough if there are too many already."""
         if len(self.faults) >= MOST_FAULTS:
             raise Enough(line)
         self.faults.append(Fault(line=line, message=one_line(message)))
 
     def close(self, path: Path, message: str) -> None:
-        """A fault in a value that makes it unreadable: later steps pass over it and don't call it missing."""
+        """Note a fault in a value that makes it unreadable: later steps pass over it and do not call it missing."""
         self.fault(path, message)
         self.closed.add(path)
 
@@ -139,7 +141,7 @@ class Item:
         self.document.fault(self.path, message)
 
     def has(self, word: str) -> bool:
-        """Whether the word is there, readable or not."""
+        """Return True if the word is there, readable or not."""
         return word in self.value
 
     def get(self, word: str) -> "Item | None":
@@ -154,7 +156,7 @@ class Item:
         return otherwise if item is None else item.value
 
     def each(self, word: str) -> Iterator["Item"]:
-        """The readable members of a list under the word."""
+        """Yield the readable members of a list under the word."""
         if (items := self.get(word)) is None:
             return
         for position, value in enumerate(items.value):
@@ -165,7 +167,7 @@ class Item:
 
 
 def parse(text: bytes | str, document: Document) -> None:
-    """Read the text into an empty document, perhaps with faults. Raises Broken where there is nothing to go on with."""
+    """Read the text into an empty document, perhaps with faults. Raise Broken if there is nothing to go on with."""
     document.root = _Builder(document).build(_compose(_decode(text)), ())
     document.at = ()
 
@@ -184,8 +186,8 @@ _VERSIONS = ((1, 1), (1, 2))
 
 
 class _BoundedScanner(Scanner):
-    """A scanner that opens so many brackets within brackets and no more: it looks ahead of all of them each time. What
-    ruamel's own stumbles over is no YAML.
+    """A scanner that opens so many brackets within brackets and no more, because it looks ahead of all of them each
+    time. A text that ruamel's own scanner fails on is no YAML.
     """
 
     def fetch_more_tokens(self) -> Any:
@@ -251,7 +253,7 @@ def _compose(text: str) -> Node:
 
 
 class _Builder:
-    """Nodes to values; what it refuses becomes a fault and a None."""
+    """Builds values from nodes; a node that it refuses becomes a fault and a None."""
 
     def __init__(self, document: Document) -> None:
         self._document = document

@@ -1,4 +1,4 @@
-"""Drift: a number of the file against the files that were published before it. Which numbers, and how far back."""
+"""Drift of a number of the file against the files that were published before it: which numbers, and how far back."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from lakegate.contracts.rules import numeric
 from lakegate.contracts.words import Answer, Word, check, meant
 
 FILES, AT_LEAST, MOST = 30, 5, 1_000
-_FEWEST = 2  # a deviation needs as many
+_FEWEST = 2  # files that a deviation needs
 _WORDS = ("of", "files", "atLeast", "as")
 OF_COLUMN: Mapping[str, Callable[[Field], Metric]] = {
     "mean": aggregates.mean,
@@ -26,7 +26,7 @@ _OF_ANY = ("distinctValues", "nullValues")
 
 
 def of_column(fields: Sequence[Field], value: Item) -> Metric | None:
-    """A statistic of the column, the mean if nothing is said."""
+    """Return a statistic of the column, by default the mean."""
     (field,), name = fields, _of(value, "mean", OF_COLUMN)
     if name is None:
         return None
@@ -34,12 +34,12 @@ def of_column(fields: Sequence[Field], value: Item) -> Metric | None:
 
 
 def of_table(_fields: Sequence[Field], value: Item) -> Metric | None:
-    """The file's rows, which is all that there is of a table."""
+    """Count the file's rows, which is all that there is of a table."""
     return rows() if _of(value, "rowCount", ("rowCount",)) else None
 
 
 def drift(value: Item) -> Drift | None:
-    """What the number is compared with; None, and a fault, where that makes no sense."""
+    """Return what the number is compared with; return None, and note a fault, if that makes no sense."""
     if not isinstance(value.value, dict):
         value.fault("drift takes a mapping, such as {of: rowCount, files: 30, as: rate}")
         return None
@@ -56,7 +56,7 @@ def drift(value: Item) -> Drift | None:
 
 
 def spoken(value: Item, columns: Sequence[str]) -> str:
-    """What a person calls it: `mean of amount against the last 30 files`."""
+    """Return the name that people read: `mean of amount against the last 30 files`."""
     of = value.plain("of") or ("mean" if columns else "rowCount")
     return f"{of}{' of ' if columns else ''}{', '.join(columns)} against the last {value.plain('files', FILES)} files"
 

@@ -1,6 +1,6 @@
-"""How a contract says that files are written: the landing server's words as a file format. It reads no file.
+"""File formats of a contract, from the landing server's words. It reads no file.
 
-What the readers could not hold to is refused here, by line: they would take it for something else.
+Settings that the readers could not hold to are refused here, by line: they would take a file for something else.
 """
 
 import codecs
@@ -43,7 +43,7 @@ _CLOCK = set("HhmsSaXx")
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """How the files are written as far as the server says it; columns may spell their dates in other ways.
+    """A server's settings for how its files are written; columns may spell their dates in other ways.
 
     `severity` is that of the check that every row parses.
     """
@@ -57,7 +57,7 @@ class Written:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A word of the server: for which formats, and how its value is read; ValueError says why not."""
+    """A word of the server: the formats that it is for, and the reader of its value; ValueError says why not."""
 
     kinds: Sequence[FileKind]
     read: Callable[[Any, FileKind], dict[str, Any]]
@@ -144,7 +144,9 @@ SETTINGS: Mapping[str, Setting] = {
 
 
 def pattern(value: Any, kind: str) -> str:
-    """A spelling of dates or timestamps in the letters of Java's DateTimeFormatter, or ValueError."""
+    """Return a spelling of dates or timestamps in the letters of Java's DateTimeFormatter. Raise ValueError if it is
+    none.
+    """
     pieces = _PIECE.findall(str(value))
     letters = [piece[0] for piece in pieces if piece[0].isalpha()]
     if "".join(pieces) != value or len(letters) != len(set(letters)):
@@ -161,7 +163,9 @@ def pattern(value: Any, kind: str) -> str:
 
 
 def written(server: Item) -> Written | None:
-    """How the landing server says that its files are written; None, and faults, where it can't be told."""
+    """Return how the landing server says that its files are written; return None, and note faults, if it cannot be
+    told.
+    """
     said = server.get("format")
     if said is None:
         if not server.has("format"):
@@ -184,7 +188,7 @@ def written(server: Item) -> Written | None:
 
 
 def _said(server: Item) -> list[tuple[str, Item]]:
-    """The words that say how files are written: the standard's, then ours."""
+    """Return the words that say how files are written: the standard's, then ours."""
     found = [(name, item) for name in ("delimiter", "encoding") if (item := server.get(name))]
     for each in server.each("customProperties"):
         name, value = each.plain("property"), each.get("value")
@@ -213,7 +217,7 @@ def _check_signs(server: Item, form: FileFormat) -> None:
 
 
 def spelled(files: Written, columns: Sequence[tuple[Field, Item]]) -> FileFormat:
-    """The format with how each column is spelled in text; a fault at each column that text cannot hold."""
+    """Return the format with each column's spelling in text; note a fault at each column that text cannot hold."""
     patterns = {}
     for field, item in columns if files.form.kind.is_text else ():
         if field.type.kind in ("date", "instant", "clock"):
@@ -239,7 +243,7 @@ def _column_pattern(files: Written, field: Field, item: Item) -> str:
 
 
 def parse_checks(files: Written) -> list[Checked]:
-    """Text has the check that every row parses: one that does not cannot become a row."""
+    """Return the check that every row parses, for text alone: a row that does not cannot become a row."""
     if not files.form.kind.is_text:
         return []
     return [checked("rows that do not parse", unparsed(), files.line, severity=files.severity)]

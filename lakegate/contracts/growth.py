@@ -1,4 +1,4 @@
-"""How long an expression may make a text, and how long an engine looks for one in another, told from its tree alone.
+"""Limits on how long an expression makes a text, and on how long an engine looks for one in another, by its tree alone.
 
 It reads no row: a length is so many times that of the row's longest text, and so many characters besides. An expression
 beyond a limit is refused before any engine sees it; how often one looks is counted file by file, as SQL that it gives.
@@ -11,14 +11,14 @@ from typing import Any
 from sqlglot import exp
 
 from lakegate.audit.names import folded
-from lakegate.contracts.busy import FEW
+from lakegate.contracts.backtracking import FEW
 from lakegate.contracts.metrics import Field, column
 from lakegate.contracts.syntax import Kind, NotAllowed, columns_of, shown
 
 TIMES = 100  # as long as the row's longest text
 CHARACTERS = 100_000  # besides
-# Those of the queries in FROM count each time that a column of theirs is named, for Spark may put them in its place.
-# SQL of a contract cannot spell so many: queries in queries alone get there.
+# Pieces of the queries in FROM count each time that a column of theirs is named, because Spark may put them in its
+# place. SQL of a contract cannot spell so many: queries in queries alone get there.
 PIECES = 2_500
 _WRITTEN = 50  # characters of a number, a date or a truth that is written as a text, at most
 _LONG = (Kind.TEXT, Kind.BYTES, None)
@@ -32,7 +32,7 @@ Tries = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """At most so many `times` as long as the row's longest text, and so many characters `more`, by so many `pieces`,
+    """An expression's growth: at most so many `times` as long as the row's longest text, and so many characters `more`, by so many `pieces`,
     for which an engine `tries` so often.
     """
 
@@ -45,17 +45,17 @@ class Growth:
 _SHORT = Growth(more=_WRITTEN)
 _TEXT = Growth(times=1)
 _Columns = Callable[[str], Growth]
-"""Of a column by its name as engines compare them: all are known, for a reader has been through the tree."""
+"""Growth of a column by its name as engines compare it: all are known, because a reader has been through the tree."""
 
 
 def check_growth(tree: exp.Expr, fields: Sequence[Field]) -> None:
-    """NotAllowed where some part of an expression, or of a query, grows beyond a limit."""
+    """Raise NotAllowed if some part of an expression, or of a query, grows beyond a limit."""
     _tries_of(tree, fields)
 
 
 def tries(tree: exp.Expr, fields: Sequence[Field], names: Sequence[str]) -> str:
-    """How often an engine tries at most with the texts of a row, in SQL; nothing where that is a few times for each of
-    their letters. `names` are the columns that the tree is made of.
+    """Return the SQL of how often an engine tries at most with the texts of a row; nothing if it is a few times for each
+    of their letters. `names` are the columns that the tree is made of.
     """
     counted, known = _tries_of(tree, fields), columns_of(fields)
     lengths = [exp.Length(this=column(name)) for name in names if known[folded(name)][1] in _LONG]
@@ -79,7 +79,9 @@ def _tries_of(tree: exp.Expr, fields: Sequence[Field]) -> Tries:
 
 
 def _selected(select: exp.Select, columns: _Columns) -> tuple[Mapping[str, Growth], Tries]:
-    """The columns of a query by their names, and the tries of all that is in it; no part of it is beyond a limit."""
+    """Return the growth of a query's columns by their names, and the tries of the whole query. Raise NotAllowed if a part
+    of it is beyond a limit.
+    """
     source, before = select.args["from_"].this, (0.0, 0.0, 0.0)
     if isinstance(source, exp.Subquery):
         found, before = _selected(source.this, columns)
@@ -137,7 +139,7 @@ def _within_limits(node: exp.Expr, grown: Growth) -> Growth:
 
 
 def _children(node: exp.Expr) -> Iterator[tuple[tuple[str, int], exp.Expr]]:
-    """Every expression right below, by the name of its argument and its place there."""
+    """Yield every expression right below, by the name of its argument and its place there."""
     for word, value in node.args.items():
         for at, child in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(child, exp.Expr) and not isinstance(child, exp.DataType):
@@ -153,7 +155,7 @@ def _any(_node: exp.Expr, _parts: _Parts) -> Growth:
 
 
 def _longest(*words: str) -> _Length:
-    """As long as the longest of these arguments."""
+    """Return a function that gives the length of the longest of these arguments."""
 
     def length(_node: exp.Expr, parts: _Parts) -> Growth:
         those = [part for (word, _), part in parts.items() if word in words]
@@ -173,7 +175,9 @@ def _cast(_node: exp.Expr, parts: _Parts) -> Growth:
 
 
 def _replaced(node: exp.Replace, parts: _Parts) -> Growth:
-    """A text of the row in the place of each part of another may be as long as the square of theirs."""
+    """Return the growth of a replacement. Refuse a text of the row in the place of each part of another: the result may
+    be as long as the square of theirs.
+    """
     within, put = parts["this", 0], parts.get(("replacement", 0), Growth())
     searched = node.expression
     least = max(len(searched.name), 1) if isinstance(searched, exp.Literal) else 1
@@ -213,4 +217,4 @@ _LENGTHS: Mapping[type[exp.Expr], _Length] = {
     exp.Case: _longest("ifs", "default"),
     exp.Replace: _replaced,
 }
-"""What else there is gives a number, a date or a truth."""
+"""Lengths by expression; all others give a number, a date or a truth."""

@@ -1,4 +1,4 @@
-"""A table's settings of how its files are ingested. They concern no row, so the contract's hash leaves them out."""
+"""A table's settings for ingesting its files. They concern no row, so the contract's hash leaves them out."""
 
 from lakegate.contracts import words
 from lakegate.contracts.document import Item
@@ -9,7 +9,7 @@ _REUPLOADS = "reuploads"
 
 
 def ingestion_of(table: Item) -> Ingestion:
-    """What is said, or usual; a fault where it can't be kept to."""
+    """Return the table's settings or the usual ones; note a fault for one that cannot be kept to."""
     usual = Ingestion()
     return Ingestion(
         reuploads=_reuploads(table),

@@ -1,7 +1,7 @@
 """LIKE's patterns that an engine would be long busy with, as regular expressions that it goes through once.
 
 Spark and DuckDB try every `%` against all others: with two of them that is the square of a text's length, with three
-its cube. Where a piece between two of them is found first, it need never be looked for further on.
+its cube. Once a piece between two of them is found, it need never be looked for further on.
 """
 
 import re
@@ -13,7 +13,9 @@ _FREE = 1  # `%` before a piece: one alone is tried against no other
 
 
 def once_through(pattern: str, escape: str) -> str | None:
-    """The pattern as a regular expression of Java's; None where LIKE itself is as fast. What it escapes is sound."""
+    """Return the pattern as a regular expression of Java's; None if LIKE itself is as fast. Its escapes must be
+    sound.
+    """
     pieces = _pieces(pattern, escape)
     first, *between, last = pieces if len(pieces) > 1 else (pieces[0], "")
     tried = len([piece for piece in between if piece]) + bool(last)
@@ -24,7 +26,7 @@ def once_through(pattern: str, escape: str) -> str | None:
 
 
 def _pieces(pattern: str, escape: str) -> Sequence[str]:
-    """What stands between `%`, as regular expressions; `_` is any character."""
+    """Return the pieces between `%`, as regular expressions; `_` is any character."""
     pieces = [""]
     for token in re.findall(rf"{re.escape(escape)}.|.", pattern, re.DOTALL):
         if token == "%":

@@ -1,7 +1,7 @@
-"""Metrics: the SQL predicates that say what is wrong with a row. Which word asks for which, it does not know.
+"""Metrics: the SQL predicates that say what is wrong with a row. It does not know which word asks for which.
 
-Every predicate is built as a syntax tree, never by pasting text: a column may be named anything. It is true for a
-failing row and never null: a null is the business of `required`, and NaN is outside every range.
+Every predicate is built as a syntax tree, never by pasting text, because a column may be named anything. It is true for
+a failing row and never null: a null is the business of `required`, and NaN is outside every range.
 """
 
 import json
@@ -40,8 +40,8 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A column as checks see it, or a part of one that `steps` lead to. `label` is the name by which the contract
-    speaks of it (`address.zip`, `tags[]`), `name` the column's.
+    """A column as checks see it, or the part of one that `steps` lead to. `label` is its name in the contract
+    (`address.zip`, `tags[]`), `name` the column's.
     """
 
     label: str
@@ -51,31 +51,33 @@ class Field:
 
     @property
     def own_name(self) -> str:
-        """Its name among its like: of a part of an object, the property's."""
+        """Name among its like: of a part of an object, the property's."""
         return self.steps[-1].name if self.steps else self.name
 
     @property
     def value(self) -> exp.Expr:
-        """Its value in a row, or, in an array or a map, the one that `anywhere` gives a name to."""
+        """Value in a row; in an array or a map, the value that `anywhere` gives a name to."""
         return self._reached()[0]
 
     @property
     def inside(self) -> exp.Expr | None:
-        """What it is a field of, if it is one."""
+        """Object that it is a field of, if it is one."""
         *before, last = self.steps or (None,)
         if last is None or last.into is not Into.FIELD:
             return None
         return replace(self, steps=tuple(before)).value
 
     def anywhere(self, wrong: exp.Expr) -> exp.Expr:
-        """Whether something is wrong in a row, by what is wrong with one value: in an array or a map, with any."""
+        """Return the condition that something is wrong in a row, from the one for a single value; in an array or a map,
+        that any value is wrong.
+        """
         for depth, values in reversed(list(enumerate(self._reached()[1]))):
             any_value = exp.Lambda(this=wrong, expressions=[_each(depth).this])
             wrong = exp.Anonymous(this="EXISTS", expressions=[values, any_value])
         return wrong
 
     def summed(self, number: exp.Expr) -> exp.Expr:
-        """The sum over all values in a row of a number of one value, null where there is none."""
+        """Return the sum of a number over all values in a row; a value for which it is null adds nothing."""
         for depth, values in reversed(list(enumerate(self._reached()[1]))):
             so_far = column(f"_lakegate_sum_{depth}")
             added = exp.Add(this=so_far, expression=exp.Coalesce(this=number, expressions=[_ZERO.copy()]))
@@ -85,7 +87,7 @@ class Field:
         return exp.Coalesce(this=number, expressions=[_ZERO.copy()])
 
     def _reached(self) -> tuple[exp.Expr, list[exp.Expr]]:
-        """The value, and the arrays on the way to it, outermost first."""
+        """Return the value, and the arrays on the way to it, outermost first."""
         here: exp.Expr = column(self.name)
         arrays: list[exp.Expr] = []
         for step in self.steps:
@@ -99,20 +101,20 @@ class Field:
 
 
 class Fields(tuple[Field, ...]):  # noqa: SLOT001 - it keeps what it has put in order
-    """Columns that many ask for by their names: those are put in order once, however many ask."""
+    """Columns that many callers look up by name: they are put in order once, however many ask."""
 
     @cached_property
     def by_label(self) -> Mapping[str, Field]:
-        """By what the contract calls them."""
+        """Columns by their names in the contract."""
         return {field.label: field for field in self}
 
     @cached_property
     def by_name(self) -> Mapping[str, Field]:
-        """By either name; what the contract calls them goes first."""
+        """Columns by either name; the name in the contract goes first."""
         return {**{field.name: field for field in self}, **self.by_label}
 
     def once(self, made: "Callable[[Fields], T]") -> T:
-        """What the function makes of them, made once."""
+        """Return the function's result for these columns, made once."""
         known: dict[Any, Any] = self._made
         if made not in known:
             known[made] = made(self)
@@ -125,13 +127,13 @@ class Fields(tuple[Field, ...]):  # noqa: SLOT001 - it keeps what it has put in 
 
 
 def _each(depth: int) -> exp.Column:
-    """The name of an item of an array within so many others; no column may have such a name."""
+    """Return the name of an item of an array within so many others; no column may have such a name."""
     return column(f"_lakegate_{depth}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """One of ODCS's four bounds: how a row fails it, and what of the column's range proves that none does."""
+    """One of ODCS's four bounds: how a row fails it, and which end of the column's range proves that none does."""
 
     sign: str
     fails: type[exp.Binary]
@@ -141,7 +143,7 @@ class Bound:
 
 _ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
 _DAY = exp.Literal.number(86_400_000_000)  # in microseconds
-# How far a quotient may be off a whole number: by the last digits of the two that it is made of.
+# A quotient may be off a whole number by the last digits of the two numbers that it is made of.
 _NEAR = {"double": exp.Literal.number("1E-15"), "float": exp.Literal.number("2E-7")}
 
 BOUNDS = {
@@ -161,7 +163,7 @@ def unparsed() -> Metric:
 
 
 def nulls(field: Field) -> Metric:
-    """How many rows have a null, where there could be a value: a field of an object that isn't there is none."""
+    """Count the rows with a null, where there could be a value: a field of an object that is not there is none."""
     if not field.steps:
         return _identified(kind=MetricKind.NULLS, columns=(field.name,))
     null: exp.Expr = exp.Is(this=field.value, expression=exp.null())
@@ -175,18 +177,18 @@ def duplicates(fields: Iterable[Field]) -> Metric:
 
 
 def scoped(metric: Metric, scope: Scope) -> Metric:
-    """The same metric of the batch alone, or of the whole table."""
+    """Return the same metric of the batch alone, or of the whole table."""
     return _named(replace(metric, scope=scope))
 
 
 def orphans(fields: Iterable[Field], target: Reference) -> Metric:
-    """How many rows have a key that the target has not."""
+    """Count the rows with a key that the target does not have."""
     columns = tuple(field.name for field in fields)
     return _identified(kind=MetricKind.ORPHANS, columns=columns, scope=Scope.TABLE, refers_to=target)
 
 
 def outside(field: Field, bound: Bound, limit: Comparable) -> Metric:
-    """How many rows are beyond the limit."""
+    """Count the rows beyond the limit."""
     beyond: exp.Expr = bound.fails(this=field.value, expression=field.type.literal(limit))
     if field.type.has_nan:
         beyond = exp.Or(this=exp.IsNan(this=field.value), expression=beyond)
@@ -201,7 +203,7 @@ def outside(field: Field, bound: Bound, limit: Comparable) -> Metric:
 
 
 def not_among(field: Field, values: Iterable[Comparable]) -> Metric:
-    """How many rows hold none of the values."""
+    """Count the rows that hold none of the values."""
     known = sorted(set(values))
     literals = [field.type.literal(value) for value in known]
     proof = Proof(column=field.name, values=tuple(iso(value) for value in known))
@@ -209,7 +211,7 @@ def not_among(field: Field, values: Iterable[Comparable]) -> Metric:
 
 
 def among(field: Field, values: Iterable[Comparable | None]) -> Metric:
-    """How many rows hold one of the values, null among them if it is."""
+    """Count the rows that hold one of the values, null among them if it is one."""
     values = set(values)
     known: list[Comparable] = sorted(value for value in values if value is not None)
     literals = [field.type.literal(value) for value in known]
@@ -221,7 +223,7 @@ def among(field: Field, values: Iterable[Comparable | None]) -> Metric:
 
 
 def either(metrics: Sequence[Metric]) -> Metric:
-    """How many rows fail one or the other of predicates on the same column. One alone is itself."""
+    """Count the rows that fail any of the predicates on the same column. A single metric is returned as it is."""
     if len(metrics) == 1:
         return metrics[0]
     wrong = exp.or_(*(metric.sql for metric in metrics), dialect="spark").sql(dialect="spark")
@@ -230,8 +232,8 @@ def either(metrics: Sequence[Metric]) -> Metric:
 
 
 def no_multiple(field: Field, of: Comparable) -> Metric:
-    """How many rows hold a number that is no multiple. Of floating-point ones, none that is near one to 15 digits, in
-    32 bits to six.
+    """Count the rows with a number that is no multiple. A floating-point number near one to 15 digits, in 32 bits to
+    six, counts as a multiple.
     """
     number = field.value
     if not field.type.has_nan:
@@ -245,7 +247,7 @@ def no_multiple(field: Field, of: Comparable) -> Metric:
 
 
 def in_future(field: Field) -> Metric:
-    """How many rows are later than the moment of the audit; a date is, if it begins later, and all of it in UTC."""
+    """Count the rows later than the moment of the audit, in UTC; a date is later if it begins later."""
     now: exp.Expr = exp.CurrentTimestamp()
     if field.type.kind != "instant":
         now = exp.cast(now, field.type.name, dialect="spark")
@@ -254,7 +256,9 @@ def in_future(field: Field) -> Metric:
 
 
 def age(field: Field, seconds: int) -> Metric:
-    """How old the newest value is when it is measured, in units of so many seconds. Dates begin at midnight, in UTC."""
+    """Return the age of the newest value when it is measured, in units of so many seconds. Dates begin at midnight, in
+    UTC.
+    """
     since = exp.Sub(this=_microseconds(exp.CurrentTimestamp()), expression=_of_newest(field))
     unit = exp.Literal.number(seconds * 1_000_000)
     return _value(
@@ -263,7 +267,7 @@ def age(field: Field, seconds: int) -> Metric:
 
 
 def _of_newest(field: Field) -> exp.Expr:
-    """The microseconds of the newest value: in decimals, because at the ends of its type they are beyond 64 bits."""
+    """Return the microseconds of the newest value, in decimals: at the ends of its type they are beyond 64 bits."""
     newest = exp.Max(this=field.value)
     if field.type.kind != "date":
         return _microseconds(exp.cast(newest, "timestamp", dialect="spark"))
@@ -276,26 +280,26 @@ def _microseconds(moment: exp.Expr) -> exp.Expr:
 
 
 def breaking(rule: exp.Expr, columns: tuple[str, ...], tries: str = "") -> Metric:
-    """How many rows the rule is false for; as in SQL's own CHECK, a rule that is null holds."""
+    """Count the rows that the rule is false for; as in SQL's own CHECK, a rule that is null holds."""
     broken = exp.Coalesce(this=exp.Not(this=exp.Paren(this=rule)), expressions=[exp.false()])
     made = _identified(kind=MetricKind.FAILING, columns=columns, sql=broken.sql(dialect="spark"))
     return replace(made, tries=tries)
 
 
 def all_null(fields: Iterable[Field]) -> Metric:
-    """How many rows are null in all of the columns."""
+    """Count the rows that are null in all of the columns."""
     named = [field.name for field in fields]
     empty = exp.and_(*(exp.Is(this=column(name), expression=exp.Null()) for name in named))
     return _identified(kind=MetricKind.FAILING, columns=tuple(named), sql=empty.sql(dialect="spark"))
 
 
 def value(columns: tuple[str, ...], aggregate: str, *, alone: bool = False, bound: str = "") -> Metric:
-    """The number that an aggregate in Spark's SQL gives."""
+    """Return the number that an aggregate in Spark's SQL gives."""
     return _named(Metric(id="", kind=MetricKind.VALUE, columns=columns, sql=aggregate, alone=alone, bound=bound))
 
 
 def queried(columns: tuple[str, ...], query: str) -> Metric:
-    """The number that a query over each file version's rows gives."""
+    """Return the number that a query over each file version's rows gives."""
     return _identified(kind=MetricKind.QUERY, columns=columns, sql=query)
 
 
@@ -310,7 +314,7 @@ def failing(
     passes: exp.Expr | None = None,
     tries: exp.Expr | None = None,
 ) -> Metric:
-    """How many rows are wrong. `passes` is a cheaper condition that is true of none that is; `tries` is how often a
+    """Count the wrong rows. `passes` is a cheaper condition that is true of no wrong row; `tries` is how often a
     pattern may be tried with one value.
     """
     certain = exp.Coalesce(this=field.anywhere(wrong), expressions=[exp.false()])
@@ -321,7 +325,7 @@ def failing(
         sql=certain.sql(dialect="spark"),
         tries=field.summed(tries).sql(dialect="spark") if tries else "",
     )
-    if field.steps:  # statistics are of columns, and of no part of an array; and a condition is of one value
+    if field.steps:  # statistics are of columns, not of parts of an array; and `passes` is of one value
         return _named(made)
     return _named(replace(made, proof=proof, passes=passes.sql(dialect="spark") if passes else ""))
 
@@ -339,12 +343,12 @@ def _identified(
     scope: Scope = Scope.BATCH,
     refers_to: Reference | None = None,
 ) -> Metric:
-    """The metric under the id that follows from it."""
+    """Return the metric under the id that follows from it."""
     return _named(Metric(id="", kind=kind, columns=columns, sql=sql, proof=proof, scope=scope, refers_to=refers_to))
 
 
 def _named(metric: Metric) -> Metric:
-    """By what it is, and not by how it is found faster."""
+    """Return the metric under an id of what it is, and not of how it is found faster."""
     said = to_plain(replace(metric, id=""))
     del said["passes"]
     said.pop("tries", None)

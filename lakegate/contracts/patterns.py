@@ -17,7 +17,7 @@ from typing import Any
 from lakegate.contracts.backtracking import Polynomial, as_searched, is_quick, longest, tries
 from lakegate.contracts.characters import is_one, op
 
-# Python's own reader of patterns, which it has no public name for.
+# Python's own reader of patterns, for which it has no public name.
 parser: Any = import_module("re._parser")
 
 LONGEST = 1_000  # repetitions, those within others multiplied; RE2 takes no more
@@ -37,18 +37,18 @@ _INVERTED = {
     op.CATEGORY_NOT_SPACE: op.CATEGORY_SPACE,
 }
 _SPECIAL = frozenset(r"\^$.|?*+()[]{}-&~#")
-# What Python reads in a way of its own.
+# Pieces that Python reads in a way of its own.
 _NOT_ECMA = re.compile(r"(?<!\\)(?:\\\\)*(\\[aNU0]|\\u[dD][89a-fA-F]|\{,|\(\?[^:])")
-# A class that is closed at once is empty to ECMA, and to Python the bracket is the first of its characters.
+# To ECMA a class that is closed at once is empty, and to Python the bracket is the first of its characters.
 _EMPTY_CLASS = re.compile(r"(?:[^\\\[]|\\.|\[(?!\^?\])(?:[^\\\]]|\\.)*\])*(\[\^?\])", re.DOTALL)
 _ASIDE = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?", re.DOTALL)  # an escape, or a class, whose parentheses open nothing
-_FLAGS = re.ASCII  # else `\d` of the parsed tree would be Unicode's
+_FLAGS = re.ASCII  # otherwise `\d` of the parsed tree would be Unicode's
 
 
 @dataclass(frozen=True, kw_only=True)
 class Portable:
-    """A pattern as engines agree on it, how long a text may be to be shown to one (None: as long as it is), and bounds
-    of how often one tries.
+    """A pattern as engines agree on it, the longest text that is shown to one (None: any), and bounds of how often one
+    tries.
     """
 
     text: str
@@ -58,9 +58,9 @@ class Portable:
 
 @lru_cache(maxsize=256)
 def portable(pattern: str) -> Portable:
-    """The pattern as Java and RE2 both read it, and Python read the one it was made from: found anywhere in a text.
+    """Return the pattern as Java and RE2 both read it, and Python reads the original: found anywhere in a text.
 
-    Raises ValueError, with what is wrong, where they would not agree, or might never be done.
+    Raise ValueError, with what is wrong, if they would not agree, or might never be done.
     """
     tree = parse(pattern)
     if _times(tree) > LONGEST:
@@ -71,7 +71,7 @@ def portable(pattern: str) -> Portable:
 
 
 def parse(pattern: str) -> Any:
-    """The pattern as Python's own reader takes it apart. Raises ValueError, with what is wrong."""
+    """Return the pattern as Python's own reader takes it apart. Raise ValueError, with what is wrong."""
     if (length := len(pattern)) > MOST_CHARACTERS:
         raise ValueError(f"it has {length:,} characters, and the limit is {MOST_CHARACTERS:,}: say it in a shorter way")
     if found := _NOT_ECMA.search(pattern) or _EMPTY_CLASS.match(pattern):
@@ -89,14 +89,14 @@ def parse(pattern: str) -> Any:
 
 
 def _nesting(pattern: str) -> int:
-    """How many groups are open at once at most. It goes through the pattern once."""
+    """Return how many groups are open at once at most. It goes through the pattern once."""
     steps = ({"(": 1, ")": -1}.get(letter, 0) for letter in _ASIDE.sub("", pattern))
     return max(accumulate(steps, initial=0))
 
 
 def class_of(characters: Iterable[int], *, negated: bool) -> str:
-    """A class of these characters, or of all others. It is spelled out: Java looks single characters up in a table, and
-    asks ranges one after the other. A pattern of a UUID takes half the time.
+    """Return a class of these characters, or of all others. It is spelled out, because Java looks single characters up
+    in a table and asks ranges one after the other. A pattern of a UUID takes half the time.
     """
     return f"[{'^' * negated}{''.join(map(_in_class, characters))}]"
 
@@ -106,7 +106,7 @@ def _sequence(tree: Sequence[tuple[Any, Any]]) -> str:
 
 
 def _times(tree: Sequence[tuple[Any, Any]]) -> int:
-    """How often a part of it is repeated at most, as RE2 counts: one without an end as often as it must be there."""
+    """Return how often a part is repeated at most, as RE2 counts: one without an end as often as it must be there."""
     return max((_repeated(kind, value) for kind, value in tree), default=1)
 
 
@@ -128,7 +128,9 @@ def _written(kind: Any, value: Any) -> str:
 
 
 def literal(code: int) -> str:
-    """A character as itself; those that a reader of SQL or of patterns could take for something else in brackets."""
+    """Return a character as itself, or bracketed or escaped if a reader of SQL or of patterns could take it for
+    something else.
+    """
     letter = chr(code)
     if not code:
         return r"\x00"
@@ -153,7 +155,7 @@ def _class(members: Sequence[tuple[Any, Any]]) -> str:
 
 
 def _is_few(member: tuple[Any, Any]) -> bool:
-    """Whether it is written out."""
+    """Return True if the member is written out."""
     kind, value = member
     return kind in (op.LITERAL, op.RANGE) and max(_codes(value)) < _ASCII
 
@@ -178,7 +180,7 @@ def _category(value: Any) -> str:
 
 
 def _lone_class(members: Sequence[tuple[Any, Any]]) -> str:
-    """A category alone comes as a class of its own."""
+    """Return a class; a category alone comes as a class of its own."""
     if len(members) == 1 and members[0][0] is op.CATEGORY:
         return _category(members[0][1])
     return _class(members)

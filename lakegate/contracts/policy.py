@@ -1,4 +1,4 @@
-"""What a contract says of files whose columns are not its own: the table's settings as a policy. It judges no file."""
+"""A contract's policy for files with other columns than its own, from the table's settings. It judges no file."""
 
 from lakegate.audit.plan import SchemaPolicy, Stance
 from lakegate.contracts import words
@@ -14,7 +14,9 @@ _STANCES = {
 
 
 def policy_of(table: Item) -> SchemaPolicy:
-    """The table's policy; a stance that a setting does not take, or a setting twice, is a fault."""
+    """Return the table's policy; note a fault for a stance that a setting does not take, or for a setting given
+    twice.
+    """
     chosen: dict[str, Stance] = {}
     for setting in table.each("customProperties"):
         name, value = setting.plain("property"), setting.get("value")

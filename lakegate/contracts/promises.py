@@ -1,4 +1,4 @@
-"""ODCS's `slaProperties`: what they promise of the data is checked file by file; what they promise of people is not."""
+"""ODCS's `slaProperties`: promises of the data are checked file by file; promises of people are not."""
 
 import re
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[0-9]{1,38}([.][0-9]{1,38})?([eE][+-]?[0-9]{1,2})?")
 
 
 def promise_checks(root: Item, table: str, fields: Fields) -> list[Checked]:
-    """The checks of the contract's promises on the table's columns."""
+    """Return the checks of the contract's promises on the table's columns."""
     return [made for promise in root.each("slaProperties") if (made := _promise(promise, table, fields))]
 
 
@@ -39,7 +39,7 @@ def _promise(promise: Item, table: str, fields: Fields) -> Checked | None:
 
 
 def _age(promise: Item, table: str, fields: Fields) -> Checked | None:
-    """The newest value of a column may be so old, and no older, when the file is audited."""
+    """Return the check that the newest value of a column is so old, and no older, when the file is audited."""
     if said := promise.get("valueExt"):
         said.fault(f"valueExt is refused: {promise.plain('property')} has one limit")
     field, limit, seconds = _element(promise, table, fields), _limit(promise), _seconds(promise)

@@ -1,6 +1,6 @@
 """ODCS's `quality` entries: a table of the library's metrics, queries, and one comparison for each.
 
-The checks of a column's own words are made elsewhere.
+It does not make the checks of a column's own words.
 """
 
 import re
@@ -36,7 +36,7 @@ _RANGES = (Operator.BETWEEN, Operator.NOT_BETWEEN)
 _WHOLE_FILE = 100  # percent
 _SHORT = 80  # letters of a query that a person reads
 _WORDS = {
-    **dict.fromkeys(("metric", "arguments"), ("library", "custom")),  # custom checks say it themselves
+    **dict.fromkeys(("metric", "arguments"), ("library", "custom")),  # custom checks refuse these themselves
     "query": ("sql",),
     **dict.fromkeys(("engine", "implementation"), ("custom",)),
     **dict.fromkeys(OPERATORS, ("library", "sql", "custom")),
@@ -47,7 +47,7 @@ _WORDS = {
 class LibraryRule:
     """A metric of ODCS's library on a column or on the table, with its arguments, at least one of them if any.
 
-    `metric` gives None, and a fault, where it can't be made of them.
+    `metric` returns None, and notes a fault, if it cannot be made of them.
     """
 
     note: str
@@ -63,7 +63,7 @@ def _missing(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
     if unwanted := said.get("pattern"):
         made.append(_by_pattern(field, unwanted, having))
     if made == [among(field, [None])]:
-        return nulls(field)  # which statistics count
+        return nulls(field)  # statistics count nulls
     return None if None in made else either([metric for metric in made if metric])
 
 
@@ -136,7 +136,7 @@ LIBRARY = {
 
 @dataclass(frozen=True, kw_only=True)
 class Around:
-    """What a query may speak of beside its own column: the table's columns, and the names that the table goes by."""
+    """A query's surroundings beside its own column: the table's columns, and the names that the table goes by."""
 
     fields: Fields
     names: Collection[str]
@@ -144,8 +144,8 @@ class Around:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What an entry asks for, and what a person calls that. A `counted` number is never below 0, and no percentage of
-    it is above 100; a rule `against` rows is told from what it says of them.
+    """An entry's metric, and the name that people call it by. A `counted` number is never below 0, and no percentage of
+    it is above 100. With `against`, the name is a rule, and the number counts the rows against it.
     """
 
     metric: Metric | None
@@ -156,7 +156,7 @@ class Asked:
 
 
 def quality_checks(owner: Item, level: str, fields: Fields, around: Around) -> list[Checked]:
-    """The checks of `quality`, on a column (its one field) or on the table (all of them)."""
+    """Return the checks of `quality`, on a column (its one field) or on the table (all of them)."""
     return [made for item in owner.each("quality") if (made := _quality(item, level, fields, around))]
 
 
@@ -174,7 +174,7 @@ def _quality(item: Item, level: str, fields: Fields, around: Around) -> Checked 
 
 
 def _check_strays(item: Item, kind: str) -> None:
-    """A fault for each word that means nothing to a check of this type."""
+    """Note a fault for each word that means nothing to a check of this type."""
     for word in item.value:
         types = _WORDS.get(word, (kind,))
         if kind not in types and item.get(word):
@@ -217,7 +217,7 @@ def _of(found: Scalar) -> Metric:
 
 
 def _custom(item: Item, level: str, fields: Fields) -> Checked | None:
-    """A check of ours. Without an operator no row may fail."""
+    """Return a check of ours. Without an operator no row may fail."""
     if (chosen := choose(item, level)) is None:
         return None
     if chosen.rule.drift:
@@ -240,7 +240,7 @@ def _custom(item: Item, level: str, fields: Fields) -> Checked | None:
 
 
 def _drifted(item: Item, chosen: Choice, fields: Fields, drift: Drift | None) -> Checked | None:
-    """A check of how far a number is off: in percent of what it was, or in a unit of its own."""
+    """Return a check of how far a number is off: in percent of what it was, or in a unit of its own."""
     metric, comparison = chosen.rule.metric(fields, chosen.value), _comparison(chosen.implementation, counted=False)
     if _unit(item, (Unit.NUMBER,)) is None or metric is None or drift is None:
         return None
@@ -260,7 +260,9 @@ def _compared(
     name: str = "",
     drift: Drift | None = None,
 ) -> Checked | None:
-    """The check of the entry `item`, called `name` unless that follows from the comparison."""
+    """Return the check of the entry `item`. It has the entry's own name, else `name`, else one that follows from the
+    comparison.
+    """
     severity = _severity(item)
     if asked is None or asked.metric is None or asked.unit is None or comparison is None or severity is None:
         return None
@@ -305,7 +307,7 @@ def _scope(item: Item, name: str, rule: LibraryRule) -> Scope:
 
 
 def _arguments(item: Item, name: str, words: Sequence[str]) -> dict[str, Item] | None:
-    """The arguments by their words; None, and a fault, where none is there that must be."""
+    """Return the arguments by their words; return None, and note a fault, if none is there that must be."""
     arguments = item.get("arguments")
     if arguments:
         check(arguments, {word: Word(answer=Answer.ENFORCED) for word in words}, where=f"the arguments of {name}")
@@ -318,7 +320,7 @@ def _arguments(item: Item, name: str, words: Sequence[str]) -> dict[str, Item] |
 
 
 def _members(listed: Item) -> list[Item]:
-    """The members of a list; none, and a fault, where it isn't one."""
+    """Return the members of a list; return none, and note a fault, if it is no list or empty."""
     if isinstance(listed.value, list) and listed.value:
         return entries(listed)
     listed.fault(f"{str(listed.path[-1])!r} must be a list with something in it")
@@ -352,7 +354,7 @@ def _wrong_threshold(operator: Operator, threshold: list[object], *, counted: bo
 
 
 def _unit(item: Item, units: Sequence[Unit]) -> Unit | None:
-    """The unit of those that the check can be asked in, the first if nothing is said."""
+    """Return the unit, one of those that the check can be asked in, the first by default."""
     if not item.has("unit"):
         return units[0]
     if (said := item.get("unit")) is None:
@@ -378,7 +380,7 @@ def _severity(item: Item) -> Severity | None:
 
 
 def _spoken(asked: Asked, operator: Operator, threshold: tuple[float, ...]) -> str:
-    """`nullValues of tailnum must be less than 1.5 percent`."""
+    """Return a name such as `nullValues of tailnum must be less than 1.5 percent`."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", operator.value).lower()
     numbers = " and ".join(f"{number:.15g}" for number in threshold)
     unit = "" if asked.unit in (None, Unit.NUMBER) else f" {asked.unit.value}"

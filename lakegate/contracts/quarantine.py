@@ -13,7 +13,7 @@ _HUNDRED = 100
 
 
 def budget_of(table: Item, checks: Sequence[Checked]) -> Budget | None:
-    """The table's budget; a fault where a check asks for quarantine and can't have it, or where none asks."""
+    """Return the table's budget; note a fault if a check asks for quarantine and cannot have it, or if none asks."""
     asking = [(check, metric) for check, metric in checks if check.severity is Severity.QUARANTINE]
     said = setting(table, SETTING)
     for check, metric in asking:

@@ -1,8 +1,8 @@
-"""Conditions that show cheaply that a text has a pattern: true of texts that have it alone, of most if not of all.
+"""Conditions that show cheaply that a text has a pattern: true only of texts that have it, of most if not of all.
 
-An engine of regular expressions takes some ten nanoseconds for a character that it holds against a class, and three
-where it searches for one outside; bytes that are compared as they are cost nearly nothing. Where a condition is not
-true, the pattern itself is asked: so a condition may be wrong about a text that has it, never about one that has not.
+An engine of regular expressions takes some ten nanoseconds to hold a character against a class, and three to search for
+one outside; comparing bytes as they are costs nearly nothing. If a condition is not true, the pattern itself is asked.
+A condition may therefore be wrong about a text that has the pattern, never about one that has not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,12 @@ from lakegate.contracts.characters import ANY, ASCII, ONE, characters, op
 from lakegate.contracts.patterns import class_of, parse
 
 _HEX = frozenset(map(ord, "0123456789abcdefABCDEF"))
-_LONG = 16  # characters; of shorter texts the engine makes as short work
+_LONG = 16  # characters; with shorter texts the engine is as fast
 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """So many characters, each one of these; `most` is None where there is no end."""
+    """A run of characters, each one of these; `most` is None if there is no end."""
 
     characters: frozenset[int]
     least: int = 1
@@ -29,7 +29,7 @@ class Block:
 
 
 def has(text: exp.Expr, pattern: str) -> exp.Expr | None:
-    """That a text has a pattern; None where nothing cheaper than the pattern would show it."""
+    """Return the condition that a text has a pattern; None if nothing cheaper than the pattern would show it."""
     blocks = list(_whole(parse(pattern)))
     if not blocks or None in blocks:
         return None
@@ -41,7 +41,9 @@ def has(text: exp.Expr, pattern: str) -> exp.Expr | None:
 
 
 def is_like(text: exp.Expr, pattern: str, longest: int | None) -> exp.Expr:
-    """That a text has a pattern as every engine reads it, and surely no more characters than so many."""
+    """Return the condition that a text has a pattern as every engine reads it, and surely no more than `longest`
+    characters.
+    """
     matches = exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(pattern))
     if longest is None:
         return matches
@@ -49,7 +51,7 @@ def is_like(text: exp.Expr, pattern: str, longest: int | None) -> exp.Expr:
 
 
 def lengths(pattern: str) -> tuple[int, int | None]:
-    """How many characters a text that has the pattern has at least and at most; None where there is no end."""
+    """Return how many characters a text with the pattern has at least and at most; None if there is no end."""
     tree = parse(pattern)
     least, most = tree.getwidth()
     is_whole = len(tree) > 1 and tree[0] == (op.AT, op.AT_BEGINNING) and tree[-1] == (op.AT, op.AT_END)
@@ -57,12 +59,16 @@ def lengths(pattern: str) -> tuple[int, int | None]:
 
 
 def octets(text: exp.Expr) -> exp.Expr:
-    """Known without a look at the text. Characters are at most as many, and at least a quarter."""
+    """Return the number of bytes, which is known without a look at the text. Characters are at most as many, and at
+    least a quarter.
+    """
     return exp.Anonymous(this="OCTET_LENGTH", expressions=[text.copy()])
 
 
 def _whole(tree: Any) -> Iterator[Block | None]:
-    """The blocks that a pattern of a whole text is made of; nothing if it is none, None for what is no block."""
+    """Yield the blocks that a pattern of a whole text is made of: nothing if it is none, None for a piece that is no
+    block.
+    """
     if len(tree) > 1 and tree[0] == (op.AT, op.AT_BEGINNING) and tree[-1] == (op.AT, op.AT_END):
         yield from _blocks(tree[1:-1])
 
@@ -75,7 +81,7 @@ def _blocks(tree: Any) -> Iterator[Block | None]:
             yield _repeated(*value)
         else:
             taken = characters(kind, value) if kind in ONE else ANY
-            yield Block(characters=taken) if taken and taken <= ASCII else None  # those are their own bytes
+            yield Block(characters=taken) if taken and taken <= ASCII else None  # ASCII characters are their own bytes
 
 
 def _repeated(low: int, high: Any, body: Any) -> Block | None:
@@ -86,7 +92,7 @@ def _repeated(low: int, high: Any, body: Any) -> Block | None:
 
 
 def _of_one_class(text: exp.Expr, block: Block) -> exp.Expr:
-    """Nothing of it is outside, and it is as long."""
+    """Return the condition that nothing of the text is outside the class, and that it has the length."""
     tests: list[exp.Expr] = [exp.GTE(this=octets(text), expression=exp.Literal.number(block.least))]
     if block.most is not None:
         tests.append(exp.LTE(this=octets(text), expression=exp.Literal.number(block.most)))
@@ -96,7 +102,7 @@ def _of_one_class(text: exp.Expr, block: Block) -> exp.Expr:
 
 
 def _upper(text: exp.Expr) -> exp.Expr:
-    """That it is as its bytes are written, two digits each."""
+    """Return the condition that the text is as its bytes are written, two digits each."""
     return exp.EQ(this=_digits(text), expression=text.copy())
 
 
@@ -117,7 +123,9 @@ def _none_outside(text: exp.Expr, characters: frozenset[int]) -> exp.Expr:
 
 
 def _by_place(text: exp.Expr, blocks: Sequence[Block]) -> exp.Expr:
-    """Every block is where it must be: those of one character each, the others all of a class at a time."""
+    """Return the condition that every block is where it must be: those of one character each, the others all of a class
+    at a time.
+    """
     starts = accumulate((block.least for block in blocks), initial=1)
     placed = list(zip(starts, blocks, strict=False))
     length = exp.Literal.number(sum(block.least for block in blocks))
@@ -137,13 +145,15 @@ def _by_place(text: exp.Expr, blocks: Sequence[Block]) -> exp.Expr:
 def _all_of(characters: frozenset[int], parts: list[exp.Expr]) -> exp.Expr:
     joined = exp.cast(exp.Concat(expressions=parts) if len(parts) > 1 else parts[0], "string", dialect="spark")
     if characters >= _HEX:
-        number = exp.Anonymous(this="UNHEX", expressions=[joined])  # null where a digit is none
+        number = exp.Anonymous(this="UNHEX", expressions=[joined])  # null if one is no digit
         return exp.Not(this=exp.Is(this=number, expression=exp.null()))
     return _none_outside(joined, characters)
 
 
 def _part(text: exp.Expr, start: int, length: int) -> exp.Expr:
-    """Bytes are found by their number; for characters, all before them would be looked at."""
+    """Return a part of the bytes, which are found by their number; for characters, all before them would be looked
+    at.
+    """
     return exp.Substring(this=_bytes(text), start=exp.Literal.number(start), length=exp.Literal.number(length))
 
 

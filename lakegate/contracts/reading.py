@@ -1,6 +1,6 @@
-"""A contract's text to a contract: YAML, vocabulary, the standard's schema, then meaning, with every step's faults.
+"""Reading of a contract's text: YAML, vocabulary, the standard's schema, then meaning, with every step's faults.
 
-It decides which table and which landing keys; what columns and checks mean stands in table, checks and quality.
+It decides the table and the landing keys; it leaves columns and checks to `table`, `checks` and `quality`.
 """
 
 import re
@@ -22,14 +22,14 @@ from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.routes import Route
 
 _TABLE_NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
-LONGEST_TABLE = 200  # characters: an attempt's branch has some thirty more, and its job's run, called alike, up to 256
+LONGEST_TABLE = 200  # characters: an attempt's branch has some thirty more, and a job run of that name up to 256
 _LANDING = "s3://landing/"
 _VERSION = "v3."
 
 
 def read(text: bytes | str) -> tuple[Contract | None, list[Fault]]:
-    """The contract, or the faults that keep it from being one, in the order of their lines. It raises nothing: one
-    contract that its reader cannot bear holds up nobody who asks for another.
+    """Return the contract, or the faults that keep it from being one, in the order of their lines. Raise nothing, so
+    that one contract that its reader cannot bear does not hold up others.
     """
     document = Document()
     try:
@@ -38,7 +38,7 @@ def read(text: bytes | str) -> tuple[Contract | None, list[Fault]]:
         return None, [broken.fault]
     except Enough as more:
         return None, [*_sorted(document), more.fault]
-    except Exception as error:  # noqa: BLE001 - whatever a stranger's text makes of its reader is told of that text
+    except Exception as error:  # noqa: BLE001 - any failure on a stranger's text is told as a fault of that text
         return None, [*_sorted(document), _unforeseen(error, document.line(document.at))]
     return (None if document.faults else contract), _sorted(document)
 
@@ -56,8 +56,8 @@ def _read(text: bytes | str, document: Document) -> Contract | None:
 
 
 def _unforeseen(error: Exception, line: int) -> Fault:
-    """A fault of ours, for which the contract is refused all the same. What the error says may be anything: its type is
-    told.
+    """Return a fault of our own, for which the contract is refused all the same. The error's message may be anything,
+    so only its type is told.
     """
     kind = type(error).__name__
     structlog.get_logger().error("contract_not_readable", error=kind, line=line, at=_raised_at(error))
@@ -65,7 +65,7 @@ def _unforeseen(error: Exception, line: int) -> Fault:
 
 
 def _raised_at(error: Exception) -> str:
-    """The function and its line, without a look at any file: there may be no memory left."""
+    """Return the function and its line, without a look at any file: there may be no memory left."""
     frame = error.__traceback__
     while frame and frame.tb_next:
         frame = frame.tb_next
@@ -103,7 +103,7 @@ def _assembled(plan: Plan, route: Route, days: int, ingestion: Ingestion) -> Con
 
 
 def _landing(root: Item) -> Item | None:
-    """The server named landing, and faults in its words or any other server's."""
+    """Return the server named landing; note faults in its words or any other server's."""
     landing = []
     for server in root.each("servers"):
         if server.plain("server") == "landing":

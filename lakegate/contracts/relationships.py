@@ -1,7 +1,7 @@
 """ODCS's `relationships`: foreign keys to tables of the lake, named `namespace.table.column`, checked by their rows.
 The table itself is one of them.
 
-A reference that the standard allows and that names no such column is refused: nothing would check it.
+A reference that the standard allows and that names no such column is refused, because nothing would check it.
 """
 
 import re
@@ -20,7 +20,7 @@ _TARGET = re.compile(r"(?P<table>[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*)\.(?P<column>[
 
 @dataclass(frozen=True, kw_only=True)
 class Referring:
-    """The table whose contract it is: `names` are those by which a `from` may call it."""
+    """A contract's own table, which its keys refer from: `names` are those by which a `from` may call it."""
 
     table: str
     names: frozenset[str]
@@ -29,12 +29,12 @@ class Referring:
 
 
 def column_keys(column: Item, field: Field, of: Referring) -> list[Checked]:
-    """The foreign keys of one column."""
+    """Return the foreign keys of one column."""
     return [made for item in _relationships(column) if (made := _check(item, [field], of))]
 
 
 def table_keys(table: Item, of: Referring) -> list[Checked]:
-    """The foreign keys that are said of the whole table, of one column or several."""
+    """Return the foreign keys that are said of the whole table, of one column or several."""
     return [made for item in _relationships(table) if (made := _check(item, _from(item, of), of))]
 
 
@@ -62,7 +62,7 @@ def _check(item: Item, fields: Sequence[Field], of: Referring) -> Checked | None
 
 
 def _from(item: Item, of: Referring) -> list[Field]:
-    """The columns of this table that `from` names; none, and a fault, where one is not there."""
+    """Return the columns of this table that `from` names; return none, and note a fault, if one is not there."""
     said = item.get("from")
     found = [_own(said, str(name), of) for name in _listed(said)] if said else []
     known = [field for field in found if field]
@@ -107,12 +107,14 @@ def _target(item: Item, fields: Sequence[Field], of: Referring) -> Reference | N
 
 
 def _own_target(said: Item, fields: Sequence[Field], of: Referring) -> Reference | None:
-    """Columns of this table that others of it refer to: each of a type that can be equal."""
+    """Return the reference to columns of this table that others of it refer to, each of a type that can be equal.
+    Return None, and note a fault, if there is none.
+    """
     found = [_own(said, str(name), of) for name in _listed(said)]
     theirs = [field for field in found if field]
     if len(theirs) < len(found):
         return None
-    for mine, other in zip(fields, theirs, strict=False):  # how many there are is looked at by whoever asked
+    for mine, other in zip(fields, theirs, strict=False):  # the caller compares how many there are
         if mine.type.kind != other.type.kind or (mine.type.has_nan and mine.type.name != other.type.name):
             said.fault(f"{mine.label} is {mine.type.name} and {other.label} is {other.type.name}: never equal")
             return None

@@ -1,6 +1,6 @@
-"""The words of custom checks as metrics, or faults where a word's value makes no sense of its columns.
+"""Metrics from the words of custom checks, or faults if a word's value makes no sense of its columns.
 
-Which words there are and how their numbers are compared stands in custom.
+It does not list the words, which `custom` does, nor compare their numbers, which `quality` does.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ Made = Callable[[Fields, Item], Metric | None]
 
 
 def row(fields: Fields, value: Item) -> Metric | None:
-    """A rule in SQL that every row holds to."""
+    """Count the rows that do not hold to a rule in SQL."""
     if not isinstance(value.value, str):
         value.fault('a rule is text, such as row: "arr_time >= dep_time"')
         return None
@@ -34,7 +34,7 @@ def row(fields: Fields, value: Item) -> Metric | None:
 
 
 def at_least_one_of(fields: Fields, value: Item) -> Metric | None:
-    """Columns of which no row may have none."""
+    """Count the rows that have none of the columns."""
     if not isinstance(value.value, list) or len(set(map(str, value.value))) < 2:  # noqa: PLR2004 - of one: `required`
         value.fault("atLeastOneOf takes a list of two columns or more: one alone is `required`")
         return None
@@ -43,7 +43,7 @@ def at_least_one_of(fields: Fields, value: Item) -> Metric | None:
 
 
 def named(fields: Fields, listed: Sequence[Item]) -> list[Field]:
-    """The columns that the contract calls so; none, and a fault, where one is not there."""
+    """Return the columns that the contract calls so; return none, and note a fault, if one is not there."""
     labels = fields.by_label
     for entry in listed:
         if str(entry.value) not in labels:
@@ -53,7 +53,7 @@ def named(fields: Fields, listed: Sequence[Item]) -> list[Field]:
 
 
 def statistic(metric: Callable[[Field], Metric], *, of_numbers: bool = True) -> Made:
-    """A word that is true or not there."""
+    """Return a maker of the metric for a word that is true or not there."""
 
     def made(fields: Fields, value: Item) -> Metric | None:
         if value.value is not True:
@@ -73,7 +73,7 @@ def quantile(fields: Fields, value: Item) -> Metric | None:
 
 
 def share(metric: Callable[[Field, Sequence[Comparable]], Metric]) -> Made:
-    """A value, or a list of them."""
+    """Return a maker of the metric for a value, or a list of them."""
 
     def made(fields: Fields, value: Item) -> Metric | None:
         if value.value == []:
@@ -86,7 +86,7 @@ def share(metric: Callable[[Field, Sequence[Comparable]], Metric]) -> Made:
 
 
 def numeric(field: Field, value: Item, word: str) -> bool:
-    """Whether the column holds numbers, which the word is of; a fault where it doesn't."""
+    """Return True if the column holds numbers, which the word is of; note a fault if it does not."""
     if field.type.kind not in NUMERIC:
         value.fault(f"{word} is of numbers, and the column {field.label!r} is {field.type.name}")
     return field.type.kind in NUMERIC

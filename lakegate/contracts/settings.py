@@ -1,4 +1,6 @@
-"""Our own settings in a contract: `customProperties` with `vendor: lakegate`. Which are known where, words says."""
+"""Our own settings in a contract: `customProperties` with `vendor: lakegate`. It does not know which belong where:
+`words` does.
+"""
 
 from lakegate.audit.plan import Scope
 from lakegate.contracts import words
@@ -8,7 +10,9 @@ SCOPE = "scope"
 
 
 def setting(owner: Item, name: str) -> Item | None:
-    """The entry of that name among the item's `customProperties`, if it is ours; a fault for another one."""
+    """Return the entry of that name among the item's `customProperties`, if it is ours; note a fault for another
+    one.
+    """
     ours = [each for each in owner.each("customProperties") if each.plain("vendor") == words.OURS]
     found = [each for each in ours if each.plain("property") == name]
     for again in found[1:]:
@@ -17,7 +21,7 @@ def setting(owner: Item, name: str) -> Item | None:
 
 
 def whole_number(owner: Item, name: str, default: int, most: int | None = None) -> int:
-    """A setting that is a number from 1 up to `most`; a fault where it is something else."""
+    """Return a setting that is a number from 1 up to `most`; note a fault if it is something else."""
     said = setting(owner, name)
     if said is None:
         return default
@@ -29,7 +33,7 @@ def whole_number(owner: Item, name: str, default: int, most: int | None = None) 
 
 
 def scope(owner: Item) -> Scope:
-    """Whether a check is about the batch alone or about the whole table; a fault where it says neither."""
+    """Return a check's scope, the batch alone or the whole table; note a fault if it is neither."""
     said = setting(owner, SCOPE)
     value = said.plain("value") if said else Scope.BATCH.value
     if said and value not in list(Scope):

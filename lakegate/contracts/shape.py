@@ -33,7 +33,9 @@ _A = {
 
 
 def check_shape(document: Document) -> None:
-    """A fault for everything that the standard's schema objects to; the place is closed to later steps."""
+    """Note a fault for everything that the standard's schema objects to; an unreadable place is closed to later
+    steps.
+    """
     for error in sorted(islice(_errors(document), MOST_FAULTS * 10), key=lambda error: error.message):
         for path, message, closes in (told for meant_error in _meant(error) for told in _explain(meant_error)):
             if not any(path[:end] in document.closed for end in range(1, len(path) + 1)):
@@ -45,8 +47,8 @@ def _errors(document: Document) -> Iterator[ValidationError]:
 
 
 def _with_types(value: Any) -> Any:
-    """The document with each column's logical type: the standard says by that what its options are, and a physical one
-    alone means one, too.
+    """Return the document with each column's logical type. The standard tells by it which options there are, and a
+    physical type alone means a logical one, too.
     """
     if isinstance(value, list):
         return [_with_types(each) for each in value]
@@ -54,13 +56,13 @@ def _with_types(value: Any) -> Any:
         return value
     typed = {word: _with_types(each) for word, each in value.items()}
     if "logicalType" not in typed and isinstance(said := typed.get("physicalType"), str):
-        with suppress(ValueError):  # told where types are read
+        with suppress(ValueError):  # the fault is noted where types are read
             typed["logicalType"] = logical_of(physical(said))
     return typed
 
 
 def server_words(server_type: str) -> set[str]:
-    """The words that the standard has for a server of this type."""
+    """Return the words that the standard has for a server of this type."""
     server = _standard()["$defs"]["Server"]
     known = set(server["properties"])
     for condition in server["allOf"]:
@@ -71,7 +73,7 @@ def server_words(server_type: str) -> set[str]:
 
 
 def _meant(error: ValidationError) -> Iterator[ValidationError]:
-    """Of an error in every alternative, those of the one alternative whose kind of value is there."""
+    """Yield, for an error in every alternative, the errors of the one alternative that has the value's kind."""
     alternatives: dict[object, list[ValidationError]] = {}
     for each in error.context or ():
         alternatives.setdefault(each.relative_schema_path[0], []).append(each)
@@ -87,7 +89,7 @@ def _meant(error: ValidationError) -> Iterator[ValidationError]:
 
 
 def _explain(error: ValidationError) -> Iterator[tuple[Path, str, bool]]:
-    """Where, what, and whether the value there can't be read any more."""
+    """Yield where, what, and whether the value there can no longer be read."""
     path: Path = tuple(error.absolute_path)
     word = next((repr(step) for step in reversed(path) if isinstance(step, str)), "the contract")
     value: Any = error.instance
@@ -142,7 +144,9 @@ def _standard() -> dict[str, Any]:
 
 
 def _unique(_validator: Any, wanted: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    """The library's own compares each with each, which takes minutes for an enum of ten thousand values."""
+    """Yield an error for each repeated value. The library's own check compares each with each, which takes minutes for
+    an enum of ten thousand values.
+    """
     if wanted and isinstance(value, list):
         for text, times in Counter(json.dumps(each, sort_keys=True) for each in value).items():
             if times > 1:
@@ -155,18 +159,20 @@ _Validator: Any = extend(Draft201909Validator, {"uniqueItems": _unique})  # type
 @cache
 def _validator() -> Draft201909Validator:
     schema = _adapted(_standard())
-    del schema["additionalProperties"]  # the vocabulary's
+    del schema["additionalProperties"]  # the vocabulary checks these
     schema["properties"]["description"]["additionalProperties"] = False  # forgotten in the standard
     for operators in ("DataQualityLibrary", "DataQualitySql"):
-        del schema["$defs"][operators]["allOf"]  # exactly one operator: the vocabulary of checks says it by name
+        del schema["$defs"][operators]["allOf"]  # exactly one operator: `quality` notes that by name
     quality = schema["$defs"]["DataQuality"]["properties"]
-    quality |= schema["$defs"]["DataQualityLibrary"]["properties"]  # whatever the type: else a metric may be a list
+    quality |= schema["$defs"]["DataQualityLibrary"]["properties"]  # for any type: otherwise a metric may be a list
     made: Draft201909Validator = _Validator(schema)
     return made
 
 
 def _adapted(node: Any) -> Any:
-    """The schema without what the vocabulary answers for; an absent logicalType no longer meets its conditions."""
+    """Return the schema without what the vocabulary answers for; an absent logicalType no longer meets its
+    conditions.
+    """
     if isinstance(node, list):
         return [_adapted(item) for item in node]
     if not isinstance(node, dict):

@@ -22,22 +22,22 @@ from lakegate.contracts.syntax import Kind, NotAllowed, Reader, check_pieces, co
 
 LONGEST = 4000  # characters
 DEEPEST = 100  # of the tree, which a chain of operators makes as deep as it is long
-COPIES = 10_000  # pieces of a WHERE, each time that it is put to an aggregate
-NESTED = 24  # parentheses, CASE and signs within each other: the parser's calls are, too, however deep its caller is
+COPIES = 10_000  # pieces of a WHERE, counted for each aggregate that it is put to
+NESTED = 24  # parentheses, CASE and signs within each other: the parser's calls nest as deep, below its caller's
 _MOST = dict.fromkeys(("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2)  # arguments
 
 _OPENING = ("L_PAREN", "L_BRACKET", "L_BRACE", "CASE")
 _CLOSING = ("R_PAREN", "R_BRACKET", "R_BRACE", "END")
 _SIGNS = ("NOT", "DASH", "PLUS", "TILDE", "TILDA")
-_VALUES = (*_CLOSING, "VAR", "IDENTIFIER", "NUMBER", "STRING")  # behind which a sign stands between two
-_OF_PARTS, _MOST_TYPES = ("ARRAY", "MAP", "STRUCT"), 5  # the parser takes the square of how many there are
+_VALUES = (*_CLOSING, "VAR", "IDENTIFIER", "NUMBER", "STRING")  # a sign behind one of these stands between two
+_OF_PARTS, _MOST_TYPES = ("ARRAY", "MAP", "STRUCT"), 5  # the parser takes the square of their number
 
-# Sorting or remembering every value: such an aggregate would slow down all others in the one pass.
+# Aggregates that sort or remember every value: one would slow down all others in the one pass.
 _HEAVY = (exp.Median, exp.Quantile, exp.Distinct)
 
 
 class Form(StrEnum):
-    """How a scalar over a file's rows can be computed."""
+    """Ways in which a scalar over a file's rows can be computed."""
 
     COUNT = "the number of rows"
     AGGREGATE = "an aggregate, together with others"
@@ -59,7 +59,7 @@ class Scalar:
 
 
 def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, ...]]:
-    """A condition on a row, with the columns in it. ValueError says what is not allowed."""
+    """Return a condition on a row, with the columns in it. Raise ValueError with what is not allowed."""
     holder, reader = exp.Paren(this=_parsed(text)), Reader(columns=columns_of(fields))  # the root, too, may be replaced
     reader.want(holder.this, Kind.TRUTH, "a rule about a row")
     if not reader.seen:
@@ -70,7 +70,9 @@ def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, 
 
 
 def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Field | None = None) -> Scalar:
-    """A query that gives one number. `{object}` is the table, `{property}` the column `of`. ValueError says why not."""
+    """Return a query that gives one number. `{object}` is the table, `{property}` the column `of`. Raise ValueError
+    with what is not allowed.
+    """
     _refuse_long(text)
     tree = _parsed(_filled(text, of))
     if not isinstance(tree, exp.Select):
@@ -100,7 +102,7 @@ def _as_cheap_as_can_be(tree: exp.Select, value: exp.Expr, columns: tuple[str, .
 
 
 def _filtered(value: exp.Expr, where: exp.Expr | None) -> exp.Expr:
-    """The value with the query's WHERE at each of its aggregates."""
+    """Return the value with the query's WHERE at each of its aggregates."""
     if where is None:
         return value
 
@@ -129,7 +131,7 @@ _PLACEHOLDER = re.compile(r"'(?>(?:[^'\\]|\\.)*)'?|\"(?>(?:[^\"\\]|\\.)*)\"?|`[^
 
 
 def _filled(text: str, of: Field | None) -> str:
-    """The text with the standard's placeholders filled in; what the result is allowed to be is decided later."""
+    """Return the text with the standard's placeholders filled in; the result is checked later."""
 
     def put(match: re.Match[str]) -> str:
         match match[1]:
@@ -162,7 +164,7 @@ def _parsed(text: str) -> exp.Expr:
         raise
     except RecursionError:
         raise NotAllowed("is nested too deep") from None
-    except Exception:  # noqa: BLE001 - whatever the parser stumbles over itself, the text is none that it can read
+    except Exception:  # noqa: BLE001 - whatever the parser fails on, it cannot read the text
         raise NotAllowed("is no SQL that can be read") from None
     if len(trees) != 1 or trees[0] is None:
         raise NotAllowed("must be one expression or query")
@@ -171,7 +173,7 @@ def _parsed(text: str) -> exp.Expr:
 
 
 def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
-    """Comments, hints and second statements: whatever a reader of the SQL may overlook."""
+    """Refuse comments, hints and second statements, which a reader of the SQL may overlook."""
     for token in tokens:
         if token.comments or token.token_type.name == "HINT":
             raise NotAllowed("has a comment or a hint in it: say it in the check's description")
@@ -184,7 +186,9 @@ def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
 
 
 def _refuse_nested(tokens: Sequence[Any]) -> None:
-    """By a limit of its own, so that what one process takes is not too deep for another one's stack."""
+    """Refuse deep nesting by a limit of our own, so that SQL that one process takes is not too deep for another one's
+    stack.
+    """
     opened, signs, after = [0], 0, ""
     for token in tokens:
         kind = token.token_type.name
@@ -200,7 +204,7 @@ def _refuse_nested(tokens: Sequence[Any]) -> None:
 
 
 def _refuse_dropped(tokens: Sequence[Any]) -> None:
-    """What the parser would leave out: arguments too many, and all of a unit but the first text in it."""
+    """Refuse what the parser would leave out: arguments too many, and all of a unit but the first text in it."""
     for at, token in enumerate(tokens[:-1]):
         name, kinds = token.text.lower(), [each.token_type.name for each in tokens[at + 1 : at + 4]]
         most = _MOST.get(name)
@@ -211,7 +215,7 @@ def _refuse_dropped(tokens: Sequence[Any]) -> None:
 
 
 def _arguments(tokens: Sequence[Any]) -> int:
-    """How many there are between the first parenthesis and the one that closes it."""
+    """Return how many arguments there are between the first parenthesis and the one that closes it."""
     depth, found = 0, 1
     for token in tokens:
         depth += {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
@@ -236,7 +240,7 @@ def _read(text: str) -> Sequence[exp.Expr | None]:
 
 @contextmanager
 def _without_a_word() -> Iterator[None]:
-    """The parser's own warnings repeat the text as it is, on standard error or in a log."""
+    """Silence the parser's own warnings, which repeat the text as it is on standard error or in a log."""
     logger = logging.getLogger("sqlglot")
     before, logger.disabled = logger.disabled, True
     try:

@@ -1,7 +1,7 @@
-"""Which SQL a contract may say: an allow-list of syntax, each piece with the kinds of its operands.
+"""An allow-list of the SQL that a contract may say, each piece of syntax with the kinds of its operands.
 
-What is accepted runs, because operands are checked as Spark would check them; what is not looked at is not let
-through. It parses no text and knows nothing of checks.
+Accepted SQL runs, because operands are checked as Spark would check them, and unchecked pieces are not let through. It
+parses no text and knows nothing of checks.
 """
 
 import math
@@ -26,11 +26,11 @@ _DIGITS = 38
 
 
 class NotAllowed(ValueError):
-    """The SQL is none, or none that a contract may say; the message goes on after its name."""
+    """SQL that is none, or none that a contract may say; the message goes on after its name."""
 
 
 class Kind(StrEnum):
-    """What a piece of SQL gives, as far as it decides what can be done with it."""
+    """Kinds of value that a piece of SQL gives, as far as they decide what can be done with it."""
 
     NUMBER = "a number"
     TEXT = "text"
@@ -71,7 +71,7 @@ _STARTS: Mapping[type[exp.Expr], Collection[str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """What a function takes, by sqlglot's names of its arguments, and gives; `flags` are arguments without meaning."""
+    """A function's arguments, by sqlglot's names, and its result; `flags` are arguments without meaning."""
 
     gives: Kind
     takes: Mapping[str, Kind]
@@ -160,12 +160,14 @@ _COMPARISONS = (*_TRUTHS, exp.Nullif)
 
 _LESS = exp.Neg(this=exp.Literal.number(1))
 
-# Whoever reads one of these beside another operator reads it in an order of his own, or not at all.
+# One of these beside another operator is read in different orders by different readers, or not at all.
 _LOOSE = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Is, exp.Like, exp.Escape, exp.RegexpLike, *_TRUTHS)
 
 
 def columns_of(fields: Sequence[Field]) -> Mapping[str, tuple[str, Kind | None]]:
-    """Columns by every name that SQL may call them, without case: the table's names win over the contract's."""
+    """Return the columns by every name that SQL may call them, without case: the table's names win over the
+    contract's.
+    """
     return fields.once(_columns_of) if isinstance(fields, Fields) else _columns_of(fields)
 
 
@@ -178,10 +180,10 @@ def _columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:
 
 @dataclass(kw_only=True)
 class Reader:
-    """Reads a tree from the top, with the columns that are known there, and says of each piece what it gives.
+    """Reads a tree from the top, with the columns that are known there, and says of each piece which kind it gives.
 
-    Columns are written anew with the table's names, in quotes; dates given as text become dates. `bare` are the
-    columns that may stand outside an aggregate (None: all), `aggregates` says whether there may be one here.
+    Columns are written anew with the table's names, in quotes; dates given as text become dates. `bare` are the columns
+    that may stand outside an aggregate (None: all), `aggregates` says whether there may be one here.
     """
 
     columns: Mapping[str, tuple[str, Kind | None]]
@@ -193,7 +195,7 @@ class Reader:
     derived: bool = False
 
     def want(self, node: exp.Expr, kind: Kind, who: str) -> Kind:
-        """What the node gives, which must be of that kind; a null is of any."""
+        """Return the kind that the node gives, which must be the wanted one; a null is of any."""
         if kind in _WRITTEN:
             return _written_out(node, kind, who)
         found = self.kind(node)
@@ -215,7 +217,7 @@ class Reader:
         raise NotAllowed(f"{_named(node)} is not allowed here")
 
     def select(self, select: exp.Select) -> list[tuple[str, Kind]]:
-        """A query's columns with their names (none: ""), checked from its source upwards."""
+        """Return a query's columns with their names (none: ""), checked from its source upwards."""
         only(select, "expressions", "from_", "where", "group", "having", "distinct")
         if (source := select.args.get("from_")) is None:
             raise NotAllowed("has no FROM: the rows are {object}'s")
@@ -285,7 +287,7 @@ class Reader:
         self.bare, self.aggregates = before
 
     def _name(self, item: exp.Expr) -> str:
-        """The column's name to the query around it, kept in quotes."""
+        """Return the column's name to the query around it, kept in quotes."""
         if isinstance(item, exp.Alias):
             only(item, "this", "alias")
             item.set("alias", exp.Identifier(this=item.alias, quoted=True))
@@ -344,7 +346,7 @@ class Reader:
         raise NotAllowed(f"{shown(node.this)} is {given}, which can't be cast to {kind}")
 
     def choice(self, node: exp.Expr) -> Kind:
-        """CASE, with or without a subject."""
+        """Return the kind of CASE, with or without a subject."""
         only(node, "this", "ifs", "default")
         subject = node.args.get("this")
         for each in node.args["ifs"]:
@@ -357,7 +359,7 @@ class Reader:
         return self._alike([*(each.args["true"] for each in node.args["ifs"]), *([default] if default else [])])
 
     def condition(self, node: exp.Expr) -> Kind:
-        """IF(condition, value, value)."""
+        """Return the kind of IF(condition, value, value)."""
         only(node, "this", "true", "false")
         self.want(node.this, Kind.TRUTH, "IF")
         if node.args.get("false") is None:
@@ -365,7 +367,7 @@ class Reader:
         return self._alike([node.args["true"], node.args["false"]])
 
     def first(self, node: exp.Expr) -> Kind:
-        """COALESCE, GREATEST, LEAST: values of one kind."""
+        """Return the kind of COALESCE, GREATEST or LEAST, of values of one kind."""
         only(node, "this", "expressions", "ignore_nulls")
         if not node.expressions:
             raise NotAllowed(f"{_named(node)} takes two values or more")
@@ -396,7 +398,7 @@ class Reader:
         return Kind.TRUTH
 
     def state(self, node: exp.Expr) -> Kind:
-        """IS NULL, IS TRUE, IS FALSE."""
+        """Return the kind of IS NULL, IS TRUE or IS FALSE."""
         only(node, "this", "expression")
         _refuse_loose([node.this])
         if isinstance(node.expression, exp.Null):
@@ -418,8 +420,8 @@ class Reader:
         return self._like(node, node.this, letter.name)
 
     def _like(self, whole: exp.Expr, node: exp.Expr, escape: str) -> Kind:
-        """A pattern that Spark would stumble over when it meets the first row is refused here, and one that it would
-        be long busy with is written in another way.
+        """Refuse a pattern that Spark would fail on when it meets the first row, and rewrite one that Spark would be
+        long busy with.
         """
         only(node, "this", "expression", "negate")
         self.want(node.this, Kind.TEXT, "LIKE")
@@ -435,7 +437,7 @@ class Reader:
         return Kind.TRUTH
 
     def sum_of(self, node: exp.Expr) -> Kind:
-        """+ and -: of numbers, or a date or timestamp and an interval."""
+        """Return the kind of + and -: of numbers, or of a date or timestamp and an interval."""
         if not isinstance(node.expression, exp.Interval):
             return self._call(node, FUNCTIONS[type(node)])
         only(node, "this", "expression")
@@ -452,7 +454,7 @@ class Reader:
         return Kind.INTERVAL
 
     def truncation(self, node: exp.Expr) -> Kind:
-        """DATE_TRUNC('month', x), TRUNC(x, 'month')."""
+        """Return the kind of DATE_TRUNC('month', x) or TRUNC(x, 'month')."""
         only(node, "this", "unit")
         unit = node.args["unit"]
         if not isinstance(unit, exp.Literal | exp.Var) or unit.name.upper() not in _STARTS[type(node)]:
@@ -461,7 +463,7 @@ class Reader:
         return Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.INSTANT
 
     def shift(self, node: exp.Expr) -> Kind:
-        """DATE_ADD(x, 3), DATE_SUB(x, 3), which is read as DATE_ADD(x, 3 * -1)."""
+        """Return the kind of DATE_ADD(x, 3), or of DATE_SUB(x, 3), which is read as DATE_ADD(x, 3 * -1)."""
         only(node, "this", "expression", "unit")
         days = node.expression
         if isinstance(days, exp.Mul) and days.expression == _LESS:
@@ -472,7 +474,7 @@ class Reader:
         return Kind.DATE
 
     def count(self, node: exp.Expr) -> Kind:
-        """COUNT(*), COUNT(x), COUNT(DISTINCT x, y)."""
+        """Return the kind of COUNT(*), COUNT(x) or COUNT(DISTINCT x, y)."""
         only(node, "this", "big_int")
         if node.this is None:
             raise NotAllowed("the function count takes * or a value")
@@ -491,7 +493,7 @@ class Reader:
         return Kind.NUMBER
 
     def filtered(self, node: exp.Expr) -> Kind:
-        """An aggregate FILTER (WHERE …)."""
+        """Return the kind of an aggregate with FILTER (WHERE …)."""
         only(node, "this", "expression")
         if type(node.this) not in AGGREGATES:
             raise NotAllowed(f"{shown(node)}: FILTER belongs to an aggregate")
@@ -527,7 +529,7 @@ class Reader:
         return signature.gives
 
     def _alike(self, nodes: Sequence[exp.Expr]) -> Kind:
-        """The one kind of all these; a date or timestamp given as text beside others becomes one."""
+        """Return the one kind of all these; a date or timestamp given as text beside others becomes one."""
         kinds = [self.kind(node) for node in nodes]
         times = [kind for kind in kinds if kind in _TIMES]
         if times:
@@ -589,8 +591,8 @@ _PIECES = frozenset((*FUNCTIONS, *AGGREGATES, *_SPECIAL, *_COMPARISONS, *_PARTS,
 
 
 def check_pieces(tree: exp.Expr) -> None:
-    """The whole tree once more, as it will run: whatever a reader may have passed over is of the list too, and no query
-    stands anywhere but in another one's FROM.
+    """Check the whole tree once more, as it will run: every piece that a reader may have passed over is of the list
+    too, and no query stands anywhere but in another one's FROM.
     """
     for node in tree.walk():
         is_inner = isinstance(node, exp.Query | exp.Table) and node is not tree
@@ -599,7 +601,7 @@ def check_pieces(tree: exp.Expr) -> None:
 
 
 def only(node: exp.Expr, *allowed: str) -> None:
-    """ValueError if the node has any argument but these: what is not looked at is not let through."""
+    """Raise ValueError if the node has any argument but these, because unchecked arguments are not let through."""
     for name, value in node.args.items():
         if name not in allowed and not any(value is nothing or value == nothing for nothing in _NOTHING):
             what = shown(value) if isinstance(value, exp.Expr) else name.rstrip("_").upper()
@@ -607,20 +609,20 @@ def only(node: exp.Expr, *allowed: str) -> None:
 
 
 def _refuse_null(node: exp.Expr, parts: Sequence[exp.Expr]) -> None:
-    """Whatever is compared with null is neither true nor false, so that no row would ever fail."""
+    """Refuse a comparison with null: it is neither true nor false, so that no row would ever fail."""
     if any(isinstance(_within(part, exp.Paren, exp.Cast), exp.Null) for part in parts):
         raise NotAllowed(f"{shown(node)} compares with NULL, which settles nothing: say IS NULL or IS NOT NULL")
 
 
 def _within(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Expr:
-    """What is left without the parentheses and such around it."""
+    """Return the node without the parentheses and such around it."""
     while isinstance(node, wrappers):
         node = node.this
     return node
 
 
 def _literal(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Literal | None:
-    """A value that is written out, a number with its sign; None where it is anything else."""
+    """Return a value that is written out, a number with its sign; None if it is anything else."""
     bare = _within(node, *wrappers)
     if not isinstance(bare, exp.Neg):
         return bare if isinstance(bare, exp.Literal) else None
@@ -630,8 +632,8 @@ def _literal(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Literal | None:
 
 
 def _refuse_unreadable(node: exp.Expr, kind: Kind, written: exp.Literal) -> None:
-    """A cast of what is written out: of one that is no such value, Spark would make a null or another value, and no row
-    fails.
+    """Refuse a cast of a written-out text or number that is no such value: Spark would make a null or another value of
+    it, and no row would fail.
     """
     text = written.name
     try:
@@ -645,7 +647,7 @@ def _refuse_unreadable(node: exp.Expr, kind: Kind, written: exp.Literal) -> None
 
 
 def _refuse_beyond(of: Type, text: str) -> None:
-    """ValueError unless the text is a number that the type holds as it is."""
+    """Raise ValueError unless the text is a number that the type holds as it is."""
     if of.has_nan and re.fullmatch(r"[+-]?inf(inity)?|nan", text, re.IGNORECASE):
         return
     if not re.fullmatch(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?", text):

@@ -1,4 +1,4 @@
-"""The one table of a contract as a plan: columns, key and partitions, with the checks of each. It knows no route."""
+"""A contract's one table as a plan: columns, key and partitions, with the checks of each. It knows no route."""
 
 import re
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _TRANSFORM = re.compile(r"(identity|years|months|days|hours)|(bucket|truncate)\[
 
 
 def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
-    """The plan as far as the table could be read: the document's faults say whether that is all of it."""
+    """Return the plan as far as the table could be read: the document's faults say whether that is all of it."""
     files = files or Written(form=PARQUET)
     policy = policy_of(table)
     columns = [read for item in table.each("properties") if (read := read_column(item))]
@@ -67,14 +67,16 @@ def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
 
 
 def meaning(plan: Plan) -> str:
-    """A hash of what the contract demands: not of its words, its version, its order of checks or its comments."""
+    """Return a hash of what the contract demands: not of its words, its version, its order of checks or its
+    comments.
+    """
     columns = [(column.name, column.type) for column in plan.columns]
     said: list[object] = [plan.table, columns, plan.partitions, sorted(check.id for check in plan.checks)]
     if plan.policy != SchemaPolicy():  # so that a contract that says nothing of it stays the same contract
         said.append(plan.policy)
     if plan.budget:
         said.append(plan.budget)
-    if plan.files.kind.is_text:  # the same text is other rows; limits say which files are taken
+    if plan.files.kind.is_text:  # in another format the same text is other rows; limits only say which files are taken
         said.append(replace(plan.files, limits=DEFAULTS))
     return fingerprint(said, length=64)
 
@@ -102,13 +104,13 @@ def _checks(table: Item, name: str, columns: Sequence[Read], key: Sequence[Read]
 
 
 def _own_checks(read: Read, severity: Severity) -> list[Checked]:
-    """Those of a column's own words and of its parts'."""
+    """Return the checks of a column's own words and of its parts'."""
     checks = [*column_checks(read.field, read.item, severity), *_required_properties(read, severity)]
     return checks + [made for part in read.parts for made in _own_checks(part, severity)]
 
 
 def _required_properties(read: Read, severity: Severity) -> list[Checked]:
-    """The checks of an object's option `required`."""
+    """Return the checks of an object's option `required`."""
     options = read.item.get("logicalTypeOptions")
     names = options.get("required") if options and read.field.type.kind == "struct" else None
     parts = {part.item.plain("name"): part.field for part in read.parts}
@@ -123,7 +125,7 @@ def _required_properties(read: Read, severity: Severity) -> list[Checked]:
 
 
 def _refuse_of_nested(found: Sequence[Checked], document: Document, columns: Sequence[Read]) -> None:
-    """What compares or adds up values has nothing to do with nested ones."""
+    """Refuse checks that compare or add up values, if they are of nested columns."""
     nested = {read.field.name for read in columns if read.parts}
     for check, metric in found:
         if metric.kind in _OF_VALUES and (names := nested & set(metric.columns)):
@@ -141,7 +143,7 @@ def _planned(read: Read) -> Column:
 
 
 def _is_masked(value: object) -> bool:
-    """Whether a column, or anything nested in it, is classified as other than public."""
+    """Return True if a column, or anything nested in it, is classified as other than public."""
     if isinstance(value, list):
         return any(map(_is_masked, value))
     if not isinstance(value, dict):
@@ -157,10 +159,10 @@ def _doc(column: Item) -> str:
 
 
 def _ordered(columns: Sequence[Read], flag: str, position: str) -> list[Read]:
-    """The flagged columns in the order of their positions, or in the table's where none is given."""
+    """Return the flagged columns in the order of their positions, or in the table's if none is given."""
     flagged = [read for read in columns if read.item.plain(flag) is True]
     given = [(read, at) for read in columns if (at := read.item.get(position)) and at.value != _UNSAID]
-    known = set(map(id, flagged))  # by what they are: comparing them goes through all of their parts
+    known = set(map(id, flagged))  # by identity: comparing them goes through all of their parts
     for read, at in given:
         if id(read) not in known:
             at.fault(f"{position} without {flag}: true")
@@ -184,9 +186,9 @@ def _partitions(columns: Sequence[Read], policy: SchemaPolicy) -> tuple[str, ...
 
 
 def _refuse_same_decimals(partitioned: Sequence[Read], *, widen: bool) -> None:
-    """Iceberg's manifests define a decimal type where a partition first has it and then call it by name, which
-    PyIceberg cannot read: nothing but the first files of such a table could ever be published. Where files may `widen`
-    them, decimals with as many places may become the same type.
+    """Refuse two partitions by the same decimal type. Iceberg's manifests define a decimal type where a partition first
+    has it and then call it by name, which PyIceberg cannot read: nothing but the first files of such a table could
+    ever be published. If files may `widen` them, decimals with as many places may become the same type.
     """
     first: dict[str, Read] = {}
     for read in partitioned:
@@ -225,7 +227,7 @@ def _partition(read: Read, names: set[str]) -> str | None:
 
 
 def _severity(column: Item) -> Severity:
-    """That of the column's own words; a check of `quality` says its own."""
+    """Return the severity of the column's own words; a check of `quality` says its own."""
     entry = setting(column, _SEVERITY)
     said = entry.plain("value") if entry else Severity.ERROR.value
     if entry and said not in list(Severity):

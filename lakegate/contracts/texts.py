@@ -1,6 +1,6 @@
-"""Metrics of texts: how many rows are too short, too long, like a pattern or unlike it, or not of a format.
+"""Metrics of texts: rows that are too short, too long, like a pattern or unlike it, or not of a format.
 
-A format is a pattern and, where no pattern can say it all, a condition besides. Lengths count characters.
+A format is a pattern and, if no pattern can say it all, a condition besides. Lengths count characters.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ _URI = r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]"
 
 
 def _ipv6() -> str:
-    """Eight groups, the last two of them perhaps as IPv4, or `::` for as many as are missing."""
+    """Return the pattern of eight groups, the last two of them perhaps as IPv4, or `::` for as many as are missing."""
     last = f"(?:{_HEX}:{_HEX}|{_IPV4})"
     whole = [f"(?:{_HEX}:){{6}}{last}"]
     for before in range(6):
@@ -41,8 +41,8 @@ def _ipv6() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """What a text of the format is like all over, how long it may be, and what else must be true of it. Of `usual`,
-    which is less work for an engine, are most of the texts that have no more characters than a label.
+    """A format's pattern of a whole text, its longest length, and a condition besides. Most of the texts that have no
+    more characters than a label match `usual`, which is less work for an engine.
     """
 
     pattern: str
@@ -53,7 +53,7 @@ class Format:
 
 
 def _is_day(text: exp.Expr) -> exp.Expr:
-    """Whether its first ten characters are a day of the calendar."""
+    """Return the condition that the first ten characters are a day of the calendar."""
     day = exp.Substring(this=text, start=exp.Literal.number(1), length=exp.Literal.number(10))
     cast = exp.TryCast(this=day, to=exp.DataType.build("date"))
     return exp.Not(this=exp.Is(this=cast, expression=exp.null()))
@@ -89,7 +89,7 @@ DESCRIBING = ("password", "binary")
 
 
 def shorter(field: Field, length: int) -> Metric:
-    """How many rows are shorter. That a text is not empty, its lower bound can prove."""
+    """Count the rows with a shorter text. A lower bound can prove that no text is empty."""
     proof = Proof(column=field.name, minimum="", exclusive_minimum=True) if length == 1 else None
     short = exp.LT(this=_length(field), expression=exp.Literal.number(length))
     enough = exp.GTE(this=quick.octets(field.value), expression=exp.Literal.number(length * _MOST_OCTETS))
@@ -97,31 +97,33 @@ def shorter(field: Field, length: int) -> Metric:
 
 
 def longer(field: Field, length: int) -> Metric:
-    """How many rows are longer."""
+    """Count the rows with a longer text."""
     limit = exp.Literal.number(length)
     few = exp.LTE(this=quick.octets(field.value), expression=limit)
     return failing(field, exp.GT(this=_length(field), expression=limit.copy()), passes=few)
 
 
 def like(length: Metric, pattern: Metric) -> Metric:
-    """How many rows are shorter, or longer, where none is that has the column's pattern: what shows the one shows the
-    other, and Spark asks it once for both.
+    """Return the metric of a length with the cheap condition of a pattern that no text of a wrong length has. The
+    condition shows both, and Spark asks it once for both.
     """
     return replace(length, passes=pattern.passes or length.passes)
 
 
 def unlike(field: Field, pattern: str) -> Metric:
-    """How many rows have the pattern nowhere. ValueError where engines would not agree on it, or never be done."""
+    """Count the rows that have the pattern nowhere. Raise ValueError if engines would not agree on it, or never be
+    done.
+    """
     found = portable(pattern)
-    quickly = quick.has(field.value, pattern) if found.longest is None else None  # it knows nothing of how long
+    quickly = quick.has(field.value, pattern) if found.longest is None else None  # it knows no lengths
     passes = quickly or quick.is_like(field.value, found.text, found.longest)
     tries = busy.tries(field.value, found)
     return failing(field, _without(field, found.text, found.longest), passes=passes, tries=tries)
 
 
 def having(field: Field, pattern: str) -> Metric:
-    """How many rows have the pattern somewhere. A text that is too long to be asked counts too, unless none with the
-    pattern is as long: what may be wrong is not published. ValueError as for `unlike`.
+    """Count the rows that have the pattern somewhere. A text that is too long to be asked counts too, unless none with
+    the pattern is as long: a row that may be wrong is not published. Raise ValueError as `unlike` does.
     """
     found = portable(pattern)
     matches, tries = _matches(field, found.text), busy.tries(field.value, found)
@@ -133,12 +135,12 @@ def having(field: Field, pattern: str) -> Metric:
 
 
 def whole(name: str) -> str:
-    """The pattern of a format, a name among FORMATS."""
+    """Return the pattern of a format, a name among FORMATS."""
     return f"^(?:{FORMATS[name].pattern})$"
 
 
 def not_of_format(field: Field, name: str) -> Metric:
-    """How many rows are not of the format, a name among FORMATS."""
+    """Count the rows that are not of the format, a name among FORMATS."""
     known = FORMATS[name]
     text = portable(whole(name)).text
     wrong = _without(field, text, known.longest)
@@ -162,7 +164,9 @@ def _matches(field: Field, pattern: str) -> exp.Expr:
 
 
 def _without(field: Field, pattern: str, longest: int | None) -> exp.Expr:
-    """That a text does not have the pattern. One that is too long is not shown to the engine at all."""
+    """Return the condition that a text does not have the pattern. One that is too long is not shown to the engine at
+    all.
+    """
     wrong = exp.Not(this=_matches(field, pattern))
     return wrong if longest is None else _if_longer(field, longest, exp.true(), wrong)
 

@@ -1,4 +1,4 @@
-"""Column types: what ODCS and Spark call them, and how a value of each is read and written in SQL. It judges none."""
+"""Column types: their names in ODCS and Spark, and how a value of each is read and written in SQL. It judges none."""
 
 import re
 import struct
@@ -25,8 +25,8 @@ TEMPORAL = ("date", "instant", "clock")
 
 @dataclass(frozen=True, kw_only=True)
 class Type:
-    """A column's type. `name` is Spark SQL's; `parse` reads a value out of a contract or raises ValueError. `widens`
-    says that files may make a number of twice the bits of it, by which its values are compared from then on.
+    """A column's type. `name` is Spark SQL's; `parse` reads a value out of a contract or raises ValueError. With
+    `widens`, files may make a number of twice the bits of it, by which its values are compared from then on.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Type:
         return self.kind == "float"
 
     def literal(self, value: Comparable) -> exp.Expr:
-        """A parsed value in SQL, of exactly this type."""
+        """Return a parsed value in SQL, of exactly this type."""
         if self.kind in ("string", "boolean"):
             return exp.convert(value)
         if self.kind == "whole":
@@ -53,7 +53,7 @@ class Type:
 
 
 def iso(value: Comparable) -> Any:
-    """A parsed value as JSON can hold it: numbers as they are, dates and timestamps in ISO's spelling."""
+    """Return a parsed value as JSON can hold it: numbers as they are, dates and timestamps in ISO's spelling."""
     if isinstance(value, date):
         return value.isoformat()
     return str(value) if isinstance(value, Decimal) else value
@@ -84,7 +84,7 @@ def _number(value: Any) -> float:
 
 
 def _single(value: Any) -> float:
-    """The nearest 32-bit number: what a comparison with such a column really compares with."""
+    """Return the nearest 32-bit number, with which a comparison with such a column really compares."""
     try:
         return float(struct.unpack("f", struct.pack("f", _number(value)))[0])
     except OverflowError:
@@ -92,13 +92,13 @@ def _single(value: Any) -> float:
 
 
 def _in_both(value: Any) -> float:
-    """A number that 32 bits and 64 hold alike."""
+    """Return a number that 32 bits and 64 hold alike. Raise ValueError if they do not."""
     if (found := _single(value)) != _number(value):
         raise ValueError(f"is another number {WIDENED}")
     return found
 
 
-_BEYOND = 100  # digits before the point or zeros behind it, of which arithmetic need not be done
+_BEYOND = 100  # digits before the point or zeros behind it, beyond which no arithmetic is done
 _EXACT = Context(prec=100)  # by default 28 digits, and a decimal has up to 38
 
 
@@ -170,7 +170,7 @@ def _whole_column(_value: Any) -> bytes:
 
 
 def nested(tree: Struct | Array | Map) -> Type:
-    """The type of a column that has parts."""
+    """Return the type of a column that has parts."""
     options = {Struct: words.OBJECT_OPTIONS, Array: words.ARRAY_OPTIONS, Map: words.NO_OPTIONS}[type(tree)]
     kind = type(tree).__name__.lower()
     return Type(name=str(tree), kind=kind, parse=_whole_column, options=options, transforms=())
@@ -209,7 +209,7 @@ WIDENED = (
 
 
 def widening(of: Type) -> Type:
-    """The type where files may widen it."""
+    """Return the type as it is if files may widen it."""
     return replace(of, parse=_in_both, widens=True) if of.name == "float" else of
 
 
@@ -229,19 +229,19 @@ LOGICAL: Mapping[str, tuple[tuple[str, ...], Mapping[str | None, str]]] = {
 
 
 def logical_of(of: Type) -> str:
-    """The logical type whose words a type has that is said by its physical one alone."""
+    """Return the logical type that gives its words to a column with a physical type alone."""
     return next(name for name in reversed([*LOGICAL]) if of.kind in LOGICAL[name][0])  # decimals are numbers
 
 
 def agree(of: Type, logical: str) -> bool:
-    """Whether a column of that logical type may be kept so."""
+    """Return True if a column of that logical type may be kept as this type."""
     kinds, _ = LOGICAL.get(logical, ((of.kind,), {}))
     is_broken = logical == "integer" and of.kind == "decimal" and not of.name.endswith(",0)")
     return of.kind in kinds and not is_broken
 
 
 def physical(name: str) -> Type:
-    """Spark's type of that name; ValueError says why not."""
+    """Return Spark's type of that name. Raise ValueError with the reason if there is none."""
     plain = " ".join(name.lower().split())
     if (found := TYPES.get(_ALIASES.get(plain, plain))) is not None:
         return found
@@ -252,7 +252,9 @@ def physical(name: str) -> Type:
 
 
 def _decimals(precision: int, scale: int) -> Type:
-    """No truncate: near its least, it would make a decimal of more digits, and no manifest could be written."""
+    """Return a decimal type, without truncate: near its least, truncate would make a decimal of more digits, and no
+    manifest could be written.
+    """
     if not 1 <= precision <= _WIDEST or scale > precision:
         raise ValueError(f"is no decimal: it has 1 to {_WIDEST} digits, and no more places than digits")
     return Type(

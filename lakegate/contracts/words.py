@@ -1,4 +1,5 @@
-"""ODCS's vocabulary and what becomes of each word: enforced, description, or refused. How stands elsewhere.
+"""ODCS's vocabulary and the answer to each word: enforced, description, or refused. It does not know how words are
+enforced.
 
 A word that is in no table here is misspelt. The words of sections that only describe are the JSON schema's matter.
 """
@@ -14,7 +15,7 @@ from lakegate.contracts.document import Document, Item
 
 
 class Answer(StrEnum):
-    """What becomes of a word."""
+    """Answers to a word."""
 
     ENFORCED = "enforced"  # it decides where data goes or which data is let through
     DESCRIBES = "description"  # it is for people and other tools: accepted, changes nothing
@@ -303,7 +304,7 @@ _MOST = 1_000  # words that it is compared with
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """` (did you mean 'required'?)`, or nothing where no known word is near."""
+    """Return ` (did you mean 'required'?)`, or nothing if no known word is near."""
     if len(word) > _LONGEST:
         return ""
     by_lower = {str(name).lower(): str(name) for name in islice(known, _MOST) if len(str(name)) <= _LONGEST}
@@ -312,7 +313,7 @@ def meant(word: str, known: Iterable[str]) -> str:
 
 
 def check(item: Item, place: Place, *, where: str = "ODCS") -> None:
-    """A fault for every word of the mapping that the place doesn't know or that is refused there."""
+    """Note a fault for every word of the mapping that the place does not know or that is refused there."""
     for word in item.value:
         path = (*item.path, word)
         if path in item.document.closed:
@@ -324,7 +325,7 @@ def check(item: Item, place: Place, *, where: str = "ODCS") -> None:
 
 
 def check_document(document: Document) -> None:
-    """A fault for every unknown or refused word at the places that the tables above describe."""
+    """Note a fault for every unknown or refused word at the places that the tables above describe."""
     root = Item(document=document, path=(), value=document.root)
     check(root, CONTRACT)
     _check_settings(root)
@@ -349,7 +350,7 @@ def _check_column(column: Item) -> None:
 
 
 def _check_settings(item: Item) -> None:
-    """A fault for each of our properties that means nothing at its place, and for one without its vendor."""
+    """Note a fault for each of our properties that means nothing at its place, and for one without its vendor."""
     if isinstance(item.value, dict | list):
         for step, value in item.value.items() if isinstance(item.value, dict) else enumerate(item.value):
             _check_settings(Item(document=item.document, path=(*item.path, step), value=value))

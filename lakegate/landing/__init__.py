@@ -1,1 +1,1 @@
-"""What arrives and what became of it: file versions, routes, batches, attempts, receipts. No I/O here."""
+"""Arriving files and their decisions: file versions, routes, batches, attempts, receipts. No I/O here."""

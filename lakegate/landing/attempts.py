@@ -1,4 +1,4 @@
-"""Batches, attempts and the names of their branches. It says how things are called, not what is done with them."""
+"""Batches, attempts and the names of their branches. It gives the names and does nothing with what they name."""
 
 import hashlib
 import re
@@ -12,19 +12,19 @@ from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.portions import portions
 
 PREFIX = "wap-"
-"""What every branch of ours is called by."""
+"""Prefix of every branch of lakegate's."""
 MOST_WRITTEN = 4_000_000
-"""Bytes of receipts in one commit, of the ten million that Nessie takes in a request."""
+"""Bytes of receipts in one commit; Nessie takes ten million bytes in a request."""
 _BRANCH = re.compile(
     PREFIX + r"(?P<table>.+)-(?P<batch>[0-9]{8}T[0-9]{4}-[0-9a-f]{8})"
-    r"-a(?P<number>[0-9]{1,9})(?:-r(?P<nonce>[0-9a-f]+))?"  # Python reads no number of thousands of digits
+    r"-a(?P<number>[0-9]{1,9})(?:-r(?P<nonce>[0-9a-f]+))?"  # Python refuses to read a number of thousands of digits
 )
 
 
 def batch_id(table: str, files: Iterable[FileVersion], *, tried: bool = True) -> str:
-    """Derived from the files, so that a redelivery of the same ones is the same batch: `20130131T0405-1a2b3c4d`. Files
-    that are decided without an attempt (`tried=False`) have another id: a worker that looked earlier may be about to
-    try them.
+    """Return a batch id derived from the files, so that a redelivery of the same files is the same batch:
+    `20130131T0405-1a2b3c4d`. Files that are decided without an attempt (`tried=False`) get another id, because a
+    worker that looked earlier may be about to try them.
     """
     members = sorted(files, key=lambda file: file.order)
     digest = hashlib.sha256(
@@ -34,8 +34,9 @@ def batch_id(table: str, files: Iterable[FileVersion], *, tried: bool = True) ->
 
 
 def not_before(batch: str) -> datetime:
-    """Nothing is made of a batch before its first file lands, in the minute that it is named for; but a clock may be
-    wrong, by no more than a day. Raises ValueError or OverflowError for what is no batch.
+    """Return the earliest time at which anything of a batch may have been made. That is the minute that it is named
+    for, in which its first file lands, less the day by which a clock may be wrong. Raise ValueError or OverflowError
+    if `batch` is no batch id.
     """
     return datetime.strptime(batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC) - timedelta(days=1)
 
@@ -43,8 +44,8 @@ def not_before(batch: str) -> datetime:
 def batches(
     files: Iterable[FileVersion], limits: Ingestion, receipts: Mapping[str, int]
 ) -> Iterator[list[FileVersion]]:
-    """The files in their order, in as few batches as that and the limits allow, and what one commit of their receipts
-    may hold. `receipts` are the sizes of the landing keys' receipts, in bytes, of those that have one.
+    """Split the files, in their order, into as few batches as the limits allow. The receipts of a batch must also fit
+    in one commit. `receipts` are the sizes of the landing keys' receipts, in bytes, of the keys that have one.
     """
     size = (lambda file: file.size), limits.batch_bytes
     written = (lambda file: receipts.get(file.key, 0)), MOST_WRITTEN
@@ -53,8 +54,8 @@ def batches(
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """One try at a batch. `nonce` is set for the branch of a rebase, which is shared with nobody and never used
-    again.
+    """One try at a batch. `nonce` is set for the branch of a rebase, which no other worker shares and which is never
+    used again.
     """
 
     table: str
@@ -68,12 +69,12 @@ class Attempt:
 
     @property
     def token(self) -> str:
-        """The job runner's idempotency token: at most 64 characters of `[A-Za-z0-9._-]`."""
+        """Idempotency token for the job runner: at most 64 characters of `[A-Za-z0-9._-]`."""
         return hashlib.sha256(self.branch.encode()).hexdigest()
 
     @classmethod
     def parse(cls, branch: str) -> Self | None:
-        """The attempt a branch belongs to, or None for a branch that is not lakegate's."""
+        """Return the attempt that a branch belongs to, or None for a branch that is not lakegate's."""
         match = _BRANCH.fullmatch(branch)
         if match is None:
             return None
@@ -83,7 +84,7 @@ class Attempt:
         return replace(self, number=self.number + 1, nonce="")
 
     def rebase(self, now: datetime, nonce: str) -> Self:
-        """The attempt's rebase: its nonce starts with the time, so that a branch that a crash left behind can be
+        """Return the attempt's rebase. Its nonce starts with the time, so that a branch left behind by a crash can be
         told.
         """
         return replace(self, nonce=f"{int(now.timestamp()):08x}{nonce}")

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 
 GONE = "it was deleted from the landing bucket before it could be staged"
-NEWEST = "~"  # a sequencer that comes after those of events, which are hex digits
+NEWEST = "~"  # a sequencer that sorts after those of events, which are hex digits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Content:
 
 @dataclass(frozen=True, kw_only=True)
 class FileVersion:
-    """One uploaded object. `checksum` is None where S3 keeps none: then no other file counts as the same content."""
+    """One uploaded object. `checksum` is None if S3 keeps none; then no other file counts as the same content."""
 
     bucket: str
     key: str
@@ -40,7 +40,7 @@ class FileVersion:
 
     @property
     def is_marker(self) -> bool:
-        """Whether it has no bytes, and a name by which nobody takes it for data: a folder's, or one that begins with
+        """True if the object has no bytes and a name that is not taken for data: a folder's, or one that begins with
         `_` or `.`, as Spark's `_SUCCESS` does.
         """
         name = self.key.rpartition("/")[2]
@@ -52,14 +52,14 @@ class FileVersion:
 
     @property
     def order(self) -> tuple[datetime, str, str]:
-        """Oldest first; a sequencer orders versions of one key within a second."""
+        """Sort key, oldest first; the sequencer orders versions of one key within a second."""
         return (self.landed_at, self.sequencer, self.version_id)
 
 
 def as_listed(files: Iterable[FileVersion]) -> Iterator[FileVersion]:
-    """File versions that S3 lists, which is each key's newest first, and tells times to the second: of those that
-    landed in one, the newest comes after all others, whether these were listed or told of by events. Version ids are
-    random.
+    """Mark the newest version of each key and second in a listing, so that it sorts after all others of that second. S3
+    lists each key's newest version first and tells times to the second, and version ids are random. The others may
+    have been listed, or told of by events.
     """
     last = None
     for file in files:

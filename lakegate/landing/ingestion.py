@@ -1,23 +1,23 @@
-"""What a contract says of ingesting files, whatever is in them: how many go together, and what a re-upload does."""
+"""A contract's settings for ingesting files, whatever is in them: how many go together, and what a re-upload does."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-MOST_FILES = 1000  # a function that stages them has minutes
+MOST_FILES = 1000  # the function that stages them has minutes
 
 
 class Reuploads(StrEnum):
-    """What becomes of other bytes under a key whose rows are on main."""
+    """Policies for other bytes under a key whose rows are on main."""
 
-    REPLACE = "replace"  # their rows take the place of those, in one audited publish
-    APPEND = "append"  # their rows come on top
+    REPLACE = "replace"  # their rows replace those on main, in one audited publish
+    APPEND = "append"  # their rows are added to those on main
     IGNORE = "ignore"  # they are discarded
-    REJECT = "reject"  # they are rejected, and somebody is told
+    REJECT = "reject"  # they are rejected, and people are told
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ingestion:
-    """A batch has at most so many files and so many bytes; a single file with more of them is a batch of its own."""
+    """A batch's limits: at most so many files and so many bytes. A single larger file is a batch of its own."""
 
     reuploads: Reuploads = Reuploads.REPLACE
     batch_files: int = MOST_FILES

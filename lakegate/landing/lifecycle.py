@@ -1,6 +1,6 @@
-"""The life of a file version: its state, by what is known of it, and which decision may follow which.
+"""A file version's life: its state, by what is known of it, and which decision may follow which.
 
-The state is derived and never stored: receipts, claims and notes are the only truth. It reads none of them.
+The state is derived and never stored: receipts, claims and notes are the only truth. This module reads none of them.
 """
 
 from collections.abc import Mapping
@@ -8,23 +8,23 @@ from enum import StrEnum
 
 
 class Decision(StrEnum):
-    """What became of a file version."""
+    """A decision on a file version."""
 
     PUBLISHED = "published"  # its rows are on main
     REJECTED = "rejected"  # it failed; a retry may still publish it
-    DISCARDED = "discarded"  # nobody wants it: by a person's word, or because its very bytes are already published
+    DISCARDED = "discarded"  # given up for good: by a person, or by its key's versions on main and the contract
 
 
 class State(StrEnum):
-    """Where a file version stands, in the words that people read."""
+    """A file version's state, in the words that people read."""
 
     UNROUTED = "held"  # no contract routes it
-    QUEUED = "landed"  # a contract routes it, and nobody works on it yet
+    QUEUED = "landed"  # a contract routes it, and no attempt works on it yet
     BLOCKED = "blocked"  # another version of its key is being worked on
     IN_PROGRESS = "in progress"  # an attempt works on it
     PUBLISHED = "published"  # its rows are on main
     REJECTED = "rejected"  # it failed; a retry or an approval may still publish it
-    SUPERSEDED = "overtaken"  # rejected, and its key's other versions on main decide it: it needs nobody
+    SUPERSEDED = "overtaken"  # rejected, and its key's other versions on main decide it: no person need act
     DISCARDED = "discarded"  # given up for good
 
 
@@ -34,7 +34,7 @@ MAY_BECOME: Mapping[Decision | None, frozenset[Decision]] = {
     Decision.PUBLISHED: frozenset({Decision.PUBLISHED}),  # by another commit of the same, such as a merge done again
     Decision.DISCARDED: frozenset({Decision.DISCARDED}),
 }
-"""The decisions that may follow a decision, or none."""
+"""Decisions that may follow a decision, or come first (`None`)."""
 
 
 def state_of(
@@ -45,10 +45,10 @@ def state_of(
     blocked: bool = False,
     routed: bool = True,
 ) -> State:
-    """The state of a file version by its decision on main, and by what else is known of it.
+    """Return the state of a file version, from its decision on main and from what else is known of it.
 
-    `worked_on`: an open attempt claims it. `superseded`: its key's other versions on main would discard it.
-    `blocked`: an open attempt claims another version of its key. `routed`: a contract routes its key.
+    `worked_on`: an open attempt claims it. `superseded`: its key's other versions on main would discard it. `blocked`:
+    an open attempt claims another version of its key. `routed`: a contract routes its key.
     """
     if decision is Decision.PUBLISHED:
         return State.PUBLISHED

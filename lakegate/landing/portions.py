@@ -7,8 +7,8 @@ T = TypeVar("T")
 
 
 def portions(things: Iterable[T], most: int, *limits: tuple[Callable[[T], int], int]) -> Iterator[list[T]]:
-    """The things in their order, at most so many in a portion, and no more of each measure than its limit; one that
-    has more of it alone is a portion by itself.
+    """Yield the things in their order, at most `most` in a portion, and no more of each measure than its limit. A thing
+    that alone exceeds a limit is a portion by itself.
     """
     portion: list[T] = []
     sums = [0] * len(limits)

@@ -1,7 +1,6 @@
-"""Receipts: what was decided of each version of a landing key. On main a receipt is a decision, on an open branch a
-claim.
+"""Receipts: the decisions on the versions of a landing key. On main a receipt is a decision, on an open branch a claim.
 
-This module holds their shape and their JSON; where they are kept is the catalog's business.
+This module holds their shape and their JSON; the catalog decides where they are kept.
 """
 
 import hashlib
@@ -22,8 +21,8 @@ FORMAT = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """The decision of one file version, as its receipt holds it. A published one `replaces` the versions whose rows it
-    took off main.
+    """A file version's decision, as its receipt holds it. A published one `replaces` the versions whose rows it took
+    off main.
     """
 
     version_id: str
@@ -44,7 +43,7 @@ class Entry:
 
     @property
     def order(self) -> tuple[datetime, str, str]:
-        """As the file version's own."""
+        """Sort key, the same as the file version's own."""
         return (self.landed_at, self.sequencer, self.version_id)
 
     @classmethod
@@ -71,7 +70,7 @@ class Entry:
         )
 
     def is_of(self, attempt: Attempt) -> bool:
-        """Whether this attempt decided it so; on a branch: whether it claims it."""
+        """Return True if this attempt made the decision; on a branch, if it claims the file."""
         return (self.batch, self.attempt) == (attempt.batch, attempt.number)
 
     def file(self, bucket: str, key: str) -> FileVersion:
@@ -87,20 +86,19 @@ class Entry:
 
 
 def receipt_name(key: str) -> str:
-    """The name a receipt is kept under: the SHA-256 of its landing key, in hex."""
+    """Return the name a receipt is kept under: the SHA-256 of its landing key, in hex."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """The decided versions of one landing key. Which of them are on main follows from what was published in whose
-    place.
+    """A landing key's decided versions. Those on main are the published ones that no other published one replaced.
 
-    None is ever forgotten: a forgotten version that is still in the landing bucket would be ingested again. Of those
-    that landed before `shortened`, some are kept elsewhere; they are `closed` where somebody has looked for them.
+    No version is ever forgotten: one that is still in the landing bucket would be ingested again. Of those that landed
+    before `shortened`, some are kept elsewhere; they are in `closed` once a reader has looked for them.
 
-    One that can't be read is not nothing: what was decided of its key is not known, so that nothing may be. It says
-    why it is `unreadable`, and nobody can write it.
+    A receipt that cannot be read is not an empty one: the decisions on its key are unknown, so none may be made.
+    `unreadable` says why, and such a receipt is never written.
     """
 
     bucket: str
@@ -122,27 +120,27 @@ class Receipt:
         return {entry.version_id: entry for entry in (*self.closed, *self.entries)}
 
     def may_lack(self, file: FileVersion) -> bool:
-        """Whether a version of this key may have been decided though it is not here."""
+        """Return True if a version of this key may have been decided though it is not in this receipt."""
         return self.shortened is not None and file.landed_at < self.shortened and not self.entry(file.version_id)
 
     @property
     def on_main(self) -> tuple[Entry, ...]:
-        """The versions whose rows are on main, oldest first: one, or several where the contract appends them."""
+        """Versions whose rows are on main, oldest first: one, or several if the contract appends them."""
         published = [entry for entry in self.entries if entry.decision is Decision.PUBLISHED]
         replaced = {version for entry in published for version in entry.replaces}
         return tuple(sorted((e for e in published if e.version_id not in replaced), key=lambda entry: entry.order))
 
     @property
     def published(self) -> Entry | None:
-        """The newest version whose rows are on main."""
+        """Newest version whose rows are on main."""
         return self.on_main[-1] if self.on_main else None
 
     def files(self) -> list[FileVersion]:
         return [entry.file(self.bucket, self.key) for entry in self.entries]
 
     def decided(self, entry: Entry) -> Self:
-        """This receipt with `entry` in it, in the place of an earlier decision of the same version. Raises Refused
-        where the earlier one is final.
+        """Return this receipt with `entry` in it, in place of an earlier decision on the same version. Raise Refused if
+        the earlier one is final.
         """
         self.refuse_unreadable()
         old = self.entry(entry.version_id)
@@ -154,7 +152,7 @@ class Receipt:
         return replace(self, entries=(*others, entry))
 
     def refuse_unreadable(self) -> None:
-        """Raises Misconfigured where it can't be read."""
+        """Raise Misconfigured if the receipt cannot be read."""
         if self.unreadable:
             raise Misconfigured(
                 f"the receipt of {self.key} ({self.name}) can't be read: {self.unreadable}. Nothing of this key is "
@@ -165,13 +163,13 @@ class Receipt:
         self.refuse_unreadable()
         apart = {"closed", "unreadable"}
         kept = {name: value for name, value in asdict(self).items() if name not in apart and value is not None}
-        form = FORMAT if self.shortened else FORMAT - 1  # which has no more to it: the release before this one reads it
+        form = FORMAT if self.shortened else FORMAT - 1  # without `shortened`, the release before this one reads it
         return json.dumps({"format": form, **kept}, default=str, sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def read(cls, key: str, text: str | bytes) -> Self:
-        """What is kept as this key's receipt, in whatever way it may be broken: other keys' are read all the same.
-        Raises Misconfigured as `from_json` does.
+        """Return this key's receipt from its JSON, marked unreadable if it is broken in any way, so that other keys'
+        are still read. Raise Misconfigured as `from_json` does.
         """
         try:
             found = cls.from_json(text)
@@ -184,8 +182,8 @@ class Receipt:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Raises Misconfigured for a newer release's receipt: read as an old one, it would be written back without what
-        is new in it.
+        """Return the receipt from its JSON. Raise Misconfigured for a newer release's receipt: read as an old one, it
+        would be written back without its new parts.
         """
         raw = json.loads(text)
         if raw.get("format", FORMAT) > FORMAT:
@@ -215,6 +213,6 @@ class Receipt:
 
 
 def entry_of(receipts: Mapping[str, Receipt], file: FileVersion) -> Entry | None:
-    """What these receipts, by landing key, say of a file version; None where they say nothing."""
+    """Return a file version's entry in these receipts by landing key, or None if they have none."""
     receipt = receipts.get(file.key)
     return receipt.entry(file.version_id) if receipt else None

@@ -1,7 +1,7 @@
 """Routes: which landing keys belong to which table. A route matches keys; it does not know contracts.
 
-A key is walked once, with the set of all places in the pattern that it may have come to as the bits of a number. So no
-pattern and no key is tried twice, whatever a vendor or a team has named.
+A key is walked once, with the set of all places that it may have reached in the pattern kept as the bits of a number.
+No pattern and no key is therefore tried twice, whatever names a vendor or a team chooses.
 """
 
 import re
@@ -37,7 +37,7 @@ class Route:
 
     @property
     def prefix(self) -> str:
-        """The part before the first wildcard."""
+        """Part of the pattern before the first wildcard."""
         return self.pattern.split("*", 1)[0]
 
     @cached_property
@@ -46,7 +46,7 @@ class Route:
 
     @cached_property
     def _between(self) -> "_Places":
-        """From its first wildcard to its last."""
+        """Places from the first wildcard to the last."""
         first, last = self._known
         return _Places.of(_tokens(self.pattern[len(first) : len(self.pattern) - len(last)]))
 
@@ -61,25 +61,27 @@ class Route:
         return self._between.spell(key[len(first) : len(key) - len(last)])
 
     def overlaps(self, other: "Route") -> bool:
-        """Whether some key would match both."""
+        """Return True if some key would match both routes."""
         first, last = zip(_ends(self.pattern), _ends(other.pattern), strict=True)
         alike = _one_begins(*first) and _one_begins(*(end[::-1] for end in last))
         return alike and self._whole.meet(_tokens(other.pattern))
 
 
 def _ends(pattern: str) -> tuple[str, str]:
-    """What each of its keys begins and ends with; a pattern without a wildcard is its own beginning."""
+    """Return the beginning and the end of all its keys; a pattern without a wildcard is its own beginning."""
     first, *more = pattern.split("*")
     return first, more[-1] if more else ""
 
 
 def _one_begins(one: str, other: str) -> bool:
-    """Whether one of the texts begins with the other."""
+    """Return True if one of the texts begins with the other."""
     return one.startswith(other) or other.startswith(one)
 
 
 def _tokens(pattern: str) -> list[str]:
-    """Its letters and its wildcards, neighbours of which are one: what they stand for is a `**`'s."""
+    """Return the pattern's letters and wildcards. Neighbouring wildcards are one token, because together they stand for
+    what a `**` does.
+    """
     return [
         token
         for letters, stars in zip(_WILDCARDS.split(pattern), [*_WILDCARDS.findall(pattern), ""], strict=True)
@@ -89,11 +91,11 @@ def _tokens(pattern: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Places:
-    """The places between a pattern's tokens, each a bit of a number; the bit of a token is that of the place before."""
+    """Places between a pattern's tokens, each a bit of a number; a token's bit is that of the place before it."""
 
-    letters: dict[str, int]  # the places before a letter, by the letter
-    wild: int  # those before a wildcard of either kind
-    deep: int  # those before a `**`
+    letters: dict[str, int]  # places before a letter, by the letter
+    wild: int  # places before a wildcard of either kind
+    deep: int  # places before a `**`
     end: int
 
     @classmethod
@@ -105,17 +107,17 @@ class _Places:
         return cls(letters=letters, wild=flat | deep, deep=deep, end=1 << len(tokens))
 
     def spell(self, text: str) -> bool:
-        """Whether the whole pattern may stand for the text."""
+        """Return True if the whole pattern may stand for the text."""
         if self.end == 2:  # noqa: PLR2004 (one wildcard and no letter, as in most routes)
             return bool(self.deep) or "/" not in text
         return bool(self._walked(text) & self.end)
 
     def meet(self, tokens: Iterable[str]) -> bool:
-        """Whether the whole pattern and these tokens may stand for one text."""
+        """Return True if the whole pattern and these tokens may stand for one text."""
         return bool(self._walked(tokens) & self.end)
 
     def _walked(self, tokens: Iterable[str]) -> int:
-        """All places that may be reached by a text for which the tokens stand."""
+        """Return all places that a text may reach for which the tokens stand."""
         reached, letters, wild, deep = 1 | (1 & self.wild) << 1, self.letters, self.wild, self.deep
         for token in tokens:
             if token in {"*", "**"}:
@@ -128,7 +130,7 @@ class _Places:
         return reached
 
     def _passed(self, reached: int, wildcard: str) -> int:
-        """These places, and all behind them that a wildcard may pass on to."""
+        """Return these places, and all places behind them that a wildcard may pass on to."""
         if wildcard == "**":
             return (self.end << 1) - (reached & -reached)
         open_ = self.end - 1 & ~self.letters.get("/", 0)

@@ -1,4 +1,4 @@
-"""What becomes of a file version whose key has other versions on main: as its contract says, and as they were uploaded.
+"""Standing of a file version whose key has other versions on main, by its contract and the order of upload.
 
 It judges by receipts alone; it decides nothing.
 """
@@ -24,8 +24,8 @@ REFUSED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """Where a file version stands among its key's. With a `decision` it needs no attempt, and `reason` says why;
-    otherwise it is ingested, and takes the place of the versions that it `replaces` (their ids).
+    """A file version's standing among the versions of its key. With a `decision` it needs no attempt, and `reason` says
+    why. Otherwise it is ingested, and replaces the versions in `replaces` (their ids).
     """
 
     decision: Decision | None = None
@@ -46,7 +46,7 @@ def is_open(receipts: Mapping[str, Receipt], file: FileVersion, attempt: Attempt
 
 
 def standing(receipt: Receipt | None, file: FileVersion, table: str, reuploads: Reuploads) -> Standing:
-    """What the key's receipt on main says of the file. Its own entry does not count, nor do versions that were
+    """Return the file's standing by the key's receipt on main. Its own entry does not count, nor do versions that were
     published to another table while that table's contract routed the key.
     """
     if receipt is None:
@@ -55,7 +55,7 @@ def standing(receipt: Receipt | None, file: FileVersion, table: str, reuploads: 
     if not others:
         return Standing()
     is_there = file.content in {entry.content for entry in others} - {None}
-    if is_there and (reuploads is not Reuploads.REPLACE or len(others) == 1):  # of several, one is to be left
+    if is_there and (reuploads is not Reuploads.REPLACE or len(others) == 1):  # of several versions, one must stay
         return Standing(decision=Decision.DISCARDED, reason=IDENTICAL)
     if reuploads is Reuploads.APPEND:
         return Standing()
@@ -73,17 +73,17 @@ def _in_order(receipt: Receipt, file: FileVersion, others: list[Entry]) -> Stand
 
 
 def _repeated(receipt: Receipt, on_main: Iterable[Entry]) -> list[Entry]:
-    """Versions that were discarded because their bytes are on main, in the same table: somebody uploaded these again,
-    and what is older than that is overtaken by it, though it came, or is retried, later. One that a person discarded
-    says nothing.
+    """Return the versions that were discarded because their bytes are on main, in the same table. Each is a new upload
+    of those bytes, so it overtakes older versions even if these come, or are retried, later. A version that a person
+    discarded says nothing.
     """
     there = {(entry.table, entry.content) for entry in on_main}
     return [it for it in receipt.entries if IDENTICAL in it.reasons and (it.table, it.content) in there]
 
 
 def shorten(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, ...]]:
-    """Split a receipt into what stays and what is closed: entries that landed before that time, were replaced or
-    discarded, and that no standing depends on. The newest of those that repeat bytes on main stays, and so do rejected
+    """Split a receipt into what stays and what is closed. Closed entries landed before that time, were replaced or
+    discarded, and no standing depends on them. The newest of those that repeat bytes on main stays. So do rejected
     ones, which may be retried, and the last entry, which is what people ask for.
     """
     repeated = sorted(_repeated(receipt, receipt.on_main), key=lambda entry: entry.order)

@@ -1,4 +1,4 @@
-"""What checks want numbers about all rows to be: what a column should hold among others, so that such numbers come."""
+"""Values that a column should hold so that its checks' numbers about all rows come out at their limits."""
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
@@ -8,7 +8,7 @@ from lakegate.audit.plan import Check, Drift, MetricKind, Plan
 
 
 def aims(check: Check, past: Past) -> list[float]:
-    """The metric's values at the check's limits, and half-way between them; none where nothing is compared."""
+    """Return the metric's values at the check's limits, and half-way between them; none if nothing is compared."""
     values = before(check, past)
     if check.drift and not values:
         return []
@@ -17,8 +17,8 @@ def aims(check: Check, past: Past) -> list[float]:
 
 
 def aims_of_values(plan: Plan, column: str, past: Past, many: int) -> Iterator[tuple[str, float]]:
-    """For each number about the column alone, its SQL and what one of `many` values may have to be: the number itself,
-    or its part of a sum.
+    """Yield, for each number about the column alone, its SQL and what one of `many` values may have to be: the number
+    itself, or its part of a sum.
     """
     for check in plan.checks:
         metric = plan.metric(check.metric)
@@ -27,6 +27,6 @@ def aims_of_values(plan: Plan, column: str, past: Past, many: int) -> Iterator[t
 
 
 def _drifting(drift: Drift, limit: float, values: Sequence[float]) -> float:
-    """What has drifted so far from what was before."""
+    """Return the value that has drifted by the limit from what was before."""
     average, one = scale(drift.comparison, values)
     return average + limit * one

@@ -26,7 +26,7 @@ _TYPES = {
 
 
 def arrow_type(kind: str | Type) -> pa.DataType:
-    """The arrow type of a Spark SQL type."""
+    """Return the arrow type of a Spark SQL type."""
     match parse(kind) if isinstance(kind, str) else kind:
         case Array(element):
             return pa.list_(arrow_type(element))
@@ -42,7 +42,7 @@ def arrow_type(kind: str | Type) -> pa.DataType:
 
 
 def table_of(plan: Plan, rows: Mapping[str, list[Any]]) -> pa.Table:
-    """The plan's columns, as far as they are there, in the plan's order."""
+    """Return those of the plan's columns that `rows` has, in the plan's order."""
     columns = [column for column in plan.columns if column.name in rows]
     fields = [pa.field(column.name, arrow_type(column.type)) for column in columns]
     return pa.table([pa.array(rows[f.name], f.type) for f in fields], schema=pa.schema(fields))

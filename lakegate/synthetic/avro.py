@@ -28,20 +28,20 @@ _ATOMS: Mapping[str, object] = {
 
 
 def encoded(rows: pa.Table, plan: Plan) -> bytes:
-    """The file. Raises Misconfigured where Avro has no such names or types."""
+    """Return the rows as an Avro file. Raise Misconfigured if Avro has no such names or types."""
     types = {column.name: parse(column.type) for column in plan.columns if column.name in rows.column_names}
     try:
         schema = _record(Struct(types), "made_up")
     except ValueError as error:
         raise Misconfigured(f"table {plan.table}: no Avro file can be made up: {error}") from error
     records, out = rows.to_pylist(maps_as_pydicts="strict"), BytesIO()
-    marker = sha256(repr(records).encode()).digest()[:16]  # of its own accord the library takes any
+    marker = sha256(repr(records).encode()).digest()[:16]  # by default the library takes any
     fastavro.writer(out, schema, records, sync_marker=marker)
     return out.getvalue()
 
 
 def _record(kind: Struct, name: str) -> dict[str, object]:
-    """Records have names, each its own."""
+    """Return a record's schema, in which each record has a name of its own."""
     if wrong := next((field for field in kind.fields if not _NAME.fullmatch(field)), None):
         raise ValueError(f"{wrong!r} is no name there: names are letters, digits and _")
     fields = [

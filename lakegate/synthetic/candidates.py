@@ -1,6 +1,6 @@
-"""Values that a column might hold: what its checks speak of, what lies beside that, and ordinary ones.
+"""Values that a column might hold: those that its checks name, their neighbours, and ordinary ones.
 
-Which of them are good is for the judge to say.
+It does not know which of them are good: the judge does.
 """
 
 import re
@@ -30,13 +30,13 @@ from lakegate.duckdb.dialect import backtracking
 from lakegate.synthetic.aims import aims_of_values
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
-_END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text in its own way
+_END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text differently
 _MOST_ITEMS = 50  # of an array
-_ATOMS, _FIRST = 60, 8  # different values in arrays, maps and objects; and those that checks speak of, half the time
+_ATOMS, _FIRST = 60, 8  # different values in arrays, maps and objects; and those drawn half the time, which checks name
 _LOOSE = (0.0, 0.0, 0.1, 0.5)
-_LONGEST, _USUAL, _OFTEN = 200_000, 10_000, 300  # a text for a length that a check names; and others, a few or many
-_DIGITS = 60  # more than a decimal has, when numbers are added and halved
-_LARGEST, _LARGEST_DOUBLE = Decimal("3.4028234e38"), Decimal(sys.float_info.max)  # that a `float` holds, and a `double`
+_LONGEST, _USUAL, _OFTEN = 200_000, 10_000, 300  # lengths of texts: for one that a check names, for others, for many
+_DIGITS = 60  # more than a decimal has, because numbers are added and halved
+_LARGEST, _LARGEST_DOUBLE = Decimal("3.4028234e38"), Decimal(sys.float_info.max)  # of a `float`, and of a `double`
 _RANGES = {"int": 2**31, "bigint": 2**63, "tinyint": 2**7, "smallint": 2**15}
 
 Likely = Callable[[list[Any]], list[bool]]
@@ -44,7 +44,7 @@ Likely = Callable[[list[Any]], list[bool]]
 
 @dataclass(kw_only=True)
 class Hints:
-    """What the checks of one column speak of."""
+    """Texts, numbers and patterns that the checks of one column name."""
 
     texts: set[str] = field(default_factory=set)
     numbers: set[Decimal] = field(default_factory=set)
@@ -61,7 +61,7 @@ class Hints:
                 self._read_literal(node)
 
     def read_age(self, microseconds: float) -> None:
-        """A moment that is older by a day: what is just as old will not be so for long."""
+        """Note a moment that is older by a day: one that is just as old will not be so for long."""
         with suppress(OverflowError):
             self.texts.add((self.now - timedelta(days=1, microseconds=microseconds)).isoformat())
 
@@ -77,7 +77,7 @@ class Hints:
 
 
 def hints(plan: Plan, column: Column, past: Past, many: int) -> Hints:
-    """What the checks speak of where the column is to have `many` values."""
+    """Return what the checks name, for a column that is to have `many` values."""
     found = Hints()
     with localcontext(prec=_DIGITS):
         for metric in plan.metrics:
@@ -92,16 +92,16 @@ def hints(plan: Plan, column: Column, past: Past, many: int) -> Hints:
 
 
 def _unit_of_age(sql: str) -> float:
-    """How many microseconds the number of a metric stands for, if it is an age; else none."""
+    """Return how many microseconds the number of a metric stands for, if it is an age; else 0."""
     tree = sqlglot.parse_one(sql, read="spark")
     units = [float(div.expression.name) for div in tree.find_all(exp.Div) if div.expression.is_number]
     return units[0] if units and tree.find(exp.CurrentTimestamp) else 0.0
 
 
 def candidates(kind: str, found: Hints, random: Random, many: int, likely: Likely) -> list[Any]:
-    """Distinct values of a Spark SQL type, about `many`; the ones at the edges come first, null before all.
+    """Return about `many` distinct values of a Spark SQL type; the ones at the edges come first, null before all.
 
-    `likely` tells of values of the column, where it is nested, which of them fail the least.
+    `likely` tells which values of a nested column fail the least.
     """
     made = _nested(kind, found, random, likely) if "<" in kind else _simple(kind, found, random)
     with localcontext(prec=_DIGITS):
@@ -121,8 +121,8 @@ def _maker(kind: str) -> Callable[[str, Hints, Random], Iterator[Any]]:
 
 
 def _nested(kind: str, found: Hints, random: Random, likely: Likely) -> Iterator[Any]:
-    """Values of a nested type: arrays and maps of the lengths that checks speak of, pieced together at random, some
-    from what is likely alone, others from what is so with an exception here and there, or from anything.
+    """Yield values of a nested type: arrays and maps of the lengths that checks name, pieced together at random. Some
+    are of likely parts alone, others have an exception here and there, or are of anything.
     """
     sizes = {int(number) + more for number in found.numbers if 0 <= number <= _MOST_ITEMS for more in (-1, 0, 1)}
     lengths = sorted({0, 1, 2, 3} | {size for size in sizes if size > 0})
@@ -134,7 +134,7 @@ def _nested(kind: str, found: Hints, random: Random, likely: Likely) -> Iterator
 
 @dataclass(frozen=True, kw_only=True)
 class _Pieces:
-    """Draws the parts of nested values. `looseness` is how often one is drawn from anything, or left out."""
+    """Draws the parts of nested values. `looseness` is how often a part is drawn from anything, or left out."""
 
     found: Hints
     random: Random
@@ -142,8 +142,8 @@ class _Pieces:
     likely: Likely
 
     def drawer(self, kind: Type, around: Callable[[Any], Any]) -> Callable[[float], Any]:
-        """What draws a value, `around` which goes the rest of the column's, as little as there can be. A map is a list
-        of pairs, as arrow has it, with no key twice.
+        """Return a function that draws a value. `around` puts a value into the rest of the column, as little as there
+        can be. A map is a list of pairs, as arrow has it, with no key twice.
         """
         match kind:
             case Struct(fields):
@@ -175,7 +175,7 @@ class _Pieces:
         return lambda looseness: self.random.choice(self._either(values, looseness) or good)
 
     def _either(self, values: Sequence[Any], looseness: float) -> Sequence[Any]:
-        """Anything, the edges half the time; as a rule nothing."""
+        """Return anything, the edges half the time; as a rule return nothing."""
         return self.random.choice((values, values[:_FIRST])) if self.random.random() < looseness else ()
 
     def _maybe(self, draw: Callable[[float], Any], looseness: float) -> Any:
@@ -198,15 +198,15 @@ def _booleans(_kind: str, _found: Hints, _random: Random) -> Iterator[bool]:
 
 
 def _numbers(found: Hints, random: Random, step: Decimal, low: Decimal, high: Decimal) -> Iterator[Decimal]:
-    """What lies from `low` to `high`, the ends of the type: a rule over several columns speaks of numbers that only
-    another one holds.
+    """Yield numbers from `low` to `high`, the ends of the type. A rule over several columns may name numbers that only
+    another column holds.
     """
     known = sorted(number for number in found.numbers | {Decimal(0), Decimal(1)} if low <= number <= high)
     return (number for number in _around(known, random, step, low, high) if low <= number <= high)
 
 
 def _around(known: list[Decimal], random: Random, step: Decimal, low: Decimal, high: Decimal) -> Iterator[Decimal]:
-    """Edges, what lies between them and a little beyond, multiples, and then counting on to both ends."""
+    """Yield edges, numbers between them and a little beyond, multiples, and then numbers counted on to both ends."""
     for number in known:
         yield from (number, number + step, number - step)
     first, last = known[0], min(known[-1] + 1000, high)
@@ -243,7 +243,7 @@ def _floats(kind: str, found: Hints, random: Random) -> Iterator[float]:
 
 
 def _single(number: float) -> float:
-    """The nearest number that a `float` can hold."""
+    """Return the nearest number that a `float` can hold."""
     return float(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
@@ -268,7 +268,7 @@ def _texts(_kind: str, found: Hints, random: Random) -> Iterator[str]:
 
 
 def _matching(pattern: str, random: Random, lengths: Sequence[int]) -> Iterator[str]:
-    """Texts with the pattern: of the lengths that checks name and those beside them, and short ones."""
+    """Yield texts with the pattern: of the lengths that checks name and those beside them, and short ones."""
     generator, spelled = _Short(random), _END.sub(lambda found: found[0][:-1] + "Z", pattern)
     near = [length + more for length in lengths for more in (-1, 0, 1)]
     for length in near * 4:  # not every text gets there: what one repetition leaves may be too much for the next
@@ -280,10 +280,12 @@ def _matching(pattern: str, random: Random, lengths: Sequence[int]) -> Iterator[
 
 
 class _Short(rstr.Rstr):
-    """Repeats seldom more often than a pattern asks for: the library's own texts are thousands of letters long."""
+    """Generates texts that seldom repeat more often than a pattern asks for: the library's own are thousands of letters
+    long.
+    """
 
     more: int | None = None
-    """How many letters repetitions may still add to the least that the pattern asks for; None for a few."""
+    """Letters that repetitions may still add to the least that the pattern asks for; None for a few."""
 
     def text(self, pattern: str) -> str:
         """Return a text with the pattern, which is parsed once. `xeger` parses it for each text: half of the time."""
@@ -292,7 +294,7 @@ class _Short(rstr.Rstr):
         return text
 
     def of_length(self, pattern: str, length: int) -> str:
-        """A text of about this length, if the pattern has any: what the shortest lacks is added by its repetitions."""
+        """Return a text of about this length, if the pattern has any: its repetitions add what the shortest lacks."""
         self.more = 0
         self.more = max(length - len(self.text(pattern)), 0)
         text = self.text(pattern)
@@ -321,7 +323,7 @@ def _parsed(pattern: str) -> Any:
 
 
 def _spoiled(text: str, random: Random) -> str:
-    """The text with one letter changed, lost or added."""
+    """Return the text with one letter changed, lost or added."""
     at = random.randrange(len(text) + 1)
     letter = random.choice(string.ascii_letters + string.digits + " !@")
     return random.choice(
@@ -334,7 +336,7 @@ def _word(random: Random, length: int) -> str:
 
 
 def _formatted(random: Random) -> Iterator[str]:
-    """Texts of the usual formats."""
+    """Yield texts of the usual formats."""
     while True:
         number, name = random.getrandbits(32), _word(random, 8)
         moment = EPOCH + timedelta(seconds=number % 10**8)
@@ -371,7 +373,7 @@ def _lasting(kind: str, found: Hints, random: Random) -> Iterator[datetime]:
 
 
 def _passes_soon(moment: datetime, found: Hints) -> bool:
-    """Whether it is future now, and not for long, where a check speaks of now."""
+    """Return True if a check speaks of now and the moment is in the future, but not for long."""
     return found.now != EPOCH and found.now < moment < found.now + timedelta(days=300)
 
 

@@ -34,15 +34,15 @@ _PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> None:
-    """Write them as the contract's files are: in its format, and text packed as the contract or `out` says. Nothing is
-    at `out` before all of it is written, and Misconfigured is raised for a file that is larger than the contract takes.
+    """Write the rows as the contract's files are: in its format, and text packed as the contract or `out` says. Nothing
+    is at `out` before all of it is written. Raise Misconfigured for a file that is larger than the contract takes.
 
     With `broken`, the last row of a text file (there must be one) does not parse.
     """
     if out.exists() and not out.is_file():  # a pipe, or a terminal
         _put(rows, plan, out, plan.files.suffix(out.name), broken=broken)
         return
-    target = out.resolve()  # of a link, what it leads to
+    target = out.resolve()  # the target of a link
     if not target.parent.is_dir():
         raise Misconfigured(f"{out}: there is no folder {target.parent}")
     with TemporaryDirectory(dir=target.parent, prefix=".lakegate-") as folder:  # beside it, so that it can be moved
@@ -69,7 +69,9 @@ def _text(rows: pa.Table, plan: Plan, *, broken: bool) -> bytes:
 
 
 def _for_orc(rows: pa.Table, plan: Plan) -> pa.Table:
-    """ORC's timestamps are in UTC and don't say so: those that do are not read, and none is a clock on a wall."""
+    """Return the rows with timestamps that name no zone. ORC's timestamps are in UTC and do not say so: those that do
+    are not read, and none is a wall-clock time.
+    """
     if wall := next((column.name for column in plan.columns if "timestamp_ntz" in column.type), None):
         raise Misconfigured(
             f"table {plan.table}: no ORC file can be made up: column {wall!r} is timestamp_ntz, which only Spark writes"
@@ -89,9 +91,11 @@ def _without_zone(kind: pa.DataType) -> pa.DataType:
 
 
 def writable(value: Any, column: str, plan: Plan) -> bool:
-    """Whether a file of the plan's format can hold the column's value, Spark reads it there, and the table takes it."""
+    """Return True if a file of the plan's format can hold the column's value, Spark reads it there, and the table takes
+    it.
+    """
     form = plan.files
-    if value is None:  # where no text stands for it, nothing between delimiters is an empty text
+    if value is None:  # if no text stands for it, an empty field is an empty text
         return form.kind is not FileKind.CSV or (bool(form.nulls) and bool(_null(plan, column) or not _is_alone(plan)))
     if isinstance(value, str | bytes) and not _has_room(value, column, plan):
         return False
@@ -105,7 +109,7 @@ def writable(value: Any, column: str, plan: Plan) -> bool:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """What a value is made of, if it is nested; else itself."""
+    """Yield the parts of a nested value, or the value itself."""
     if isinstance(value, list | tuple | dict):
         for part in value.values() if isinstance(value, dict) else value:
             yield from _parts(part)
@@ -121,7 +125,9 @@ def _fits_orc(value: Any) -> bool:
 
 
 def _has_room(value: str | bytes, column: str, plan: Plan) -> bool:
-    """Whether a path has room for it where the table is partitioned by it, and others as long beside it."""
+    """Return True if a path has room for the value, and for others as long beside it, if the table is partitioned by
+    it.
+    """
     for each in map(partition, plan.partitions):
         if each.column == column and each.transform in (IDENTITY, "truncate"):
             written = value[: each.width]
@@ -131,12 +137,12 @@ def _has_room(value: str | bytes, column: str, plan: Plan) -> bool:
 
 
 def _is_alone(plan: Plan) -> bool:
-    """Whether a line holds one field, so that a line with nothing in it would be passed over."""
+    """Return True if a line holds one field, so that an empty line would be passed over."""
     return plan.files.kind is FileKind.CSV and len(plan.columns) == 1
 
 
 def _null(plan: Plan, column: str) -> str:
-    """How a null is written. Between quotes, nothing is null to all columns but those of texts."""
+    """Return the text of a null. An empty text between quotes is null to all columns but those of texts."""
     form = plan.files
     said = form.nulls[0] if form.nulls else ""
     is_text = any(each.name == column and each.type == "string" for each in plan.columns)
@@ -150,7 +156,7 @@ def _fits_csv(value: Any, pattern: str, plan: Plan) -> bool:
     except UnicodeEncodeError:
         return False
     forbidden = {"\r", "\n", "\0"} | (set() if form.quote else {form.delimiter})
-    # What a null is spelled as is one between quotes, too; but nothing between quotes is a text.
+    # The spelling of a null is a null between quotes, too; but an empty text between quotes is a text.
     is_null = text in form.nulls and bool(text or not form.quote)
     is_line = bool(text or form.quote) or not _is_alone(plan)
     return is_line and not is_null and not any(letter in text for letter in forbidden)
@@ -189,11 +195,11 @@ def _quoted(text: str, form: FileFormat) -> str:
 def _json(rows: pa.Table, form: FileFormat) -> Iterator[str]:
     for row in rows.to_pylist():
         plain = {name: _plain(value, form.patterns.get(name, "")) for name, value in row.items()}
-        yield json.dumps(plain)  # in letters that every encoding has
+        yield json.dumps(plain)  # in ASCII, which every encoding has
 
 
 def _plain(value: Any, pattern: str) -> Any:
-    """A value as text files have it: dates as the contract spells them, decimals without an exponent."""
+    """Return a value as text files have it: dates as the contract spells them, decimals without an exponent."""
     if isinstance(value, date):
         return spelled(value, pattern)
     return format(value, "f") if isinstance(value, Decimal) else value

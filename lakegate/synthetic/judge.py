@@ -1,6 +1,6 @@
-"""A plan's checks over rows in memory, by DuckDB: whatever is made up is judged before it is believed.
+"""A plan's checks over rows in memory, by DuckDB: made-up rows are judged before they are believed.
 
-It reads Spark's expressions in DuckDB's words, and takes the verdicts from the audit itself.
+It reads Spark's expressions in DuckDB's dialect, and takes the verdicts from the audit itself.
 """
 
 # ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
@@ -22,22 +22,22 @@ from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 
 _FILE = "made up"
-_AT = "_lakegate_at"  # where a row stands
+_AT = "_lakegate_at"  # the place of a row
 _ROWS = Rows(relation="made_up", order=_AT)
 _GIVEN = "given"  # the plan's own table
 UNKNOWN = "unknown"
-"""What is told in the place of checks where only Spark can say what becomes of some value."""
+"""Told in place of checks if only Spark can say what becomes of some value."""
 _SETTINGS = (STRICTLY, "SET TimeZone = 'UTC'", "SET threads = 1", "SET enable_external_access = false")
 
 
 class _OnlySpark(Exception):
-    """A value at which DuckDB can't say what Spark would."""
+    """A value at which DuckDB cannot say what Spark would."""
 
 
 class Judge:
-    """Judges arrow tables by a plan; `references` are the tables that its foreign keys refer to, by name: where that is
-    the plan's own, the rows that it has besides those that are judged. `past` is what the files before measured, by
-    metric id.
+    """Judges arrow tables by a plan. `references` are the tables that its foreign keys refer to, by name; the plan's
+    own table is there with the rows that it has besides those that are judged. `past` is what the files before
+    measured, by metric id.
     """
 
     def __init__(self, plan: Plan, references: Mapping[str, pa.Table], past: Past | None = None) -> None:
@@ -52,8 +52,8 @@ class Judge:
             self._connection.register(name if name != plan.table else _GIVEN, table)
 
     def results(self, rows: pa.Table) -> tuple[CheckResult, ...]:
-        """Every check of the plan, as the audit of a file with these rows alone would say: once failing rows have left
-        for quarantine, of what is left.
+        """Return the result of every check of the plan, as the audit of a file with these rows alone would. Once
+        failing rows have left for quarantine, the results are of what is left.
         """
         found = self._judged(self.plan, rows)
         if not (going := leaving(found)):
@@ -69,12 +69,14 @@ class Judge:
         return judge(plan, [measurements], {}, self.past, lambda _, __, checks: sum(self._going(rows, checks)))[_FILE]
 
     def _going(self, rows: pa.Table, checks: Collection[str]) -> list[bool]:
-        """For each row, whether it fails one of these checks, by id. Of rows with the same key the first stays."""
+        """Return for each row whether it fails one of these checks, given by id. Of rows with the same key the first
+        stays.
+        """
         metrics = [self.plan.metric(check.metric) for check in self.plan.checks if check.id in checks]
         return [any(marks) for marks in self.marked(rows, metrics)]
 
     def failing(self, rows: pa.Table) -> set[str]:
-        """The ids of the checks that do not pass, warnings among them; UNKNOWN where DuckDB can't say."""
+        """Return the ids of the checks that do not pass, warnings among them; UNKNOWN if DuckDB cannot say."""
         try:
             results = self.results(rows)
         except _OnlySpark:
@@ -82,8 +84,8 @@ class Judge:
         return {result.check for result in results if result.verdict is not Verdict.PASS}
 
     def marked(self, rows: pa.Table, metrics: Sequence[Metric]) -> list[tuple[bool | None, ...]]:
-        """For each row, whether it counts for each of these metrics, which count rows one by one; None where DuckDB
-        can't say.
+        """Return for each row whether it counts for each of these metrics, which count rows one by one; None if DuckDB
+        cannot say.
         """
         if not metrics:
             return [()] * rows.num_rows
@@ -91,7 +93,7 @@ class Judge:
         marks = ", ".join(KINDS[metric.kind].failing(metric, _ROWS) for metric in metrics)
         try:
             return self._all(f"SELECT {marks} FROM made_up ORDER BY {quoted(_AT)}", placed)
-        except _OnlySpark as error:  # what a row's value does to a predicate is null, and no error
+        except _OnlySpark as error:  # a row's value can make a predicate null, which is no error
             raise self._beyond(error.__cause__) from error
 
     def _numbers(self, rows: pa.Table, metrics: Sequence[Metric]) -> dict[str, float | None]:
@@ -122,7 +124,9 @@ class Judge:
         return Misconfigured(f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {error}")
 
     def _offer_parents(self, rows: pa.Table) -> None:
-        """Where the table refers to itself: the judged rows, and those that it has besides."""
+        """Offer the judged rows, and those that the table has besides, as the parents of a table that refers to
+        itself.
+        """
         own = [it.refers_to for it in self.plan.metrics if it.refers_to and it.refers_to.table == self.plan.table]
         columns = dict.fromkeys(name for reference in own for name in reference.columns)
         if columns and columns.keys() <= set(rows.column_names):
@@ -145,6 +149,6 @@ def _refuse_digits_of_floats(plan: Plan) -> None:
 
 
 def as_judged(rows: pa.Table) -> pa.Table:
-    """The rows with every float as the double that it is: beside a decimal, DuckDB would make floats of both."""
+    """Return the rows with every float as the double that it is: beside a decimal, DuckDB would make floats of both."""
     kinds = [pa.float64() if pa.types.is_float32(field.type) else field.type for field in rows.schema]
     return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))

@@ -1,6 +1,6 @@
-"""Rows for a plan: some that pass all of its checks, and some that fail one of them and no other.
+"""Rows for a plan: rows that pass all of its checks, and rows that fail one of them and no other.
 
-Nothing here knows what a check means. Values are drawn, put together and judged; what is not right is drawn again.
+Nothing here knows what a check means. Values are drawn, put together and judged, and wrong ones are drawn again.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from lakegate.synthetic.judge import Judge
 
 TRIES = 60
 _POOL = 500
-_FIRST = 10  # of a pool: what checks speak of, and what lies beside that
+_FIRST = 10  # of a pool: values that checks name, and their neighbours
 _NULLS, _OFTEN = 0.1, 0.6  # of a column that may have some; and where a rule about nulls is to be broken
 
 Rows = dict[str, list[Any]]
@@ -33,7 +33,7 @@ Rows = dict[str, list[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """What a column might hold: good values, and for each metric that looks at rows, those that only it counts."""
+    """A column's possible values: good ones, and for each metric that looks at rows, those that it alone counts."""
 
     good: tuple[Any, ...]
     bad: dict[str, tuple[Any, ...]]
@@ -45,10 +45,10 @@ class Pool:
 
 @dataclass(kw_only=True)
 class Maker:
-    """Makes rows for one plan, always the same for the same seed; where a check speaks of now, in the same second.
+    """Makes rows for one plan, always the same for the same seed; if a check speaks of now, in the same second.
 
-    `references` are the tables that the plan's foreign keys refer to, by name; `past` is what the files before
-    measured, by metric id, oldest first, which drift is told from.
+    `references` are the tables that the plan's foreign keys refer to, by name. `past` is what the files before
+    measured, by metric id, oldest first; drift is told from it.
     """
 
     plan: Plan
@@ -69,7 +69,7 @@ class Maker:
         self.pools = {}
 
     def _parents(self, metric: Metric, reference: Reference) -> Rows:
-        """The columns that the plan's refer to; none where its own table is given no other rows."""
+        """Return the columns that the plan's refer to; none if its own table is given no other rows."""
         if (given := self.references.get(reference.table)) is None:
             if reference.table == self.plan.table:
                 return {}
@@ -91,20 +91,20 @@ class Maker:
             raise Misconfigured(f"--reference {reference.table}: its file must have the columns {wanted}") from error
 
     def good(self, many: int) -> pa.Table:
-        """`many` rows that pass every check. Raises Misconfigured where none could be made."""
+        """Return `many` rows that pass every check. Raise Misconfigured if none could be made."""
         return table_of(self.plan, self._settled(self._plain(many), want=frozenset()))
 
     def only_null(self, made: pa.Table) -> list[str]:
-        """The columns that are null in each of these rows, made last, because no other good value was found."""
+        """Return the columns that are null in each of these rows, made last, because no other good value was found."""
         only = [name for name, pool in self.pools.items() if pool.good == (None,)]
         return [name for name in only if made[name].null_count == made.num_rows]
 
     def empty(self) -> pa.Table:
-        """No rows, which no check is asked about: such a file is rejected for having none."""
+        """Return no rows. No check is asked about them: a file without rows is rejected for having none."""
         return table_of(self.plan, {column.name: [] for column in self.plan.columns})
 
     def failing(self, many: int, check: Check) -> pa.Table:
-        """About `many` rows that fail this check alone. Raises Misconfigured where none could be made."""
+        """Return about `many` rows that fail this check alone. Raise Misconfigured if none could be made."""
         metric = self.plan.metric(check.metric)
         if check.drift and not before(check, self.past):
             raise Misconfigured(
@@ -124,15 +124,15 @@ class Maker:
         return table_of(self.plan, self._settled(rows, want=frozenset({check.id})))
 
     def with_one_more(self, many: int, _: Check) -> pa.Table:
-        """Rows of which all but the last pass: that one is written so that it does not parse, and then it is none of
-        the file's rows.
+        """Return rows of which all but the last pass. The last is written so that it does not parse, and then it is
+        none of the file's rows.
         """
         if many == 1:
             raise Misconfigured("a row that does not parse is none of the file's rows: ask for another with --rows 2")
         good = self.good(many - 1)
         return pa.concat_tables([good, good.slice(0, 1)])
 
-    # Rows that satisfy what is said of single values, and of keys.
+    # Rows that satisfy the checks of single values and of keys.
 
     def _plain(self, many: int) -> Rows:
         keys = self._keys()
@@ -162,7 +162,7 @@ class Maker:
         return Pool(good=tuple(good), bad={metric: tuple(found) for metric, found in alone.items()})
 
     def _marked(self, column: str, values: list[Any]) -> tuple[list[Metric], list[tuple[bool | None, ...]]]:
-        """What is told of single values of the column, and for each of these values, which of that counts it."""
+        """Return the metrics of single values of the column, and for each of these values, which of them count it."""
         metrics = [it for it in self.plan.metrics if _of_single_values(it, column) and not self._is_own(it)]
         return metrics, self.judge.marked(table_of(self.plan, {column: values}), metrics)
 
@@ -172,7 +172,7 @@ class Maker:
         return [each == least for each in wrong]
 
     def _referred(self, name: str) -> list[Any]:
-        """The values that other tables have for the column to refer to."""
+        """Return the values that other tables have for the column to refer to."""
         found: dict[Any, None] = {}
         for metric in self.plan.metrics:
             if metric.refers_to and metric.refers_to.table in self.references and name in metric.columns:
@@ -203,7 +203,7 @@ class Maker:
         return self.random.choice(values)
 
     def _make_distinct(self, rows: Rows, metric: Metric) -> None:
-        """Draw the columns of a compound key again where two rows have the same one."""
+        """Draw the columns of a compound key again if two rows have the same one."""
         for _ in range(TRIES):
             again = _repeated(rows, metric.columns)
             if not again:
@@ -252,7 +252,7 @@ class Maker:
         return [parent for found, parent in by_key.items() if found not in held]
 
     def _redraw(self, rows: Rows, name: str, where: Iterable[int], nulls: float = _NULLS) -> None:
-        """Other values in these rows; where the column must be unique, ones that it does not hold."""
+        """Draw other values for these rows; if the column must be unique, values that it does not hold."""
         if not self._is_unique(name):
             pool = self.pools[name]
             values = [value for value in pool.good if value is not None]
@@ -274,10 +274,10 @@ class Maker:
     def _keys(self) -> list[Metric]:
         return [metric for metric in self.plan.metrics if metric.kind is MetricKind.DUPLICATES]
 
-    # Rows of which certain checks fail, and no others.
+    # Rows that fail certain checks and no others.
 
     def _settled(self, rows: Rows, *, want: frozenset[str], forgive: frozenset[str] = frozenset()) -> Rows:
-        """These rows, changed until just the wanted checks fail (of those to forgive, any may)."""
+        """Return these rows, changed until just the wanted checks fail (of those to forgive, any may)."""
         failing = self.judge.failing(table_of(self.plan, rows)) - forgive
         if failing == want:
             return rows
@@ -317,7 +317,9 @@ class Maker:
         return (self.random.sample(range(total), many) for many in self._steps(rows, metric))
 
     def _of_one_value(self, rows: Rows, metric: Metric) -> Iterator[Rows]:
-        """The metric's one column filled with one value, of those that checks speak of: so a mean is met exactly."""
+        """Yield rows with the metric's one column filled with one value that checks name, so that a mean is met
+        exactly.
+        """
         [name, *others] = metric.columns or [""]
         if not name or others or self._is_unique(name):
             return
@@ -325,7 +327,7 @@ class Maker:
             yield {**rows, name: [value] * len(rows[name])}
 
     def _steps(self, rows: Rows, metric: Metric) -> list[int]:
-        """How many rows to try: what its checks speak of, and parts of all."""
+        """Return how many rows to try: the numbers that its checks name, and parts of all."""
         total = len(next(iter(rows.values()), []))
         parts = (total * percent // 100 for percent in (1, 2, 5, 10, 20, 35, 50, 75, 90, 100))
         limits = {
@@ -347,7 +349,7 @@ class Maker:
         return self._with_broken(changed, metric, where)
 
     def _with_repeated(self, rows: Rows, metric: Metric, where: Sequence[int]) -> Rows | None:
-        """Rows that take over the key of another row, which keeps it, and what it refers by."""
+        """Give these rows the key of another row, which keeps it, and the columns by which that row refers."""
         tied = [each.columns for each in self.plan.metrics if each.refers_to and {*each.columns} & {*metric.columns}]
         names = dict.fromkeys(name for columns in (metric.columns, *tied) for name in columns)
         kept = sorted(set(range(len(next(iter(rows.values()))))) - set(where))
@@ -360,7 +362,7 @@ class Maker:
         return changed if whole else None
 
     def _with_broken(self, rows: Rows, metric: Metric, where: Sequence[int]) -> Rows | None:
-        """Rows that break a rule over several columns, drawn until they do."""
+        """Return rows that break a rule over several columns, drawn until they do, or None if they never do."""
         for _ in range(TRIES):
             for name in metric.columns:
                 self._redraw(rows, name, where, nulls=self.random.choice((_NULLS, _OFTEN)))
@@ -371,7 +373,7 @@ class Maker:
         return None
 
     def _from_part(self, rows: Rows, metric: Metric) -> Rows:
-        """The metric's columns drawn anew, each from a part of its good values: other sums, means and shares."""
+        """Draw the metric's columns anew, each from a part of its good values, for other sums, means and shares."""
         changed = dict(rows)
         many = len(next(iter(rows.values())))
         for name in metric.columns or rows:
@@ -405,14 +407,14 @@ class Maker:
         raise Misconfigured(self._gave_up(frozenset({check.id}), ()))
 
     def _allows_any(self, check: Check) -> bool:
-        """Whether the check allows every number of rows but none at all."""
+        """Return True if the check allows every number of rows but none at all."""
         return not check.drift and holds(check, 1) and holds(check, float("inf"))
 
     def _check(self, name: str) -> Check:
         return next(check for check in self.plan.checks if check.id == name)
 
     def _checks(self, found: Collection[str]) -> list[Check]:
-        """Those that the contract has; of what else is found, none can be mended by itself."""
+        """Return the contract's checks of these ids; nothing else that is found can be mended by itself."""
         return [check for check in self.plan.checks if check.id in found]
 
     def _gave_up(self, want: frozenset[str], found: Collection[str]) -> str:
@@ -425,7 +427,7 @@ class Maker:
         return f"table {self.plan.table}: no rows were found that fail {wanted!r} and nothing else{but}{why}"
 
     def _why(self, found: Collection[str]) -> str:
-        """What may be the reason, and what to do about it."""
+        """Return what may be the reason, and what to do about it."""
         checks = self._checks(found)
         metrics = [self.plan.metric(check.metric) for check in checks]
         empty = [name for name, pool in self.pools.items() if not pool.good]
@@ -460,7 +462,7 @@ def _copied(rows: Rows) -> Rows:
 
 
 def _repeated(rows: Rows, names: Sequence[str]) -> list[int]:
-    """Rows whose key is an earlier row's."""
+    """Return the rows with a key that an earlier row has."""
     seen: set[tuple[Any, ...]] = set()
     again = []
     for at, key in enumerate(zip(*(rows[name] for name in names), strict=True)):

@@ -23,7 +23,7 @@ _LETTERS: Mapping[str, Callable[[datetime, int], str]] = {
 
 
 def spelled(moment: date, pattern: str = "") -> str:
-    """The text of a date or a timestamp; an instant is told in UTC."""
+    """Return the text of a date or a timestamp; an instant is written in UTC."""
     if isinstance(moment, datetime) and moment.tzinfo:
         moment = moment.astimezone(UTC)
     if not pattern:
@@ -33,7 +33,7 @@ def spelled(moment: date, pattern: str = "") -> str:
 
 
 def holds(pattern: str, moment: date) -> bool:
-    """Whether that spelling loses nothing of a date or a timestamp."""
+    """Return True if that spelling loses nothing of a date or a timestamp."""
     lengths = {found[1]: len(found[0]) for found in _PIECE.finditer(pattern) if found[1]}
     if not pattern or (lengths["y"] == len("yy") and moment.year not in _CENTURY):
         return not pattern
