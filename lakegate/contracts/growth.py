@@ -32,8 +32,8 @@ Tries = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """An expression's growth: at most so many `times` as long as the row's longest text, and so many characters `more`, by so many `pieces`,
-    for which an engine `tries` so often.
+    """An expression's growth: at most so many `times` as long as the row's longest text, and so many characters `more`,
+    by so many `pieces`, for which an engine `tries` so often.
     """
 
     times: float = 0
@@ -54,8 +54,8 @@ def check_growth(tree: exp.Expr, fields: Sequence[Field]) -> None:
 
 
 def tries(tree: exp.Expr, fields: Sequence[Field], names: Sequence[str]) -> str:
-    """Return the SQL of how often an engine tries at most with the texts of a row; nothing if it is a few times for each
-    of their letters. `names` are the columns that the tree is made of.
+    """Return the SQL of how often an engine tries at most with the texts of a row; nothing if it is a few times for
+    each of their letters. `names` are the columns that the tree is made of.
     """
     counted, known = _tries_of(tree, fields), columns_of(fields)
     lengths = [exp.Length(this=column(name)) for name in names if known[folded(name)][1] in _LONG]
@@ -79,8 +79,8 @@ def _tries_of(tree: exp.Expr, fields: Sequence[Field]) -> Tries:
 
 
 def _selected(select: exp.Select, columns: _Columns) -> tuple[Mapping[str, Growth], Tries]:
-    """Return the growth of a query's columns by their names, and the tries of the whole query. Raise NotAllowed if a part
-    of it is beyond a limit.
+    """Return the growth of a query's columns by their names, and the tries of the whole query. Raise NotAllowed if a
+    part of it is beyond a limit.
     """
     source, before = select.args["from_"].this, (0.0, 0.0, 0.0)
     if isinstance(source, exp.Subquery):
