@@ -1,6 +1,6 @@
-"""The audit: plan, job, metrics, verdicts, report. Standard library only, because Spark imports it from a zip.
+"""Audit: plan, job, metrics, verdicts, report. Standard library only, because Spark imports it from a zip.
 
-Where to begin reading: `plan` and `job`, which are asked, and `report`, which is answered. Between them: `fit` and
+Start reading at `plan` and `job`, which are the question, and `report`, which is the answer. Between them are `fit` and
 `limits` (may a file be appended?), `statistics` with `near` (what column statistics prove), `duplicates`, `table_scope`
-and `drift` (what depends on other files), `verdicts`, `quarantine`, `carried`.
+and `drift` (metrics that depend on other files), `verdicts`, `quarantine`, `carried`.
 """
