@@ -51,8 +51,8 @@ def is_seen(char: str) -> bool:
 
 
 def _seen(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each character, and True if it is visible where it stands. A mark needs a letter: otherwise it would be
-    drawn on one of ours.
+    """Yield each character with a flag, True if it is visible where it stands. A mark needs a letter: otherwise it
+    would be drawn on one of ours.
     """
     piled = PILED
     for at, char in enumerate(text):

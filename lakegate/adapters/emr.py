@@ -128,8 +128,9 @@ class EmrJobRunner:
     def _since(self, since: datetime, branch: str) -> Sequence["JobRunSummaryTypeDef"]:
         """Return the runs created since a given time, from a cached listing if it is recent enough. The service allows
         one listing per second across all callers, so a sweep that looks for run after run reuses one. A listing stays
-        valid for as long as it took to fetch, because it may take minutes of pages. Stale entries are harmless: the
-        next sweep sees a run that ended meanwhile, and a run that started meanwhile is not started twice.
+        valid for as long as it took to fetch, and 10 s at least, because it may take minutes of pages. Stale entries
+        are harmless: the next sweep sees a run that ended meanwhile, and a run that started meanwhile is not started
+        twice.
         """
         if self._listing and self._listing.serves(since):
             return self._listing.runs

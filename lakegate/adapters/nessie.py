@@ -75,7 +75,7 @@ def nessie_errors(what: str, *, changes: bool = False) -> Iterator[None]:
 
 
 def _said(response: requests.Response) -> tuple[bool, str]:
-    """Return True if Nessie itself answered, and the answer's message."""
+    """Return a flag, True if Nessie itself answered, and the answer's message."""
     try:
         body = response.json()
         return "errorCode" in body, str(body["message"])
@@ -94,9 +94,9 @@ class NessieCatalog:
 
     @cached_property
     def _references(self) -> pynessie.NessieClient:
-        """Return a client made without `pynessie.init`, which writes to the home folder, where a function may not, and
-        reads a person's own configuration. pynessie makes each call in a session of Requests' own, which follows
-        redirects and has no deadline for a slow answer; it is given our session instead.
+        """A client made without `pynessie.init`, which writes to the home folder, where a function may not, and reads a
+        person's own configuration. pynessie makes each call in a session of Requests' own, which follows redirects and
+        waits for ever for a slow answer; it is given our session instead.
         """
         _endpoints.requests = self._session
         config = Configuration("nessie", read=False)
@@ -123,8 +123,8 @@ class NessieCatalog:
         return [Branch(name=entry["name"], head=entry["hash"]) for entry in ours]
 
     def create_branch(self, name: str, at: str) -> None:
-        """Create the branch, at main's first commit if main has no commits. That commit holds our namespaces alone. Two
-        branches made from no commit have no common ancestor and could never be merged.
+        """Create the branch. On a main without commits, make main's first commit, which holds our namespaces alone, and
+        create the branch there: two branches made from no commit have no common ancestor and could never be merged.
         """
         if at == self._no_commit:
             at = self._first_commit()
@@ -365,8 +365,8 @@ class NessieCatalog:
 
 
 def _not_before(batch: str) -> datetime | None:
-    """Return the earliest time at which a batch can have been decided, or None if the text is no batch's name. No batch
-    is decided before its first file landed.
+    """Return a time that no decision of the batch precedes, or None if the text is no batch's name. No batch is decided
+    before its first file landed.
     """
     try:
         return not_before(batch)

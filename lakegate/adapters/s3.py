@@ -1,7 +1,7 @@
 """`Landing` and `Store` on S3. It reads no file's content, and deletes nothing but the service's own notes.
 
-A file version's content identity is S3's checksum of the whole object. A checksum made of parts' checksums depends on
-how the upload was split, and counts as none.
+A file version's content identity is S3's checksum of the whole object. A checksum made of parts' checksums tells
+nothing about another upload, and counts as none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

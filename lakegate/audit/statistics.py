@@ -145,8 +145,8 @@ def _proves(proof: Proof, file: DataFileStatistics, column: Field) -> bool:
 
 
 def _all_among(values: Iterable[float | str], kind: str, lower: Any, upper: Any) -> bool:
-    """Return True if only these values can lie between the bounds: the type counts and each value between is among
-    them, or both bounds are the same value.
+    """Return True if only these values can lie between the bounds: every value of a discrete type between them is
+    listed, or both bounds are one listed value.
     """
     between = {each for value in values if lower <= (each := limit(kind, value)) <= upper}
     if not values:

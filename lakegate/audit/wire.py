@@ -23,8 +23,8 @@ BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, Recurs
 
 
 def later(default: T) -> T:
-    """A member added later. It is written only if it differs from this default, so that an object without it keeps its
-    hash.
+    """Declare a member that was added later. It is written only if it differs from this default, so that an object
+    without it keeps its hash.
     """
     return field(default=default, metadata={_LATER: default})
 

@@ -75,9 +75,7 @@ def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str 
 
 
 def _prefix(to: str) -> str:
-    """Return the folder as a key's prefix. Raise Misconfigured for a form that S3 takes as part of the key and no route
-    matches.
-    """
+    """Return the folder as a key's prefix. Raise Misconfigured for a part that S3 would keep and no route matches."""
     folder = to.removesuffix("/")
     if folder and any(part in {"", ".", ".."} for part in folder.split("/")):
         raise Misconfigured(f"--to {to}: say the folder alone, without the bucket, as in nyc/flights/")

@@ -104,8 +104,8 @@ def _of_line(line: Line) -> Iterator[Sight]:
 
 
 def _said(state: str, reasons: tuple[str, ...]) -> str:
-    """Return the state to show. Bytes that are on main anyway count as published, ignored or overtaken ones do not. A
-    superseded version shows as rejected, because that is its decision, whatever came after it.
+    """Return the state to show. Bytes that are on main anyway count as published; ignored or overtaken ones do not. A
+    rejected version that was overtaken since still shows as rejected: that was its decision, whatever came after it.
     """
     if state == State.SUPERSEDED:
         return Decision.REJECTED
