@@ -55,7 +55,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
 
 
 def _region() -> str:
-    """Return the cdk command's deployment region; without credentials it only guesses one, so there is none."""
+    """Return the cdk command's region, or nothing without credentials: then the command only guesses one."""
     return os.environ.get("CDK_DEFAULT_REGION", "") if os.environ.get("CDK_DEFAULT_ACCOUNT") else ""
 
 

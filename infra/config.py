@@ -65,7 +65,7 @@ class Config:
 
     @property
     def executors(self) -> int:
-        """A job's most executors, beside its driver, so that all jobs together stay below `vcpus`."""
+        """Maximum of executors per job, beside its driver, so that all jobs together stay below `vcpus`."""
         return self.vcpus // self.jobs_at_once // WORKER_CORES - 1
 
     @property

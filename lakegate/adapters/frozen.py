@@ -1,4 +1,4 @@
-"""A `Store` in front of another one that caches objects written once: attempts' jobs and their endings.
+"""A `Store` in front of another one that caches objects written once: attempts' jobs, files and ends.
 
 It caches nothing that can change, and no absences: another process may create an absent object at any time.
 """

@@ -1,7 +1,7 @@
 """Bounded HTTP answers: each ends by a deadline for the whole, at a maximal size, or at the first redirect.
 
-It starts no request of its own accord. It lies beside the audit because Spark's job calls Nessie too, and imports
-nothing else of ours.
+It starts no request of its own accord. It lies beside the audit because Spark's job calls Nessie too, and imports no
+other package of ours.
 """
 
 import time

@@ -39,7 +39,7 @@ def _compared(comparison: Comparison, value: float, values: Sequence[float]) -> 
 
 
 def scale(comparison: Comparison, values: Sequence[float]) -> tuple[float, float]:
-    """Return the comparison's origin, and the metric's amount that makes one of its units."""
+    """Return the comparison's zero, and the metric's amount per unit of the comparison."""
     average = mean(values)  # exact: the mean of equal values is that value, to the last bit
     match comparison:
         case Comparison.DIFFERENCE:

@@ -209,7 +209,7 @@ class _Judge:
         return table
 
     def key(self) -> "_Judge":
-        """Return the judge of a map's keys, which forbids changes: Iceberg cannot change a map's keys."""
+        """Return the judge of a map's keys, which lets no key evolve: Iceberg cannot change a map's keys."""
         new = Stance.FREEZE if self.policy.new_columns is Stance.EVOLVE else self.policy.new_columns
         return replace(self, policy=replace(self.policy, new_columns=new, widened_types=Stance.FREEZE))
 

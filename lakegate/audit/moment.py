@@ -9,7 +9,7 @@ from datetime import datetime
 from lakegate.audit.plan import NOW, Metric, Plan, Proof
 
 _NOW = "CURRENT_TIMESTAMP()"
-_PIECES = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{re.escape(_NOW)}", re.DOTALL)  # literals and names stay
+_PIECES = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{re.escape(_NOW)}", re.DOTALL)  # literals and names stay unchanged
 
 
 def at(plan: Plan, moment: datetime) -> Plan:

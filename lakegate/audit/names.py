@@ -10,7 +10,8 @@ _DOTTED = re.compile("i\N{COMBINING DOT ABOVE}+")
 def folded(name: str) -> str:
     """Return a form that is equal for names that an engine treats as one: Java's `equalsIgnoreCase`, letter by letter.
 
-    Some engines lower the whole name first, which turns İ into an i and a combining dot; that is the same name, too.
+    Some engines lower-case the whole name first, which turns İ into an i and a combining dot; that is the same name,
+    too.
     """
     return _DOTTED.sub("i", "".join(map(_folded, name)))
 

@@ -21,7 +21,7 @@ _COMPARABLE = {
 }
 _INT = (-(2**31), 2**31 - 1)
 _LEAST = {"int": _INT[0], "long": -(2**63)}
-_WIDTH = 1_000_000  # largest width of truncate: closer to the least number, the partition's value overflows
+_WIDTH = 1_000_000  # largest width of truncate: closer to the least number, the partition's value wraps
 BOXES = 50  # comparing with more boxes costs more than they exclude
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
