@@ -72,6 +72,6 @@ def _afterwards(before: Sequence[CheckResult], after: Sequence[CheckResult]) -> 
 
 
 def _settled(before: CheckResult, now: CheckResult) -> CheckResult:
-    # A number about all rows has not warned before rows left: it is judged once, on the rows that stay.
+    # No check on a number about all rows has warned because of rows that leave: it waited for those that stay.
     left = before.verdict in (Verdict.QUARANTINE, Verdict.WARN) and now.verdict is Verdict.PASS
     return before if left or before.check == BUDGET else replace(now, severity=before.severity)
