@@ -1,1 +1,1 @@
-"""The Lambda functions, one a file: parse the event, call the workflow, answer. No logic lives here."""
+"""Lambda functions, one per file: parse the event, call the workflow, answer. No logic lives here."""

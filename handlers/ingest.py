@@ -13,7 +13,7 @@ NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """Receive the files of these messages; answer with the messages to deliver again."""
+    """Receive the files of these messages; return the messages to deliver again."""
     running = service()
     arrivals, failed = {}, []
     for record in event["Records"]:
@@ -28,11 +28,11 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
 
 
 def parse(event: dict[str, Any]) -> Arrival:
-    """The file version that an event tells of. EventBridge keys are not URL-encoded. Raises one of NO_EVENT."""
+    """Return the file version that an event names. EventBridge keys are not URL-encoded. Raise one of NO_EVENT."""
     thing = event["detail"]["object"]
     told = thing["key"], thing["version-id"], thing.get("sequencer", "")
     for text in told:
-        text.encode()  # S3 has no other names: JSON can spell half a letter
+        text.encode()  # S3 has only UTF-8 names, but JSON can hold a lone surrogate; this refuses it
     key, version_id, sequencer = told
     return Arrival(key=key, version_id=version_id, sequencer=sequencer)
 

@@ -1,4 +1,4 @@
-"""A rule's schedule → reconcile. Whatever could not be finished fails the invocation, so that the alarm is heard."""
+"""A rule's schedule → reconcile. An unfinished step fails the invocation, so that the alarm goes off."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the functions share: one service a process, made at the first event. It parses nothing."""
+"""Shared by the functions: one service per process, made at the first event. It parses nothing."""
 
 from functools import cache
 
@@ -9,6 +9,6 @@ from lakegate.workflow.service import Service
 
 @cache
 def service() -> Service:
-    """This installation's service; a misconfigured environment fails the first event with every fault named."""
+    """Return this installation's service; a misconfigured environment fails the first event with every fault named."""
     bootstrap.configure_logging()
     return bootstrap.service(Settings.from_env())

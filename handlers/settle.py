@@ -14,7 +14,7 @@ log = structlog.get_logger()
 
 
 def handler(event: dict[str, Any], _context: object) -> None:
-    """Settle the attempt whose job run ended; a run that is not lakegate's is left alone."""
+    """Settle the attempt whose job run ended; ignore runs that are not lakegate's."""
     running = service()
     run = running.runner.run(event["detail"]["jobRunId"])
     attempt = Attempt.parse(run.branch)

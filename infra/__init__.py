@@ -1,1 +1,1 @@
-"""The infrastructure: one CDK stack made of small constructs, and the packaging of what it ships."""
+"""Infrastructure: one CDK stack made of small constructs, and the packaging of the zips that it ships."""

@@ -1,4 +1,4 @@
-"""Alarms: the installation's topic, if it has one, hears when one goes off and when all is well again."""
+"""Alarms: the installation's topic, if it has one, is told when one goes off and when all is well again."""
 
 from aws_cdk import aws_cloudwatch, aws_sns
 from aws_cdk.aws_cloudwatch_actions import SnsAction
@@ -20,7 +20,9 @@ def alarm(
     threshold: float = 1,
     below: bool = False,
 ) -> None:
-    """Goes off when the metric's last period reaches the threshold, or else is below it or missing."""
+    """Create an alarm that goes off when the metric's last period reaches the threshold, or with `below`, falls below
+    it or has no data.
+    """
     missing = aws_cloudwatch.TreatMissingData
     made = metric.create_alarm(
         scope,

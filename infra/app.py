@@ -1,4 +1,4 @@
-"""The CDK app: `python -m infra.app` packages what is shipped and writes the cloud assembly.
+"""CDK app: `python -m infra.app` packages the zips and writes the cloud assembly.
 
 It needs no account and no Docker, and deploys nothing: that is the cdk command's part.
 """
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# jsii looks for `node` when aws_cdk is imported; the environment's own is the one that set-up pinned.
+# jsii looks for `node` when aws_cdk is imported; set-up pinned the environment's own.
 os.environ.setdefault("JSII_NODE", str(Path(sys.executable).with_name("node")))
 
 from aws_cdk import App, Validations
@@ -21,13 +21,13 @@ from infra.stack import LakegateStack
 from lakegate.errors import Misconfigured
 
 ROOT = Path(__file__).resolve().parent.parent
-# EMR's image puts an AWS SDK of its own before the bundle's. Iceberg's S3 classes were tried with one as old as 2.33.0.
+# EMR's image puts its own AWS SDK before the bundle's. Iceberg's S3 classes were tried with an SDK as old as 2.33.0.
 JARS = (
     "iceberg-spark-runtime-3.5_2.12-1.11.0.jar",
     "iceberg-aws-bundle-1.11.0.jar",
-    "spark-avro_2.12-3.5.7.jar",  # Spark reads Avro by a module of its own, which no image loads by itself
+    "spark-avro_2.12-3.5.7.jar",  # Spark reads Avro through a separate module, which no image loads by itself
 )
-# CDK's recommended behaviour where it differs from its default; here, so that tests and the cdk command see the same.
+# CDK's recommended flags that differ from its defaults; set here, so that tests and the cdk command see the same.
 FLAGS = {
     "@aws-cdk/aws-iam:minimizePolicies": True,
     "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": True,
@@ -36,7 +36,7 @@ FLAGS = {
 
 
 def build(context: Mapping[str, object] | None = None, outdir: Path | None = None) -> App:
-    """The app with its one stack; what the cdk command gives with `-c` wins over `context`."""
+    """Return the app with its one stack; values that the cdk command passes with `-c` override `context`."""
     bundles = package(ROOT, ROOT / ".local/build")
     app = App(
         context={**FLAGS, **(context or {})},
@@ -55,7 +55,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
 
 
 def _region() -> str:
-    """Where the cdk command deploys; without credentials it only guesses one."""
+    """Return the cdk command's region, or nothing without credentials: then the command only guesses one."""
     return os.environ.get("CDK_DEFAULT_REGION", "") if os.environ.get("CDK_DEFAULT_ACCOUNT") else ""
 
 

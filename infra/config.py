@@ -1,4 +1,4 @@
-"""What an installation may choose, read from CDK context (`-c name=value`). It knows no AWS resources."""
+"""An installation's options, read from CDK context (`-c name=value`). It knows no AWS resources."""
 
 import re
 from collections.abc import Callable
@@ -12,11 +12,11 @@ SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than te
 INCOMPLETE_UPLOAD_DAYS = 7
 DAY = 24 * 60  # minutes
 WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
-MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # what EMR Serverless takes: runs at once, minutes
+MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # EMR Serverless's limits: concurrent runs, minutes
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
 _ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
 _WITH_USER = re.compile(r"https?://[^/]*@.*")
-_OF_CLIENTS = re.compile(r"https?://[^/]+(/.*)?/(api(/v[0-9]+)?|iceberg(/[^/]*)?)/*")  # paths that are put after it
+_OF_CLIENTS = re.compile(r"https?://[^/]+(/.*)?/(api(/v[0-9]+)?|iceberg(/[^/]*)?)/*")  # paths that clients append
 _PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+=,.@_/-]+)")
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
 
@@ -48,7 +48,9 @@ class Config:
 
     @classmethod
     def read(cls, look_up: Callable[[str], object], region: str = "") -> Self:
-        """From context; everything that is wrong is named at once (Misconfigured). `region`: of the stack, if known."""
+        """Read the context. Raise Misconfigured with everything that is wrong at once. `region` is the stack's, if
+        known.
+        """
         values, wrong = {}, []
         for field in fields(cls):
             given = look_up(field.name)
@@ -63,18 +65,19 @@ class Config:
 
     @property
     def executors(self) -> int:
-        """How many a job may have at most, beside its driver, so that all jobs together stay below `vcpus`."""
+        """Maximum of executors per job, beside its driver, so that all jobs together stay below `vcpus`."""
         return self.vcpus // self.jobs_at_once // WORKER_CORES - 1
 
     @property
     def needed_days(self) -> int:
-        """How long a file is needed in the landing bucket at least: while a contract of no choice keeps the branch of a
-        rejected batch, which may be retried, and longer than the sweep looks closer at what landed.
+        """A minimum of days for which the landing bucket keeps a file: as long as a contract without a setting of its
+        own keeps a rejected batch's branch, which may be retried, and longer than the sweep looks closely at landed
+        files.
         """
         return max(BRANCH_DAYS, self.fold_after_days + 1)
 
     def faults(self, region: str = "") -> list[str]:
-        """What is wrong with these choices together."""
+        """Return the faults of these choices together."""
         return [
             text
             for is_wrong, text in (
@@ -152,7 +155,7 @@ class Config:
 
 
 def _parse(given: object, default: object) -> object:
-    """The value in the type of its default; `-c` gives text, cdk.json may give numbers, booleans and lists."""
+    """Return the value in the type of its default; `-c` gives text, cdk.json may give numbers, booleans and lists."""
     if given is None or given == "":
         return default
     if isinstance(default, bool):

@@ -1,6 +1,6 @@
-"""Dead letters: where events go that could not be handled, and the alarm that says so.
+"""Dead letters: a queue of events that could not be handled, and its alarm.
 
-Nothing delivers them again by itself: somebody looks first.
+It delivers none of them again by itself: a person looks first.
 """
 
 from aws_cdk import Duration, RemovalPolicy, aws_sqs
@@ -10,7 +10,7 @@ from infra.alarms import alarm
 from infra.config import Config
 from infra.waivers import waive
 
-KEPT = Duration.days(14)  # the longest that a queue keeps anything
+KEPT = Duration.days(14)  # the longest retention of a queue
 
 
 class DeadLetters(Construct):
@@ -31,7 +31,7 @@ class DeadLetters(Construct):
         waive(self.queue, rule="SQS3", reason="It is itself a dead-letter queue; nothing consumes it by itself.")
 
     def alarm(self) -> None:
-        """Go off with the first message, until somebody has purged the queue."""
+        """Create an alarm that goes off with the first message, and stays on until a person has purged the queue."""
         alarm(
             self,
             "Alarm",

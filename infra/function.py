@@ -13,9 +13,9 @@ from infra.dead_letters import DeadLetters
 from infra.waivers import waive
 from lakegate.settings import Settings
 
-MEMORY = 1769  # MB: from here on Lambda gives a whole core, and imports are what a cold start waits for
-INTERVALS, FAILURES = 3, 2  # of a schedule: so many without a call, or with so many that failed, are told
-LATEST = Duration.minutes(10)  # a scheduled call that could not begin by then is the next one's
+MEMORY = 1769  # MB: from here on Lambda gives a whole core; a cold start spends its time on imports
+INTERVALS, FAILURES = 3, 2  # of a schedule: an alarm after so many intervals without a call, or with so many failures
+LATEST = Duration.minutes(10)  # a scheduled call that has not begun by then is dropped: the next one does its work
 NETWORK_ACTIONS = (
     "ec2:CreateNetworkInterface",
     "ec2:DescribeNetworkInterfaces",
@@ -27,7 +27,7 @@ NETWORK_ACTIONS = (
 
 
 class Function(Construct):
-    """The handler `handlers.<id in lower case>.handler` of the functions' zip."""
+    """A function with the handler `handlers.<id in lower case>.handler` of the functions' zip."""
 
     def __init__(
         self,
@@ -65,14 +65,14 @@ class Function(Construct):
         self._join_network()
 
     def call_on(self, rule: aws_events.Rule) -> DeadLetters:
-        """Call it on a rule's events; those that can't be delivered or handled end in dead letters of its own."""
+        """Call the function on a rule's events; undeliverable or failed ones go to dead letters of its own."""
         dead_letters = self._call_on(rule)
         dead_letters.alarm()
         return dead_letters
 
     def call_every(self, interval: Duration, rule: aws_events.Rule) -> DeadLetters:
-        """Call it on a rule's schedule. A call that failed is not tried again, for the next one comes anyway: its dead
-        letters say what went wrong, and what goes off are alarms that end by themselves once all is well.
+        """Call the function on a rule's schedule. A failed call is not retried, because the next one comes anyway. Its
+        dead letters tell the error, and its alarms end by themselves once all is well.
         """
         dead_letters = self._call_on(rule, retry_attempts=0, max_event_age=LATEST)
         self._watch(Duration.minutes(INTERVALS * interval.to_minutes() + self._timeout.to_minutes()))
@@ -85,7 +85,9 @@ class Function(Construct):
         return dead_letters
 
     def _watch(self, period: Duration) -> None:
-        """Alarms on its calls. Lambda counts a call for when it began, but not before it has ended."""
+        """Create alarms on the function's calls. Lambda dates a call by its beginning, but counts it only once it has
+        ended.
+        """
         alarm(
             self,
             "Missed",
@@ -117,7 +119,7 @@ class Function(Construct):
         return group
 
     def _join_network(self) -> None:
-        """Put it into subnets by their ids: looking up their VPC would need an account at synth."""
+        """Put the function into subnets by their ids: looking up their VPC would need an account at synth."""
         config, resource = self._config, self.function.node.default_child
         if not config.subnets or not isinstance(resource, aws_lambda.CfnFunction):
             return

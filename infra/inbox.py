@@ -1,6 +1,6 @@
-"""The inbox: every object that lands becomes a message, and messages that come close together become one call.
+"""An inbox: every object that lands becomes a message, and messages that come close together become one call.
 
-It looks into no event: what is to be done with a file is the handler's business.
+It does not read the events: the handler decides about a file.
 """
 
 from aws_cdk import Duration, aws_events, aws_s3, aws_sqs
@@ -15,7 +15,7 @@ from infra.function import Function
 
 BATCH_SIZE = 1000
 MAX_RECEIVES = 5
-# The fewest that Lambda allows: the fewer readers share the queue, the more of what landed together is one batch.
+# Lambda's minimum: with fewer readers on the queue, more files that landed together form one batch.
 READERS = 2
 
 
@@ -29,7 +29,7 @@ class Inbox(Construct):
         self.dead_letters = DeadLetters(self, "DeadLetters", name=f"{config.name}-ingest-dead-letters", config=config)
         self.dead_letters.alarm()
         self._window = Duration.seconds(config.batch_window)
-        # Lambda's rule: six times what the function may take, and the time in which a batch is gathered.
+        # Lambda's rule: six times the function's time-out, plus the batching window.
         visibility = Duration.seconds(6 * timeout.to_seconds() + config.batch_window)
         self.queue = aws_sqs.Queue(
             self,
@@ -49,7 +49,9 @@ class Inbox(Construct):
         landed.add_target(SqsQueue(self.queue, dead_letter_queue=self.dead_letters.queue))
 
     def _watch(self, config: Config, *, twice: float) -> None:
-        """What is older was taken twice and not handled, or is not taken at all."""
+        """Create an alarm on the oldest message's age. An older message was received twice without being handled, or is
+        not received at all.
+        """
         name = f"{config.name}-ingest-waiting"
         alarm(
             self,
@@ -62,7 +64,7 @@ class Inbox(Construct):
         )
 
     def feed(self, function: Function) -> None:
-        """Call the function with what has gathered; messages that it names as failed are delivered again."""
+        """Call the function with gathered messages; messages that it names as failed are delivered again."""
         source = SqsEventSource(
             self.queue,
             batch_size=BATCH_SIZE,

@@ -1,6 +1,6 @@
-"""Makes the two zips that a deployment ships: `functions.zip` for Lambda and `lakegate.zip` for Spark's `--py-files`.
+"""Packaging of a deployment's two zips: `functions.zip` for Lambda and `lakegate.zip` for Spark's `--py-files`.
 
-The same inputs give the same bytes, and nothing is made again whose inputs have not changed. It uploads nothing.
+The same inputs give the same bytes, and a zip is not made again while its inputs are unchanged. It uploads nothing.
 """
 
 import fcntl
@@ -19,14 +19,14 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 REQUIREMENTS = Path("handlers/requirements.txt")
 # Amazon Linux 2023, on which the python3.11 runtime's successors run, and Amazon Linux 2 both load these wheels.
 TARGET = ("--python-platform", "x86_64-manylinux2014", "--python-version", "3.11")
-# What installers write about themselves: it differs from run to run.
+# Installers' own records, which differ from run to run.
 INSTALLERS_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json"}
 LEFT_OUT = {"__pycache__", "tests", "test"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bundles:
-    """The zips that a deployment ships."""
+    """A deployment's zips."""
 
     functions: Path
     py_files: Path
@@ -47,7 +47,7 @@ def package(root: Path, build: Path) -> Bundles:
 
 
 def _third_party(root: Path, build: Path) -> Path:
-    """The functions' requirements as a zip of their own: compressing them takes seconds, and they seldom change."""
+    """Return the functions' requirements as their own zip: compressing them takes seconds, and they seldom change."""
     target, folder = build / "third-party.zip", build / "third-party"
 
     def make(partial: Path) -> None:
@@ -61,7 +61,7 @@ def _third_party(root: Path, build: Path) -> Path:
 
 
 def _install(requirements: Path, folder: Path) -> None:
-    """Wheels for Lambda's platform, whatever this machine is, each checked against its hash."""
+    """Install wheels for Lambda's platform, independent of this machine's, each checked against its hash."""
     subprocess.run(  # noqa: S603 - fixed arguments
         [
             *(find_uv_bin(), "--no-config", "pip", "install", "--quiet", "--target", folder),
@@ -74,7 +74,9 @@ def _install(requirements: Path, folder: Path) -> None:
 
 
 def _shipped(folder: Path) -> Iterator[Path]:
-    """What of an installed folder a function needs: no byte code, no tests, no commands, no notes of the installer."""
+    """Yield the files of an installed folder that a function needs: no byte code, no tests, no commands, no installer's
+    notes.
+    """
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         is_noise = inside.parts[0] in {"bin", ".lock"} or LEFT_OUT.intersection(inside.parts)
@@ -84,7 +86,7 @@ def _shipped(folder: Path) -> Iterator[Path]:
 
 
 def _sources(root: Path, name: str) -> list[Path]:
-    """A package's own files, data included."""
+    """Return a package's own files, data included."""
     return [
         path
         for path in sorted((root / name).rglob("*"))
@@ -93,7 +95,7 @@ def _sources(root: Path, name: str) -> list[Path]:
 
 
 def _zip(target: Path, root: Path, files: list[Path], on_top_of: Path | None = None) -> Path:
-    """A zip of the product's files, put behind what another zip holds already."""
+    """Return a zip of the product's files, appended to another zip's content if there is one."""
 
     def make(partial: Path) -> None:
         if on_top_of:
@@ -115,7 +117,7 @@ def _add(archive: zipfile.ZipFile, root: Path, files: Iterable[Path]) -> None:
 
 
 def _digest(root: Path, files: Iterable[Path], below: str = "") -> str:
-    """Of the files' names and bytes, and of how they are put together, which is this module."""
+    """Return a hash of the files' names and bytes, and of this module, which defines how they are put together."""
     digest = hashlib.sha256(Path(__file__).read_bytes() + below.encode())
     for path in files:
         body = path.read_bytes()

@@ -1,4 +1,6 @@
-"""Who reads the lake: one policy for the tables of contracts, one for quarantine. They add up, and are nobody's yet."""
+"""Policies for readers of the lake: one for contracts' tables, one for quarantine. They add up, and are attached to no
+role.
+"""
 
 from collections.abc import Sequence
 from string import ascii_lowercase
@@ -8,8 +10,8 @@ from constructs import Construct
 
 from infra.waivers import waive_below
 
-# A table lies in `<namespace>/<table>_<uuid>`. Contracts' namespaces begin with a letter, lakegate's own with `_`: so
-# nothing has to be denied, which would win over the other policy.
+# A table lies in `<namespace>/<table>_<uuid>`. Contracts' namespaces begin with a letter, lakegate's own with `_`.
+# So no policy needs a denial, which would override the other policy.
 TABLES = tuple(f"warehouse/{letter}*" for letter in ascii_lowercase)
 QUARANTINE = ("warehouse/_quarantine/*",)
 

@@ -1,4 +1,6 @@
-"""The EMR Serverless application with its jobs' identity and artifacts. Starting jobs is for whom the stack allows."""
+"""An EMR Serverless application with its jobs' identity and artifacts. It starts no job: the stack grants that to
+functions.
+"""
 
 import re
 from collections.abc import Mapping
@@ -15,16 +17,16 @@ from lakegate.settings import LONGEST_QUEUE
 
 RELEASE = "emr-7.13.0"
 IDLE_MINUTES = 15
-PYTHON = "python3.11"  # the release brings an older one, too; what ours is called is looked up on its PATH
-WORKER_MEMORY = "7g"  # of Java's; with Spark's tenth on top a worker of 8 GB
-# Twenty by itself, which a large shuffle fills; up to two hundred, and what is over twenty costs cents an hour.
+PYTHON = "python3.11"  # the release has an older one, too; this name is looked up on its PATH
+WORKER_MEMORY = "7g"  # Java's heap; with Spark's tenth on top, a worker of 8 GB
+# GB: the default is 20, which a large shuffle fills; the maximum is 200, and more than 20 cost cents an hour.
 DRIVER_DISK, EXECUTOR_DISK = "50G", "100G"
 SERVICE = "emr-serverless.amazonaws.com"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Artifacts:
-    """What a job is made of, as files to upload."""
+    """A job's files to upload."""
 
     entry_point: Path
     py_files: Path
@@ -32,13 +34,15 @@ class Artifacts:
 
 
 class Spark(Construct):
-    """Runs append_and_audit. Its role may do nothing but read the artifacts until the stack grants it more."""
+    """An application that runs append_and_audit. Its role may do nothing but read the artifacts until the stack grants
+    it more.
+    """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: Config, artifacts: Artifacts) -> None:
         super().__init__(scope, construct_id)
         self.application = self._application(config)
         self.application_id = self.application.attr_application_id
-        # Who may hand this role to EMR is said by iam:PassRole, in run_jobs.
+        # iam:PassRole, in run_jobs, decides who may hand this role to EMR.
         self.role = aws_iam.Role(self, "Role", assumed_by=aws_iam.ServicePrincipal(SERVICE))
         self.entry_point = Asset(self, "EntryPoint", path=str(artifacts.entry_point))
         self.py_files = Asset(self, "PyFiles", path=str(artifacts.py_files))
@@ -64,8 +68,8 @@ class Spark(Construct):
             architecture="X86_64",
             auto_start_configuration=kind.AutoStartConfigurationProperty(enabled=True),
             auto_stop_configuration=stop,
-            # Without a queue, runs that the account has no room for fail, and are tried again when it may be free. The
-            # queue counts runs and not their workers, so how many of these a run may have is said below.
+            # Without a queue, runs that exceed the account's capacity fail, and are retried when it may be free. The
+            # queue counts runs, not their workers, so spark_defaults limits the workers of a run.
             scheduler_configuration=kind.SchedulerConfigurationProperty(
                 max_concurrent_runs=config.jobs_at_once, queue_timeout_minutes=LONGEST_QUEUE
             ),
@@ -76,10 +80,10 @@ class Spark(Construct):
         )
 
     def _read_artifacts(self, name: str) -> None:
-        """All that was ever uploaded for this stack: a deployment must not take the files from jobs that run."""
+        """Allow reading every artifact ever uploaded for this stack: a deployment must not break running jobs."""
         bucket, ours = self.entry_point.bucket, f"{name}/*"
         self.role.add_to_policy(_allow("s3:GetObject", on=bucket.arn_for_objects(ours)))
-        # The bucket has its name from the bootstrap, with the account and region filled in at deployment.
+        # The bootstrap names the bucket, and the account and region are filled in at deployment.
         whose = re.sub(r"\$\{(.+?)\}", r"<\1>", Stack.of(self).resolve(bucket.bucket_name)["Fn::Sub"])
         waive(
             self.role,
@@ -88,7 +92,7 @@ class Spark(Construct):
         )
 
     def job_ended(self) -> aws_events.Rule:
-        """A job run of this application has come to an end, good or bad."""
+        """Return a rule that matches the end of a job run of this application, good or bad."""
         ended = {"applicationId": [self.application_id], "state": ["SUCCESS", "FAILED", "CANCELLED"]}
         pattern = aws_events.EventPattern(
             source=["aws.emr-serverless"], detail_type=["EMR Serverless Job Run State Change"], detail=ended
@@ -96,7 +100,7 @@ class Spark(Construct):
         return aws_events.Rule(self, "JobEnded", description="An ingestion job has ended", event_pattern=pattern)
 
     def run_jobs(self, role: aws_iam.Role) -> None:
-        """Start jobs of this application under the job role, and look at them."""
+        """Allow a role to start jobs of this application under the job role, and to look at them."""
         arn = self.application.attr_arn
         to_emr = {"StringEquals": {"iam:PassedToService": SERVICE}}
         for statement in (
@@ -110,7 +114,7 @@ class Spark(Construct):
 
 
 def spark_defaults(config: Config) -> dict[str, str]:
-    """What every run has, however it is started: our Python, and workers that the account has room for."""
+    """Return every run's defaults, however it is started: our Python, and workers within the account's capacity."""
     python = (
         "spark.pyspark.python",
         "spark.pyspark.driver.python",
@@ -126,7 +130,7 @@ def spark_defaults(config: Config) -> dict[str, str]:
         "spark.executor.cores": str(WORKER_CORES),
         "spark.executor.memory": WORKER_MEMORY,
         "spark.emr-serverless.executor.disk": EXECUTOR_DISK,
-        # A small batch needs one; for others the rest come while it runs. EMR's own default of instances is three.
+        # A small batch needs one; larger ones get more while they run. EMR's own default is three instances.
         "spark.dynamicAllocation.initialExecutors": "1",
         "spark.executor.instances": "1",
         "spark.dynamicAllocation.maxExecutors": str(config.executors),

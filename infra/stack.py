@@ -1,4 +1,6 @@
-"""The stack: it composes the constructs and grants each what its work needs. What they are made of is theirs."""
+"""A stack that composes the constructs and grants each the rights that its work needs. It defines no resource of
+theirs.
+"""
 
 from dataclasses import asdict
 from functools import partial
@@ -30,7 +32,7 @@ class LakegateStack(Stack):
             scope,
             construct_id,
             description="lakegate: write, audit, publish for Apache Iceberg",
-            # The account's stacks share one bucket of assets: jobs may read what is below this.
+            # The account's stacks share one bucket of assets: jobs may read below this prefix.
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
         self.storage = Storage(self, "Storage", config=config)
@@ -53,7 +55,7 @@ class LakegateStack(Stack):
         self._outputs()
 
     def _grant(self, config: Config) -> None:
-        # Each of the three may start an attempt: settle where a rebase is forbidden, reconcile where an event was lost.
+        # Each of the three may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost.
         for function in (self.ingest, self.settle, self.reconcile):
             self.storage.read_landing(function.role)
             self.storage.use_service(function.role)
@@ -66,7 +68,7 @@ class LakegateStack(Stack):
         self.storage.run_job(self.spark.role)
 
     def _settings(self, config: Config) -> Settings:
-        """What the functions' environment and the outputs for the command line are both made of."""
+        """Return the settings that the functions' environment and the command line's outputs are both made of."""
         return Settings(
             landing_bucket=self.storage.landing.bucket_name,
             service_bucket=self.storage.service.bucket_name,
@@ -87,7 +89,9 @@ class LakegateStack(Stack):
         )
 
     def _nessie_parameter(self) -> str:
-        """Without `-c nessie_uri=…` the template can be made and read, but not deployed until somebody says where."""
+        """Return a parameter for Nessie's address: without `-c nessie_uri=…` the template can be made and read, but
+        deploying it requires the address.
+        """
         parameter = CfnParameter(
             self,
             "NessieAddress",
@@ -97,7 +101,9 @@ class LakegateStack(Stack):
         return str(parameter.value_as_string)
 
     def _outputs(self) -> None:
-        """The settings under their CamelCase names and what people and tests want besides; empty ones are left out."""
+        """Export the settings under their CamelCase names, and further names for people and tests; empty ones are left
+        out.
+        """
         others = {
             "LakeBucket": self.storage.lake.bucket_name,
             "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,

@@ -1,4 +1,4 @@
-"""The three buckets, landing, lake and service, and what a role can be granted in each, by prefix.
+"""Three buckets, landing, lake and service, and the rights on each that a role can be granted, by prefix.
 
 A role can be granted neither writing to the landing bucket (that is for `uploaders`), nor deleting from the landing or
 the lake bucket.
@@ -13,17 +13,17 @@ from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
 from infra.waivers import waive, waive_below
 
 STAGING_DAYS, LOG_DAYS = 14, 90
-REPLACED_DAYS = 30  # what was overwritten or deleted in the lake and service buckets can be had back for so long
-EXPIRED_DAYS = 1  # what a rule has expired; a day is the least that S3 takes
-JOB_LOGS = "logs/applications"  # what EMR Serverless makes of the log URI that a job is started with, `logs/`
-# Without it S3 answers "forbidden" where an object is missing; a prefix condition would not hold for that question.
+REPLACED_DAYS = 30  # overwritten or deleted objects in the lake and service buckets can be restored for so long
+EXPIRED_DAYS = 1  # versions that a rule has expired; a day is S3's minimum
+JOB_LOGS = "logs/applications"  # EMR Serverless's folder below the job's log URI, `logs/`
+# Without it S3 answers "forbidden" for a missing object; a prefix condition would not match that request.
 FIND = ("s3:ListBucket",)
 READ = ("s3:GetObject",)
 WRITE = ("s3:PutObject", "s3:AbortMultipartUpload")
 
 
 class Storage(Construct):
-    """All that lakegate keeps outside the catalog."""
+    """All storage of lakegate's outside the catalog."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: Config) -> None:
         super().__init__(scope, construct_id)
@@ -55,7 +55,7 @@ class Storage(Construct):
         )
 
     def _refuse_other_keys(self) -> None:
-        """Uploads that no function could read are refused, so that their owner hears of it and not we."""
+        """Refuse uploads under encryption that no function could read, so that the uploader sees the error."""
         name = "s3:x-amz-server-side-encryption"
         for condition in (
             {"StringEquals": {name: ["aws:kms", "aws:kms:dsse"]}},
@@ -71,7 +71,9 @@ class Storage(Construct):
             self.landing.add_to_resource_policy(denied)
 
     def _let_upload(self) -> None:
-        """Another account's role needs the bucket's word beside its own account's."""
+        """Allow the uploaders in the bucket's policy: another account's role needs it beside its own account's
+        permission.
+        """
         if self._config.uploaders:
             allowed = aws_iam.PolicyStatement(
                 principals=[aws_iam.ArnPrincipal(uploader) for uploader in self._config.uploaders],
@@ -84,13 +86,15 @@ class Storage(Construct):
         return {"server_access_logs_bucket": self.service, "server_access_logs_prefix": f"logs/access/{what}/"}
 
     def read_landing(self, role: aws_iam.Role) -> None:
-        """Look up and read any version of what landed."""
+        """Allow a role to look up and read any version of a landed object."""
         _allow(role, ("s3:ListBucket", "s3:ListBucketVersions"), self.landing.bucket_arn)
         _allow(role, (*READ, "s3:GetObjectVersion"), self.landing.arn_for_objects("*"))
         waive_below(role, resource=self.landing, suffix="/*", reason="Files land under any key.")
 
     def use_service(self, role: aws_iam.Role) -> None:
-        """Read contracts and reports, freeze jobs, stage files, archive receipts, and note who was told what."""
+        """Allow a role to read contracts and reports, freeze jobs, stage files, archive receipts, and note who was told
+        what.
+        """
         _allow(role, FIND, self.service.bucket_arn)
         kept = ("attempts", "staging", "notes", "receipts", "closed")
         self._below(role, self.service, READ, ("contracts", "begun", "reports", *kept))
@@ -98,15 +102,15 @@ class Storage(Construct):
         self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
 
     def run_job(self, role: aws_iam.Role) -> None:
-        """Read what was frozen and staged for an attempt, note that it begins, write its report and logs (not those of
-        access).
+        """Allow a role to read an attempt's frozen and staged objects, note that it begins, and write its report and
+        logs (not access logs).
         """
         _allow(role, FIND, self.service.bucket_arn)
         self._below(role, self.service, READ, ("attempts", "begun", "staging", "reports", JOB_LOGS))
         self._below(role, self.service, WRITE, ("begun", "reports", JOB_LOGS))
 
     def write_warehouse(self, role: aws_iam.Role) -> None:
-        """Read and add data and metadata files; deleting them is nobody's right."""
+        """Allow a role to read and add data and metadata files; no role may delete them."""
         _allow(role, FIND, self.lake.bucket_arn)
         self._below(role, self.lake, (*READ, *WRITE), ("warehouse",))
 
@@ -138,7 +142,7 @@ def _expiries() -> list[aws_s3.LifecycleRule]:
 
 
 def _replaced() -> aws_s3.LifecycleRule:
-    """Where another rule is shorter, S3 goes by the shorter one."""
+    """Return the rule for replaced versions. If another rule is shorter, S3 applies the shorter one."""
     return aws_s3.LifecycleRule(
         id="expire-replaced",
         noncurrent_version_expiration=Duration.days(REPLACED_DAYS),
@@ -147,7 +151,9 @@ def _replaced() -> aws_s3.LifecycleRule:
 
 
 def _landed(config: Config) -> list[aws_s3.LifecycleRule]:
-    """What is only noncurrent is listed by every sweep, too; delete markers go as the objects that they are."""
+    """Return the expiry of landed objects. It covers noncurrent versions, because every sweep lists them too; delete
+    markers expire like the objects that they are.
+    """
     if not config.landing_days:
         return []
     days = Duration.days(config.landing_days)
@@ -161,7 +167,9 @@ def _incomplete_uploads() -> aws_s3.LifecycleRule:
 
 
 def _send_events(bucket: aws_s3.Bucket) -> None:
-    """Through the bucket's own property: `event_bridge_enabled` would bring a custom resource and its function."""
+    """Enable events through the bucket's own property: `event_bridge_enabled` would bring a custom resource and its
+    function.
+    """
     resource = bucket.node.default_child
     if not isinstance(resource, aws_s3.CfnBucket):
         raise TypeError(f"{bucket.node.path} has no CloudFormation bucket")

@@ -1,4 +1,4 @@
-"""Wires one installation: settings to adapters to the service that the workflow uses. Nothing is contacted here."""
+"""Wiring of one installation: from settings to adapters to the workflow's service. It contacts nothing."""
 
 import logging
 import sys
@@ -23,7 +23,7 @@ LONGEST = 10_000  # characters of one field
 
 
 def service(settings: Settings) -> Service:
-    """The installation that these settings describe, on the real services."""
+    """Return the installation that these settings describe, on the real services."""
     return Service(
         catalog=NessieCatalog(settings.nessie_uri),
         tables=IcebergTables(settings.nessie_uri, settings.warehouse),
@@ -41,7 +41,7 @@ def service(settings: Settings) -> Service:
 
 
 def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """A line that is longer than the log's reader takes would be cut in its middle."""
+    """Shorten long fields: the log's reader would cut a longer line in its middle."""
     return {name: _short(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
@@ -51,12 +51,12 @@ def _short(text: str) -> str:
 
 
 def _harmless(_logger: object, _method: str, line: Any) -> str:
-    """One line, in which nothing hides: a log is read in terminals, too."""
+    """Return the line with hidden characters escaped: a log is read in terminals, too."""
     return in_json(line)
 
 
 def configure_logging() -> None:
-    """Events plus fields, one JSON object a line, on standard error."""
+    """Log events plus fields, one JSON object per line, on standard error."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

@@ -1,9 +1,9 @@
-"""Every error the product raises on purpose; each class answers "what now?". It holds no vendor's words.
+"""Every error that the product raises on purpose; each class answers "what now?". It holds no vendor's words.
 
 LakegateError
 ├── Retryable        nothing happened or it is safe to do again: try later
 ├── OutcomeUnknown   it may have happened: look before trying again
-├── Conflict         somebody else was first: read again and decide anew
+├── Conflict         another worker was first: read again and decide anew
 ├── Refused          an invariant forbids it: the data or the state must change first
 └── Misconfigured    a person must change a setting, a contract or a command
     └── ContractFaults   the contract is wrong, with every fault by line
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 
 class LakegateError(Exception):
-    """The root: catch it at a process's edge, or where steps must go on without each other."""
+    """A root for all errors: catch it at a process's edge, or where one step's failure must not stop the others."""
 
 
 def foreseen(errors: Iterable[Exception]) -> list[LakegateError]:
-    """These errors of many steps, once all were tried. Raises the first that is no LakegateError, which is a bug."""
+    """Return these errors of many steps, once all were tried. Raise the first that is no LakegateError: it is a bug."""
     found = list(errors)
     for error in found:
         if not isinstance(error, LakegateError):
@@ -29,7 +29,7 @@ def foreseen(errors: Iterable[Exception]) -> list[LakegateError]:
 
 @contextmanager
 def noting(done: str) -> Iterator[None]:
-    """An error from within is raised as it is, and what is done all the same is noted with it, for people."""
+    """Raise an error from within unchanged, with a note for people of the work that is done all the same."""
     try:
         yield
     except LakegateError as error:
@@ -46,7 +46,7 @@ class OutcomeUnknown(LakegateError):
 
 
 class Conflict(LakegateError):
-    """Somebody else changed what this step relied on: read again and decide anew."""
+    """Another worker changed a fact that this step relied on: read again and decide anew."""
 
 
 class Refused(LakegateError):
@@ -58,12 +58,12 @@ class Misconfigured(LakegateError):
 
 
 PASSING = (Retryable, OutcomeUnknown, Conflict)
-"""What may be gone at the next try."""
+"""Errors that may be gone at the next try."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One thing that is wrong in a contract; `line` counts from 1."""
+    """One fault of a contract; `line` counts from 1."""
 
     line: int
     message: str

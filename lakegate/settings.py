@@ -1,4 +1,4 @@
-"""The installation's settings: names of buckets, functions and services. The only reader of the environment; it
+"""An installation's settings: names of buckets, functions and services. Only this module reads the environment; it
 contacts nothing.
 """
 
@@ -13,7 +13,7 @@ PREFIX = "LAKEGATE_"
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 REGION = "AWS_DEFAULT_REGION"
 ENV_FILE = PREFIX + "ENV_FILE"
-LONGEST_QUEUE = 720  # minutes that a job run waits for its turn: then EMR Serverless gives it up
+LONGEST_QUEUE = 720  # minutes that a job run may queue before EMR Serverless gives it up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +41,13 @@ class Settings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
-        """From LAKEGATE_*; every missing or malformed value is named at once (Misconfigured)."""
+        """Read LAKEGATE_* variables. Raise Misconfigured with every missing or malformed value at once."""
         values = os.environ if env is None else env
         return cls.from_mapping({field.name: values.get(PREFIX + field.name.upper()) for field in fields(cls)}, PREFIX)
 
     @classmethod
     def from_outputs(cls, outputs: Mapping[str, str]) -> Self:
-        """From the stack's outputs (`LandingBucket` → landing_bucket); other outputs are ignored."""
+        """Read the stack's outputs (`LandingBucket` → landing_bucket); other outputs are ignored."""
         return cls.from_mapping({field.name: outputs.get(output_name(field.name)) for field in fields(cls)}, "output ")
 
     @classmethod
@@ -64,29 +64,29 @@ class Settings:
         if wrong:
             raise Misconfigured("; ".join(wrong))
         settings = cls(**kept)  # type: ignore[arg-type]
-        return replace(settings, nessie_uri=settings.nessie_uri.rstrip("/"))  # paths are put after it
+        return replace(settings, nessie_uri=settings.nessie_uri.rstrip("/"))  # paths are appended to it
 
     def to_env(self) -> dict[str, str]:
-        """What `from_env` reads."""
+        """Return the environment that `from_env` reads."""
         return {PREFIX + field.name.upper(): str(getattr(self, field.name)) for field in fields(self)}
 
 
 def output_name(field: str) -> str:
-    """`landing_bucket` → `LandingBucket`."""
+    """Return the output's name: `landing_bucket` → `LandingBucket`."""
     return "".join(part.capitalize() for part in field.split("_"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandLine:
-    """What the command line reads of the environment beside AWS's own configuration."""
+    """Environment of the command line, beside AWS's configuration."""
 
-    env_file: str = ""  # none is named
+    env_file: str = ""  # "": none
     stack: str = "lakegate"
     debug: bool = False
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
-        """From LAKEGATE_ENV_FILE, LAKEGATE_STACK and LAKEGATE_DEBUG (anything but empty and 0 is yes)."""
+        """Read LAKEGATE_ENV_FILE, LAKEGATE_STACK and LAKEGATE_DEBUG (on unless empty or 0)."""
         values = os.environ if env is None else env
         return cls(
             env_file=values.get(ENV_FILE) or cls.env_file,
@@ -96,8 +96,8 @@ class CommandLine:
 
 
 def adopt(profile: Mapping[str, str]) -> None:
-    """Put these into the environment, where AWS's clients look, in the place of what would go before them there: other
-    keys, profiles and regions, where they name one, and endpoints of single services, where they name one of all.
+    """Put the profile into the environment for AWS's clients, and remove variables that would override it: other keys,
+    profiles and regions if it names one, and endpoints of single services if it names one of all.
     """
     others = {*KEYS, "AWS_PROFILE"} if profile.keys() & {*KEYS, "AWS_PROFILE"} else set[str]()
     if profile.get("AWS_REGION"):
@@ -112,6 +112,6 @@ def adopt(profile: Mapping[str, str]) -> None:
 
 
 def adopt_region() -> None:
-    """CDK takes AWS_REGION, boto3 the other name alone."""
+    """Copy AWS_REGION to boto3's name for it: CDK reads AWS_REGION, boto3 only the other."""
     if not os.environ.get(REGION) and (region := os.environ.get("AWS_REGION")):
         os.environ[REGION] = region

@@ -1,7 +1,7 @@
-"""Text of strangers as people are shown it: every character is seen, none hides, blanks out, reorders or piles up.
+"""Strangers' text as it is shown to people: every character is visible, none hides, blanks out, reorders or piles up.
 
-It knows Unicode and no markup: what a terminal, a browser or Slack would obey is for who writes for them. Letters of
-all scripts stay as they are, and so do joiners and emoji where they are part of how a word or a sign is written.
+It knows Unicode and no markup: the writer for a terminal, a browser or Slack escapes characters that those obey.
+Letters of all scripts stay as they are, and so do joiners and emoji that belong to the spelling of a word or a sign.
 """
 
 import json
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 PILED = 5  # marks on one letter: pointed Hebrew has four, and a name of Tibetan's five
 JOINERS = "\u200c\u200d"
 EMOJI = "\ufe0f"
-VIRAMA = 9  # the combining class of what joins letters in the scripts of India
+VIRAMA = 9  # the combining class of signs that join letters in the scripts of India
 RIGHT_TO_LEFT = frozenset({"R", "AL"})
-# Unicode's Default_Ignorable_Code_Point where Python holds it for printable, and what is drawn as nothing.
+# Unicode's Default_Ignorable_Code_Point that Python takes for printable, and characters drawn as nothing.
 UNSEEN = frozenset(
     chr(code)
     for first, last in (
@@ -34,24 +34,26 @@ UNSEEN = frozenset(
 
 
 def shown(text: str, instead: Callable[[str], str]) -> str:
-    """The text, with what `instead` makes of each character in the place of those that are not to be seen as such."""
+    """Return the text, with `instead` applied to each character that would not be visible as itself."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(char if seen else instead(char) for char, seen in _seen(text))
 
 
 def spelt(char: str) -> str:
-    """A character by its number, as Python writes it."""
+    """Return a character's number, as Python writes it."""
     return char.encode("unicode_escape", "surrogatepass").decode()
 
 
 def is_seen(char: str) -> bool:
-    """Whether a character is seen wherever it stands: no other may be shown as it is."""
+    """Return True if the character is visible wherever it stands: no other may be shown as it is."""
     return char.isprintable() and char not in UNSEEN
 
 
 def _seen(text: str) -> Iterator[tuple[str, bool]]:
-    """Each character, and whether it is seen where it stands. A mark needs a letter: it would be put on ours."""
+    """Yield each character with a flag, True if it is visible where it stands. A mark needs a letter: otherwise it
+    would be drawn on one of ours.
+    """
     piled = PILED
     for at, char in enumerate(text):
         if is_mark(char):
@@ -67,12 +69,12 @@ def _seen(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def is_mark(char: str) -> bool:
-    """Whether it is drawn upon the character before it."""
+    """Return True if the character is drawn upon the one before it."""
     return unicodedata.category(char) in {"Mn", "Me"} and char not in UNSEEN
 
 
 def _is_spelling(text: str, at: int) -> bool:
-    """Whether a joiner, or what makes an emoji of a sign, does here what it is for."""
+    """Return True if a joiner or an emoji selector has its proper effect here."""
     char, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
     if char == EMOJI:
         return _is_sign(before)
@@ -86,17 +88,17 @@ def _is_spelling(text: str, at: int) -> bool:
 
 
 def _is_sign(char: str) -> bool:
-    """A picture, or the colour of a skin upon one."""
+    """Return True for a picture, or a skin colour upon one."""
     return bool(char) and unicodedata.category(char) in {"So", "Sk"} and char not in UNSEEN
 
 
 def turns(text: str) -> bool:
-    """Whether some of it is written from right to left, by which what stands beside it may be reordered."""
+    """Return True if part of the text is written from right to left, which may reorder the text beside it."""
     return not text.isascii() and any(unicodedata.bidirectional(char) in RIGHT_TO_LEFT for char in text)
 
 
 def in_json(text: str) -> str:
-    """A JSON document with what is not seen, or may not be where it stands, escaped: it says the same."""
+    """Return an equivalent JSON document, with invisible characters and marks escaped."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "".join(char if char == "\n" or (is_seen(char) and not is_mark(char)) else _escaped(char) for char in text)

@@ -1,6 +1,6 @@
-"""What every AWS client of ours has: time-outs, bounded retries, and errors in our words. It knows no service.
+"""Shared behaviour of every AWS client: time-outs, bounded retries, and errors in our words. It knows no service.
 
-Where a call goes (endpoint, region, credentials) is the environment's word, read by the vendor's own chain.
+The environment decides where a call goes (endpoint, region, credentials), through the vendor's own chain.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ THROTTLED = {
 
 @contextmanager
 def aws_errors(what: str, *, changes: bool = False) -> Iterator[None]:
-    """AWS's errors in our words; `changes` says that doing it again might do it twice."""
+    """Translate AWS's errors into our own. `changes` marks a call that might take effect twice if it is repeated."""
     try:
         yield
     except ClientError as exc:
@@ -45,7 +45,7 @@ def aws_errors(what: str, *, changes: bool = False) -> Iterator[None]:
     except NETWORK as exc:
         unknown = changes and not isinstance(exc, NotConnected)
         raise (OutcomeUnknown if unknown else Retryable)(f"{what}: {exc}") from exc
-    except Boto3Error as exc:  # a managed transfer that failed; each of them can be done again
+    except Boto3Error as exc:  # a managed transfer failed; every transfer is safe to repeat
         if isinstance(why := exc.__context__, ClientError):
             raise _by_code(what, why, changes=False) from exc
         raise Retryable(f"{what}: {exc}") from exc

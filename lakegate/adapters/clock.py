@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 
 class SystemClock:
-    """The machine's."""
+    """A clock that reads the machine's time."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)

@@ -1,6 +1,7 @@
-"""`JobRunner` on EMR Serverless. An attempt's job is started once: its token is the attempt's, its arguments frozen.
+"""`JobRunner` on EMR Serverless. An attempt's job starts once: its token belongs to the attempt, and its arguments are
+frozen.
 
-The service's own retries are off: an attempt is never run twice, another try is another attempt.
+The service's own retries are off: an attempt never runs twice, and another try is another attempt.
 """
 
 import re
@@ -38,12 +39,12 @@ STATES = {
 EXCEPTIONS, LAST_WORD = "Last few exceptions:", "JobError: "
 KIND = re.compile(r"\b(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b")
 WAIT = timedelta(minutes=LONGEST_QUEUE)
-PAGE, A_WHILE = 50, 10  # runs in an answer, the most there may be; seconds that a listing is good for, at least
+PAGE, A_WHILE = 50, 10  # runs per page (the service's maximum); least seconds for which a listing is reused
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """The runs that were made since then; good until this process's clock says so."""
+    """Runs created since a given time; valid until this process's monotonic clock passes `until`."""
 
     since: datetime
     until: float
@@ -54,7 +55,7 @@ class Listing:
 
 
 class EmrJobRunner:
-    """One EMR Serverless application."""
+    """A job runner for one EMR Serverless application."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -72,7 +73,7 @@ class EmrJobRunner:
             except ClientError as exc:
                 if code(exc) != "ConflictException":
                     raise
-                # The token was used with other parameters: the same job, started before the code was deployed anew.
+                # The token was used with other parameters: this job was started before the code was deployed again.
                 run = self.find(attempt.branch)
                 if run is None:
                     raise Conflict(f"the job of {attempt.branch} is being started elsewhere") from exc
@@ -103,7 +104,7 @@ class EmrJobRunner:
         return started["jobRunId"]
 
     def run(self, run_id: str) -> JobRun:
-        self._listing = None  # who asks for one knows that something has become of it
+        self._listing = None  # a caller asks for one run because its state has changed, so the listing is stale
         with aws_errors(f"looking at job run {run_id}"):
             try:
                 found = self._emr.get_job_run(applicationId=self._settings.application_id, jobRunId=run_id)["jobRun"]
@@ -114,7 +115,9 @@ class EmrJobRunner:
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
 
     def find(self, branch: str) -> JobRun | None:
-        """The service can't look runs up by name: it lists those since the batch landed."""
+        """Find the branch's latest run among those created since the batch landed. The service can't look runs up by
+        name.
+        """
         found = [run for run in self._since(_not_before(branch), branch) if run.get("name") == branch]
         if not found:
             return None
@@ -123,9 +126,11 @@ class EmrJobRunner:
         return self.run(run.id) if run.state is JobState.CANCELLED else replace(run, branch=branch)
 
     def _since(self, since: datetime, branch: str) -> Sequence["JobRunSummaryTypeDef"]:
-        """The service answers one listing a second, whoever asks: a sweep, which looks for run after run, is answered
-        from one of a while ago, which lasts as long as it took, for there may be minutes of pages. What is missed is
-        harmless: a run that ended meanwhile is met by the next sweep, one that was started is not started twice.
+        """Return the runs created since a given time, from a cached listing if it is recent enough. The service allows
+        one listing per second across all callers, so a sweep that looks for run after run reuses one. A listing stays
+        valid for as long as it took to fetch, and 10 s at least, because it may take minutes of pages. Stale entries
+        are harmless: the next sweep sees a run that ended meanwhile, and a run that started meanwhile is not started
+        twice.
         """
         if self._listing and self._listing.serves(since):
             return self._listing.runs
@@ -152,8 +157,9 @@ def _run(run_id: str, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> JobRun:
 
 
 def _without_texts(details: str) -> str:
-    """What is said of the run's end. The service ends it with exceptions of the driver's log, whose texts may hold
-    values that are masked elsewhere: of these only the job's own last word stays as it is, and of others their kinds.
+    """Return the run's details without exception texts. The service appends the last exceptions of the driver's log,
+    and their texts may hold values that are masked elsewhere. The job's own last message stays; other exceptions are
+    reduced to their class names.
     """
     said, _, exceptions = details.partition(EXCEPTIONS)
     _, is_ours, last = exceptions.rpartition(LAST_WORD)
@@ -164,8 +170,9 @@ def _without_texts(details: str) -> str:
 
 
 def _overdue(found: "JobRunTypeDef") -> str:
-    """What took too long, if anything did: the service ends such a run as one that a person cancels, and only the times
-    tell. What a run waits for its workers counts as running: the service may count so.
+    """Return the limit that the run exceeded, or nothing. The service reports such a run as cancelled, as if a person
+    had done it, so only its times tell. Time spent waiting for workers counts as running, because the service may count
+    it so.
     """
     took = found["updatedAt"] - found["createdAt"]
     if "startedAt" not in found and took >= WAIT:
@@ -176,7 +183,7 @@ def _overdue(found: "JobRunTypeDef") -> str:
 
 
 def _not_before(branch: str) -> datetime:
-    """A batch is named for the minute its first file landed: its jobs are younger."""
+    """Return a time that none of the batch's jobs precedes: a batch is named for the minute its first file landed."""
     attempt = Attempt.parse(branch)
     if attempt is None:
         raise Misconfigured(f"{branch} is no attempt's branch, and has no job")

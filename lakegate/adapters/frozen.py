@@ -1,6 +1,6 @@
-"""A `Store` before another one that reads once what is written once: attempts' jobs, and how these ended.
+"""A `Store` in front of another one that caches objects written once: attempts' jobs, files and ends.
 
-It remembers nothing that can change, and nothing of what is not there: another process may put it there at any time.
+It caches nothing that can change, and no absences: another process may create an absent object at any time.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,12 +9,12 @@ from cachetools import LRUCache
 
 from lakegate.ports import Store
 
-FROZEN = "attempts/"  # made by `create`, and never written again
+FROZEN = "attempts/"  # created once, never rewritten
 MOST = 64  # objects: a large batch's job is half a megabyte
 
 
 class FrozenStore:
-    """See the module. Several may stand before one store."""
+    """A caching store; see the module. Several may wrap one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

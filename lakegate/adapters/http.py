@@ -1,7 +1,7 @@
-"""What every HTTP client of ours has: an end to each call, retries of reads alone, and errors in our words.
+"""Shared behaviour of every HTTP client: a deadline for each call, retries of reads alone, and errors in our words.
 
-It knows no vendor, and sends nothing twice that changes something, unless it cannot have been received. It follows no
-redirect: what is sent is meant for one place.
+It knows no vendor, and repeats no changing request unless the server cannot have received it. It follows no redirect,
+because a request is meant for one place.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from urllib3.util import Retry
 from lakegate.audit.answers import BOUNDS, LARGEST, SECONDS, Bounds, bounded, place, redirected
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 
-TIMEOUT = (5.0, 60.0)  # to connect, and between two pieces of an answer
+TIMEOUT = (5.0, 60.0)  # seconds to connect, and between two pieces of an answer
 CHUNK = 64 * 1024
 RETRIES = 3
 PASSING = (502, 503, 504)
@@ -29,11 +29,11 @@ NEVER_SENT = (NewConnectionError, NameResolutionError)
 
 
 class RedirectedError(requests.RequestException):
-    """The answer is that it is elsewhere."""
+    """An answer that redirects elsewhere."""
 
 
 class EndlessAnswerError(requests.RequestException):
-    """The answer is longer than any may be."""
+    """An answer longer than the limit."""
 
 
 WRONG_ADDRESS = (
@@ -47,7 +47,7 @@ WRONG_ADDRESS = (
 
 class _Retry(Retry):
     def is_retry(self, *given: Any, **more: Any) -> bool:
-        """Not once the time for the whole call is over."""
+        """Return True if the call may be retried: never once its total time is over."""
         return _is_time() and super().is_retry(*given, **more)
 
     def increment(
@@ -86,8 +86,8 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class Patient(HTTPAdapter):
-    """Adds the time-out to calls that name none, retries reads, and gives up an answer that has no end: one that has
-    not come in full after so many `seconds`, tries included, or is longer than the `largest`.
+    """An adapter that adds a time-out to calls without one, retries reads, and gives up unbounded answers. An answer
+    fails if it is not complete after `seconds`, retries included, or if it exceeds `largest` bytes.
     """
 
     def __init__(
@@ -127,13 +127,13 @@ class Patient(HTTPAdapter):
 
     @contextmanager
     def _bounds(self, request: requests.PreparedRequest) -> Iterator[None]:
-        """Those of this call, and its error in their words where it is they that ended it."""
+        """Set this call's bounds, and raise an error that names them if they ended the call."""
         bounds = Bounds.of(self.seconds, self.largest)
         token = BOUNDS.set(bounds)
         try:
             yield
         except requests.RequestException as exc:
-            exc.request = request  # so that who is told of it hears of where
+            exc.request = request  # so that the error message can name the address
             if bounds.left > 0 or not _is_of_time(exc):
                 raise
             why = f"{place(request.url or '')} has not answered in full after {self.seconds:g} s"
@@ -148,7 +148,7 @@ class Patient(HTTPAdapter):
             raise RedirectedError(redirected(answer.url, told), request=answer.request, response=answer)
 
     def _read(self, answer: requests.Response) -> None:
-        """The whole body, unpacked, by which nobody reads it later without an end."""
+        """Read and decompress the whole body within the bounds, so that no later read is unbounded."""
         body = bytearray()
         for piece in answer.iter_content(CHUNK):
             body += piece
@@ -156,21 +156,21 @@ class Patient(HTTPAdapter):
                 answer.close()
                 why = f"{place(answer.url)} answers with more than {self.largest:,} bytes"
                 raise EndlessAnswerError(why, request=answer.request)
-        answer._content = bytes(body)  # noqa: SLF001 (where Requests puts it when it reads without an end)
+        answer._content = bytes(body)  # noqa: SLF001 (where Requests itself stores a fully read body)
 
     def close(self) -> None:
-        """The connections outlive the sessions that share them."""
+        """Keep the connections open: they outlive the sessions that share them."""
 
 
 def mount(session: requests.Session, adapter: Patient) -> requests.Session:
-    """The session, making its calls through the adapter."""
+    """Return the session, with its calls going through the adapter."""
     for scheme in ("http://", "https://"):
         session.mount(scheme, adapter)
     return session
 
 
 def network_error(what: str, exc: requests.RequestException, *, changes: bool) -> LakegateError:
-    """A call that got no answer, in our words; `changes` says that the call may have changed something."""
+    """Return our error for a call that got no answer. `changes` marks a call that may have changed something."""
     said = f"{what}: {type(exc).__name__}: {exc}"
     if exc.request is not None and exc.request.url and (where := place(exc.request.url)) not in said:
         said += f" (asked at {where})"
@@ -180,18 +180,20 @@ def network_error(what: str, exc: requests.RequestException, *, changes: bool) -
 
 
 def _is_of_time(exc: requests.RequestException) -> bool:
-    """Whether more patience might have helped: the call was sent, and nothing is wrong with its address or answer."""
+    """Return True if more time might have helped: the call was sent, and neither address nor answer is at fault."""
     return _was_sent(exc) and not isinstance(exc, (*WRONG_ADDRESS, EndlessAnswerError))
 
 
 def _was_sent(exc: requests.RequestException) -> bool:
-    """Whether the server may have received the call."""
+    """Return True if the server may have received the call."""
     reason = getattr(exc.args[0], "reason", None) if exc.args else None
     return not isinstance(exc, requests.ConnectTimeout) and not isinstance(reason, NEVER_SENT)
 
 
 def status_error(what: str, status: int, text: str, *, known: bool, changes: bool) -> LakegateError:
-    """An answer that is an error. `known`: it is the catalog's own, so that "not found" is no wrong address."""
+    """Return our error for an error status. `known` marks an answer by the catalog itself, for which "not found" is no
+    wrong address.
+    """
     said = f"{what}: {status} {text}"
     if status in (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED) or (status == HTTPStatus.NOT_FOUND and known):
         return Conflict(said)

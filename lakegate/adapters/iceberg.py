@@ -1,7 +1,7 @@
 """`Tables` with PyIceberg through the catalog's Iceberg REST, one address per ref. It reads and writes metadata alone.
 
-PyArrow is not needed, and not there in a function: object storage is reached through s3fs. What never changes, a
-table at a commit, a metadata file and how a ref is addressed, is asked for once while a publish takes.
+PyArrow is not needed, and no function has it: object storage is reached through s3fs. Immutable facts (a table at a
+commit, a metadata file, the address of a ref) are fetched once per publish.
 """
 
 import re
@@ -41,11 +41,11 @@ OPTIONS = {
 }
 COMMIT = re.compile("[0-9a-f]{64}")
 STORAGE = ("s3", "s3a", "s3n")
-TAKEN = ("prefix", "namespace-separator", "view-endpoints-supported")  # of what a service says of itself
+TAKEN = ("prefix", "namespace-separator", "view-endpoints-supported")  # settings accepted of a service
 PORTS = {"http": 80, "https": 443}
-TABLES, A_WHILE = 16, 60  # remembered, and for how many seconds: storage credentials that come with them grow old
-REMEMBERED = 32 * 1024**2  # bytes of metadata files
-AT_ONCE = 16  # manifests that are read beside each other
+TABLES, A_WHILE = 16, 60  # cached, and for how many seconds: the storage credentials that come with them expire
+REMEMBERED = 32 * 1024**2  # bytes of cached metadata files
+AT_ONCE = 16  # manifests read concurrently
 NOT_ALLOWED = (
     iceberg.AuthorizationExpiredError,
     iceberg.ForbiddenError,
@@ -69,7 +69,7 @@ BROKEN = (iceberg.ServerError, iceberg.ServiceUnavailableError, MalformedAnswer,
 
 @contextmanager
 def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
-    """PyIceberg's errors, and those of its network and storage, in our words."""
+    """Translate the errors of PyIceberg, its network and its storage into our own."""
     what = f"Iceberg: {what}"
     try:
         with aws_errors(what, changes=changes):
@@ -89,7 +89,7 @@ def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
     except BROKEN as exc:
         raise (OutcomeUnknown if changes else Retryable)(f"{what}: {exc}") from exc
     except EVERY as exc:
-        gone = "NoSuchReference" in str(exc)  # it comes as a bad request
+        gone = "NoSuchReference" in str(exc)  # the service reports it as a bad request
         raise (Conflict if gone else Misconfigured)(f"{what}: {exc}") from exc
     except UNABLE as exc:
         why = "PyIceberg is not able to; look at the table's properties (write.avro.compression-codec)"
@@ -97,7 +97,7 @@ def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
 
 
 class IcebergTables:
-    """The tables of one warehouse; `uri` is the catalog's address without /iceberg."""
+    """Tables of one warehouse; `uri` is the catalog's address without /iceberg."""
 
     def __init__(self, uri: str, warehouse: str) -> None:
         self._uri, self._warehouse = uri, warehouse
@@ -127,7 +127,7 @@ class IcebergTables:
             )
 
     def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
-        """The very same data files, statistics and partitions included, become a new snapshot's own."""
+        """Append the same data files, statistics and partitions included, in a new snapshot."""
         with iceberg_errors(f"reading {table} at {source} and {branch}"):
             origin, target = self._load(source, table), self._load(branch, table)
             left, brought = _apart(origin, target)
@@ -143,7 +143,7 @@ class IcebergTables:
                 append.append_data_file(there[path])
 
     def register(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
-        """The very same metadata file, and a new one where data files are left out."""
+        """Register the same metadata file, and write a new one if data files are left out."""
         with iceberg_errors(f"reading {table} at {source}"):
             origin = self._load(source, table)
             there = _data_files(origin, _manifests(origin)).keys()
@@ -153,14 +153,14 @@ class IcebergTables:
             catalog.create_namespace_if_not_exists(table.rpartition(".")[0])
             try:
                 catalog.register_table(table, origin.metadata_location)
-            except iceberg.TableAlreadyExistsError:  # which a request that is delivered twice is told of its own
+            except iceberg.TableAlreadyExistsError:  # a request that is delivered twice fails on its own first delivery
                 if self._load(branch, table).metadata_location != origin.metadata_location:
                     raise
         if left := there - paths:
             self.remove(table, branch, frozenset(left))
 
     def grow(self, table: str, branch: str, base: str, source: str) -> None:
-        """Under the very same ids: columns that were added here would get others, in whatever order."""
+        """Set the schema under the same field ids: adding the columns here would give them other ids, in any order."""
         with iceberg_errors(f"reading {table} at {base}, {source} and {branch}"):
             old, new, target = self._load(base, table), self._load(source, table), self._load(branch, table)
             if _identity(old) != _identity(target):
@@ -206,7 +206,7 @@ class IcebergTables:
 
 
 class Files:
-    """Metadata files that were read, by location. They are never changed, and the next publish needs most of them."""
+    """Metadata files that were read, by location. They never change, and the next publish needs most of them."""
 
     def __init__(self) -> None:
         self._read, self._lock = LRUCache[str, bytes](REMEMBERED, getsizeof=len), Lock()
@@ -217,13 +217,13 @@ class Files:
             return found
 
     def keep(self, location: str, body: bytes) -> None:
-        with self._lock, suppress(ValueError):  # it is larger than all that is remembered
+        with self._lock, suppress(ValueError):  # the body is larger than the whole cache
             self._read[location] = body
 
 
 class MetadataIO(FsspecFileIO):
-    """Reads a metadata file whole, in one request, and once. PyIceberg would look first how long it is, and reads some
-    of them several times in one commit.
+    """File access that reads a metadata file whole, in one request, and once. PyIceberg would first ask for its length,
+    and reads some files several times in one commit.
     """
 
     def __init__(self, properties: Mapping[str, str]) -> None:
@@ -235,16 +235,16 @@ class MetadataIO(FsspecFileIO):
         return self.read_all([location])[0] if found is None else found
 
     def read_all(self, locations: Sequence[str]) -> list[bytes]:
-        """Beside each other."""
+        """Read the files concurrently."""
         fs = self._fs(locations[0])
-        # With more than one request for each file, it would be asked first how long it is.
+        # With more than one request per file, fsspec would first ask for the file's length.
         found: list[bytes] = fs.cat_ranges(list(locations), None, None, on_error="raise", max_concurrency=1)
         for location, body in zip(locations, found, strict=True):
             self.files.keep(location, body)
         return found
 
     def look_ahead(self, locations: Iterable[str]) -> None:
-        """What is read next, one after the other."""
+        """Read the files that are needed next, unless they are cached."""
         unread = [location for location in locations if self.files.get(location) is None]
         if unread:
             self.read_all(unread)
@@ -253,8 +253,8 @@ class MetadataIO(FsspecFileIO):
         return _Whole(location, self._fs(location), self)
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
-        """Deletes nothing. PyIceberg cleans up after a commit that it takes for failed; where that was made all the
-        same and only its answer was another, the table would name what is gone. What is left over is named by nobody.
+        """Delete nothing. PyIceberg cleans up after a commit that it believes failed; if the commit did succeed, the
+        table would name deleted files. A file left over is referenced by no table.
         """
 
     def new_output(self, location: str) -> FsspecOutputFile:
@@ -267,7 +267,7 @@ class MetadataIO(FsspecFileIO):
 
 
 def check_storage(location: str) -> None:
-    """Raises Misconfigured where a table says that it has something elsewhere than in S3, on this machine for one."""
+    """Raise Misconfigured if a table names a file outside S3, for example on this machine."""
     if urlparse(location).scheme not in STORAGE:
         raise Misconfigured(f"a table has a file at {location}, and tables are in S3 alone: somebody made it otherwise")
 
@@ -282,11 +282,12 @@ class _Whole(FsspecInputFile):
 
 
 class Catalog(RestCatalog):
-    """One ref of the catalog's Iceberg REST. It sets no prefix: the service names that itself. `more` are PyIceberg's
-    own words, and go before ours.
+    """One ref of the catalog's Iceberg REST. It sets no prefix, because the service names that itself. `more` are
+    PyIceberg's own options, and override ours.
 
-    Little else of what the service says of itself or of a table is taken. By PyIceberg's words it could have any class
-    of this process made, sign requests with its credentials, or send them and all that is read elsewhere.
+    It accepts little else from the service's or a table's configuration. Through PyIceberg's options a service could
+    otherwise instantiate any class in this process, sign requests with its credentials, or redirect credentials and
+    data elsewhere.
     """
 
     def __init__(
@@ -313,19 +314,21 @@ class Catalog(RestCatalog):
         self.properties = {**told, **own, URI: self.uri}
 
     def _create_session(self) -> requests.Session:
-        """The one place where PyIceberg lets its calls be given a time-out, and connections that refs share."""
+        """Mount the shared adapter. This is the only hook through which PyIceberg's calls get a time-out and share
+        connections across refs.
+        """
         return mount(super()._create_session(), self._http)
 
     def _load_file_io(self, _: Mapping[str, str] = EMPTY_DICT, location: str | None = None) -> FileIO:
-        """By this process's own words alone, and none of the table's properties or the service's."""
+        """Load the file access with this process's own options, ignoring the table's properties and the service's."""
         io = super()._load_file_io(self._io, location)
         if isinstance(io, MetadataIO):
             io.files = self._files
         return io
 
     def set_schema(self, table: Table, schema: Schema, last_id: int, properties: Mapping[str, str]) -> None:
-        """Give the table another schema, ids included. PyIceberg leaves out the highest id that was ever given, without
-        which Nessie takes none.
+        """Give the table another schema, field ids included. PyIceberg omits the highest field id ever assigned, and
+        Nessie accepts no schema without it.
         """
         metadata = table.metadata
         new = schema.model_copy(update={"schema_id": max(it.schema_id for it in metadata.schemas) + 1})
@@ -339,7 +342,7 @@ class Catalog(RestCatalog):
                 {"type": "assert-current-schema-id", "current-schema-id": metadata.current_schema_id},
                 {"type": "assert-last-assigned-field-id", "last-assigned-field-id": metadata.last_column_id},
             ],
-            # Of columns that are there already, Nessie would say that none were added.
+            # If the columns are unchanged, Nessie rejects the update because it adds none.
             "updates": [
                 *(columns if schema != table.schema() else []),
                 {"action": "set-properties", "updates": dict(properties)},
@@ -354,8 +357,8 @@ class Catalog(RestCatalog):
 
 
 def _check_address(*, asked: str, told: str) -> None:
-    """Nessie says where its tables are by what it sees of a request; what stands in front of it may have changed that.
-    Raises Misconfigured where clients, Spark too, would go elsewhere from here on.
+    """Raise Misconfigured if Nessie announces another address than the one it was asked at. Nessie derives it from the
+    request as it sees it, which a proxy in front may have changed; clients, Spark too, would go there.
     """
     if _server(told) != _server(asked):
         why = "behind a load balancer it has to be told what was asked for (docs/operating.md, Nessie)"
@@ -363,13 +366,13 @@ def _check_address(*, asked: str, told: str) -> None:
 
 
 def _server(address: str) -> tuple[str, str | None, int | None]:
-    """As a request names it: without case, and without the port that goes without saying."""
+    """Return the address's scheme, host and port, in small letters and with the default port filled in."""
     found = urlparse(address)
     return found.scheme, found.hostname, found.port or PORTS.get(found.scheme)
 
 
 def _path(ref: str) -> str:
-    """A commit is addressed by its hash alone, which outlives the branch it was made on."""
+    """Return a ref's path segment: a commit is addressed by its hash alone, which outlives its branch."""
     _, at, commit = ref.rpartition("@")
     return f"@{commit}" if at or COMMIT.fullmatch(ref) else quote(ref, safe="")
 
@@ -391,15 +394,15 @@ def _identity(table: Table) -> TableIdentity:
 
 
 def _grown(here: Schema, there: Schema) -> Schema:
-    """The columns of a table as they stand here, as wide as there, and behind them those that only the other has."""
+    """Return the columns of `here` with the types of `there`, followed by the columns that only `there` has."""
     others = {field.field_id: field for field in there.fields}
     own = [field.model_copy(update={"field_type": others.pop(field.field_id).field_type}) for field in here.fields]
     return Schema(*own, *others.values(), identifier_field_ids=here.identifier_field_ids)
 
 
 def _manifests(table: Table | None) -> dict[str, ManifestFile]:
-    """The table's manifests by path; a manifest is never changed once written. Raises Refused where one is listed
-    twice, for so often its rows are read.
+    """Return the table's manifests by path; a manifest never changes once written. Raise Refused if one is listed
+    twice, because its rows would be read twice.
     """
     snapshot = table.current_snapshot() if table else None
     found: dict[str, ManifestFile] = {}
@@ -412,7 +415,7 @@ def _manifests(table: Table | None) -> dict[str, ManifestFile]:
 
 
 def _apart(one: Table | None, other: Table | None) -> tuple[dict[str, ManifestFile], dict[str, ManifestFile]]:
-    """The manifests of each that the other has not: those that both have are not opened."""
+    """Return each table's manifests that the other lacks. Manifests that both have are not opened."""
     ones, others = _manifests(one), _manifests(other)
     return (
         {path: ones[path] for path in ones if path not in others},
@@ -421,7 +424,7 @@ def _apart(one: Table | None, other: Table | None) -> tuple[dict[str, ManifestFi
 
 
 def _data_files(table: Table | None, manifests: Mapping[str, ManifestFile]) -> dict[str, DataFile]:
-    """The live data files in these manifests of the table, by path. Raises Refused where one is there twice."""
+    """Return the live data files in these manifests, by path. Raise Refused if one is listed twice."""
     found: dict[str, DataFile] = {}
     if table is None:
         return found
@@ -433,14 +436,14 @@ def _data_files(table: Table | None, manifests: Mapping[str, ManifestFile]) -> d
 
 
 def _delete_files(table: Table | None, manifests: Mapping[str, ManifestFile]) -> dict[str, int]:
-    """The live delete files in these manifests of the table, of whatever kind: their sequence numbers by path."""
+    """Return the live delete files of any kind in these manifests: their sequence numbers by path."""
     found = _live(table, manifests, ManifestContent.DELETES) if table else ()
     return {entry.data_file.file_path: entry.sequence_number or 0 for entry in found}
 
 
 def _deletes(went: Mapping[str, int], came: Mapping[str, int], after: Table | None) -> frozenset[str]:
-    """The delete files that came, and those that went and may have hidden rows of what is there now. One that is older
-    than all data files hides none: Iceberg drops it by itself.
+    """Return the delete files that were added, and the removed ones that may have hidden rows still present. A removed
+    one that is older than all data files hid none: Iceberg drops it by itself.
     """
     gone = went.keys() - came.keys()
     oldest = _oldest(after) if gone else 0
@@ -448,7 +451,7 @@ def _deletes(went: Mapping[str, int], came: Mapping[str, int], after: Table | No
 
 
 def _oldest(table: Table | None) -> float:
-    """The least sequence number of the table's data files."""
+    """Return the least sequence number of the table's data files."""
     live = [it for it in _manifests(table).values() if it.content is ManifestContent.DATA and _has_files(it)]
     return min((manifest.min_sequence_number for manifest in live), default=inf)
 
@@ -458,7 +461,9 @@ def _has_files(manifest: ManifestFile) -> bool:
 
 
 def _live(table: Table, manifests: Mapping[str, ManifestFile], content: ManifestContent) -> Iterator[ManifestEntry]:
-    """A manifest holds either data files or delete files; those of the other kind are not opened."""
+    """Yield the live entries of these manifests. A manifest holds data files or delete files; those of the other kind
+    are not opened.
+    """
     wanted = [manifest for manifest in manifests.values() if manifest.content is content]
     for start in range(0, len(wanted), AT_ONCE):
         some = wanted[start : start + AT_ONCE]
@@ -470,7 +475,9 @@ def _live(table: Table, manifests: Mapping[str, ManifestFile], content: Manifest
 
 
 def _entries(table: Table, manifest: ManifestFile) -> list[ManifestEntry]:
-    """Raises Refused where PyIceberg does not know how the manifest is written: its reader has no error for that."""
+    """Read a manifest's entries. Raise Refused if PyIceberg does not know its encoding; its reader has no error of its
+    own for that.
+    """
     try:
         return manifest.fetch_manifest_entry(table.io, discard_deleted=True)
     except (TypeError, ValueError) as exc:

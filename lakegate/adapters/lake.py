@@ -19,7 +19,7 @@ from lakegate.errors import Conflict, Misconfigured
 
 
 class LakeIO(PyArrowFileIO):
-    """PyArrow's, for what is in S3: a table may say that a file of its own is on this machine."""
+    """PyArrow's file access, limited to S3: a table's metadata could name a file on this machine."""
 
     def _initialize_fs(self, scheme: str, netloc: str | None = None) -> FileSystem:
         check_storage(f"{scheme}://{netloc or ''}")
@@ -27,7 +27,7 @@ class LakeIO(PyArrowFileIO):
 
 
 class IcebergLake:
-    """The tables that Nessie's Iceberg REST serves, read by PyArrow with this machine's own AWS credentials."""
+    """Tables that Nessie's Iceberg REST serves, read by PyArrow with this machine's own AWS credentials."""
 
     def __init__(self, nessie_uri: str, warehouse: str) -> None:
         self._uri, self._warehouse = nessie_uri, warehouse
@@ -48,7 +48,7 @@ class IcebergLake:
             raise Misconfigured(f"there is no table {table} on {ref}")
         with reading(ref):
             some: BooleanExpression = ALWAYS_TRUE
-            if files and FILE_COLUMN in found.schema().column_names:  # a table of somebody else's has it not
+            if files and FILE_COLUMN in found.schema().column_names:  # a table that lakegate did not write lacks it
                 some = In(term=Reference(FILE_COLUMN), values=set(map(literal, files)))
             return found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit).to_arrow()
 
@@ -65,7 +65,7 @@ class IcebergLake:
 
 
 def storage() -> dict[str, str]:
-    """PyIceberg's words for where S3 is and who asks, by the AWS configuration of this process."""
+    """Return PyIceberg's S3 options (endpoint, region, keys), from this process's AWS configuration."""
     session = boto3.Session()
     credentials = session.get_credentials()
     if credentials is None:
@@ -84,7 +84,7 @@ def storage() -> dict[str, str]:
 
 @contextmanager
 def reading(ref: str) -> Iterator[None]:
-    """A ref that is gone, or was never there, is the asker's to change."""
+    """Raise Misconfigured if the ref is gone or never existed: the caller can name another."""
     try:
         with iceberg_errors(f"reading {ref}"):
             yield

@@ -1,6 +1,6 @@
 """`Catalog` on Nessie: branches are made and deleted through pynessie, all else goes through its v2 REST API.
 
-It never forces a merge, and sends nothing twice whose outcome it does not know.
+It never forces a merge, and repeats no request whose outcome it does not know.
 """
 
 import json
@@ -41,12 +41,12 @@ SPACES = (SPACE[:1], SPACE)
 WATERMARK = ("_lakegate", "watermark")
 DIALECT = "lakegate"
 PAGE = 250  # the most that Nessie gives at once
-FEW = 10  # decisions of one batch, mostly; what is older than the batch fills the page, and is of no use
+FEW = 10  # decisions of one batch, mostly; a larger page would fill up with older, useless commits
 KEYS = 500
 TRIES = 10
-REMEMBERED = 8  # times what a branch changed: each is as large as its batch
-SEEN = 5000  # contents at a commit that are remembered: a receipt is half a kilobyte
-COMMIT = "@"  # what a commit's address begins with
+REMEMBERED = 8  # cached change sets of branches: each is as large as its batch
+SEEN = 5000  # cached contents at commits: a receipt is half a kilobyte
+COMMIT = "@"  # first character of a commit's address
 _HASH = re.compile("[0-9a-f]{64}")
 
 Key = tuple[str, ...]
@@ -55,7 +55,7 @@ Json = dict[str, Any]
 
 @contextmanager
 def nessie_errors(what: str, *, changes: bool = False) -> Iterator[None]:
-    """Nessie's and the network's errors in our words; `changes` says that the call may change something."""
+    """Translate Nessie's and the network's errors into our own. `changes` marks a call that may change something."""
     what = f"Nessie: {what}"
     try:
         yield
@@ -75,7 +75,7 @@ def nessie_errors(what: str, *, changes: bool = False) -> Iterator[None]:
 
 
 def _said(response: requests.Response) -> tuple[bool, str]:
-    """Whether it is Nessie that answered, and what it said."""
+    """Return a flag, True if Nessie itself answered, and the answer's message."""
     try:
         body = response.json()
         return "errorCode" in body, str(body["message"])
@@ -84,7 +84,7 @@ def _said(response: requests.Response) -> tuple[bool, str]:
 
 
 class NessieCatalog:
-    """One Nessie; `uri` is its address without /api, and without a slash at its end."""
+    """A catalog on one Nessie. `uri` is its address without /api and without a trailing slash."""
 
     def __init__(self, uri: str, http: Patient | None = None) -> None:
         self._uri, self._http = uri, http or Patient()
@@ -94,9 +94,9 @@ class NessieCatalog:
 
     @cached_property
     def _references(self) -> pynessie.NessieClient:
-        """Made without `pynessie.init`, which writes to the home folder, where a function may not, and takes what a
-        person configured for themselves. It makes each call in a session of Requests' own, which follows redirects and
-        waits for ever for an answer in drips: it is given ours.
+        """A client made without `pynessie.init`, which writes to the home folder, where a function may not, and reads a
+        person's own configuration. pynessie makes each call in a session of Requests' own, which follows redirects and
+        waits for ever for a slow answer; it is given our session instead.
         """
         _endpoints.requests = self._session
         config = Configuration("nessie", read=False)
@@ -108,21 +108,23 @@ class NessieCatalog:
         return mount(requests.Session(), self._http)
 
     def head(self, branch: str) -> str | None:
-        """Asked more often than anything else: so over the connection that is kept, which pynessie has none of."""
+        """Read the head over the kept connection: this is the most frequent call, and pynessie keeps no connection."""
         try:
             return str(self._get(f"reading branch {branch}", f"trees/{_path(branch)}", {})["reference"]["hash"])
         except Conflict:  # it is not there
             return None
 
     def branches(self) -> list[Branch]:
-        """All are asked for: Nessie compiles a filter anew with each call, which takes longer than a listing."""
+        """List all references and filter them here: Nessie compiles a filter on each call, which takes longer than a
+        listing.
+        """
         found = self._pages("listing branches", "trees", "references", {})
         ours = (it for it in found if it["type"] == "BRANCH" and it["name"].startswith(PREFIX))
         return [Branch(name=entry["name"], head=entry["hash"]) for entry in ours]
 
     def create_branch(self, name: str, at: str) -> None:
-        """On a main without commits it is made at main's first commit instead, which holds our namespaces alone: two
-        branches from no commit at all have no common ancestor, and could never be merged.
+        """Create the branch. On a main without commits, make main's first commit, which holds our namespaces alone, and
+        create the branch there: two branches made from no commit have no common ancestor and could never be merged.
         """
         if at == self._no_commit:
             at = self._first_commit()
@@ -136,7 +138,7 @@ class NessieCatalog:
     def _first_commit(self) -> str:
         try:
             return self._commit(MAIN, self._no_commit, [_put(space, _namespace(space)) for space in SPACES], "lakegate")
-        except Conflict:  # another worker was first
+        except Conflict:  # another worker committed first
             return self._main()
 
     def _main(self) -> str:
@@ -147,7 +149,7 @@ class NessieCatalog:
             head = self.head(name)
             if head is None or expected not in (None, head):
                 return
-            with nessie_errors(f"deleting branch {name}"):  # doing it again is safe
+            with nessie_errors(f"deleting branch {name}"):  # repeating it is safe
                 try:
                     self._references.delete_branch(name, head)
                 except NessieReferenceNotFoundException:
@@ -158,7 +160,7 @@ class NessieCatalog:
         raise Retryable(f"Nessie: deleting branch {name}: it keeps moving")
 
     def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
-        """Whoever reads some may put others there next, and needs our namespaces: they come along."""
+        """Read our namespaces along with the receipts: a caller often puts receipts next, and needs them then."""
         wanted: dict[Key, str] = {(*SPACE, receipt_name(key)): key for key in sorted(set(keys))}
         contents = self._contents(ref, [*wanted, *SPACES] if wanted else [])
         return {key: Receipt.read(key, contents[at].get("sqlText", "")) for at, key in wanted.items() if at in contents}
@@ -197,7 +199,9 @@ class NessieCatalog:
         return self._commit(branch, expected, [*spaces, *puts], text, properties(note) if note else {})
 
     def _missing(self, branch: str, there: Mapping[Key, Json]) -> list[Json]:
-        """What makes those of our namespaces that the branch has not; its own head counts, not what was read."""
+        """Return the operations that create those of our namespaces that the branch lacks. The branch's own head
+        counts, not the commit that was read.
+        """
         wanted: list[Key] = [space for space in SPACES if space not in there]
         found = self._contents(branch, wanted)
         return [_put(space, _namespace(space)) for space in wanted if space not in found]
@@ -217,7 +221,7 @@ class NessieCatalog:
         return self._commit(branch, base, operations, f"replay {len(operations)} changes of {commit[:12]}")
 
     def changes(self, base: str, head: str) -> Changes:
-        """What lies between two commits never changes: it is looked for once in a publish, which asks several times."""
+        """Return the changes, cached: the difference of two commits is fixed, and a publish asks several times."""
         found: Changes = self._between(base, head)
         return found
 
@@ -243,8 +247,8 @@ class NessieCatalog:
         )
 
     def _touched(self, base: str, head: str) -> dict[Key, Json | None]:
-        """The keys in the commits after `base`, and what they hold at `head` (None: nothing any more). Nessie's diff
-        would read every key that there is.
+        """Return the keys in the commits after `base`, with their content at `head` (None: deleted). Nessie's own diff
+        would read every key there is.
         """
         found: dict[Key, Json | None] = {}
         log = self._pages(
@@ -253,7 +257,7 @@ class NessieCatalog:
         for entry in log:
             if entry["commitMeta"]["hash"] == base:
                 return found
-            for operation in entry["operations"] or ():  # of the newest commit first
+            for operation in entry["operations"] or ():  # newest commit first
                 found.setdefault(tuple(operation["key"]["elements"]), operation.get("content"))
         raise Refused(f"Nessie: commit {head} was not made from {base}")
 
@@ -263,7 +267,9 @@ class NessieCatalog:
         return frozenset(".".join(key) for key in keys if before.get(key) != now.get(key))
 
     def base(self, branch: str) -> str:
-        """Its cost grows with main's commits since (25 µs each, measured in memory). Merges don't move it."""
+        """Return the common ancestor. Its cost grows with main's commits since (25 µs each, measured in memory). Merges
+        don't move it.
+        """
         found = self._get(f"reading branch {branch}", f"trees/{_path(branch)}", {"fetch": "ALL"})["reference"]
         ancestor = found["metadata"].get("commonAncestorHash")
         if ancestor is None:
@@ -292,8 +298,8 @@ class NessieCatalog:
                 yield found
 
     def _log(self, wanted: str, since: datetime | None) -> Iterator[Json]:
-        """Main's commits since then, the newest first. Nessie looks for what is wanted through all that there are: it
-        stops where it is asked for older ones, too.
+        """Yield main's commits since a given time, newest first. Nessie searches the whole log for matches, so the
+        filter also matches older commits, and the search stops at the first of them.
         """
         query = {"filter": f"({wanted}) || {before(since)}" if since else wanted} if wanted else {}
         size = FEW if since else PAGE
@@ -303,8 +309,8 @@ class NessieCatalog:
             yield entry["commitMeta"]
 
     def _contents(self, ref: str, keys: list[Key]) -> dict[Key, Json]:
-        """Contents by key; keys without one are absent. What a commit holds never changes, and is asked for once; what
-        a branch holds is asked for each time.
+        """Return contents by key; keys without one are absent. Contents at a commit never change and are cached;
+        contents of a branch are read each time.
         """
         at = _path(ref)
         if not at.startswith(COMMIT):
@@ -359,7 +365,9 @@ class NessieCatalog:
 
 
 def _not_before(batch: str) -> datetime | None:
-    """Nothing of a batch was decided before its first file landed; of what is no batch's name, nothing is known."""
+    """Return a time that no decision of the batch precedes, or None if the text is no batch's name. No batch is decided
+    before its first file landed.
+    """
     try:
         return not_before(batch)
     except (ValueError, OverflowError):
@@ -367,7 +375,7 @@ def _not_before(batch: str) -> datetime | None:
 
 
 def _path(ref: str) -> str:
-    """A commit is always addressed by its hash alone, which outlives the branch it was made on."""
+    """Return a ref's path segment: a commit is always addressed by its hash, which outlives its branch."""
     name, _, commit = ref.rpartition("@")
     commit = commit if name else ref
     return f"{COMMIT}{commit}" if _HASH.fullmatch(commit) else quote(ref, safe="")
@@ -379,7 +387,7 @@ def _kind(old: Json | None, new: Json | None) -> str:
 
 
 def _receipt(key: Key, content: Json) -> Receipt | None:
-    """The receipt that a content holds, if it is one and under its own name."""
+    """Return the receipt that a content holds, if it is one and is stored under its own name."""
     if key[:-1] != SPACE or content.get("type") != "UDF":
         return None
     try:
@@ -398,13 +406,15 @@ def _delete(key: Key) -> Json:
 
 
 def _changing(wanted: Mapping[Key, Json | None], there: Mapping[Key, Json]) -> list[Json]:
-    """What makes a branch hold what is wanted (None: nothing), where it holds what is there."""
+    """Return the operations that turn the contents in `there` into those in `wanted` (None: delete)."""
     different = [(key, content) for key, content in wanted.items() if content != there.get(key)]
     return [_put(key, _again(content, there.get(key))) if content else _delete(key) for key, content in different]
 
 
 def _again(content: Json, before: Json | None) -> Json:
-    """A content as it was put elsewhere. Nessie gives one that is new to a branch an id of its own."""
+    """Return a content for another branch, without its id if the key is new there: Nessie then assigns an id of its
+    own.
+    """
     return content if before else {name: value for name, value in content.items() if name != "id"}
 
 
@@ -413,6 +423,8 @@ def _namespace(key: Key) -> Json:
 
 
 def _text(text: str, there: Json | None) -> Json:
-    """Nessie takes a new value of an existing content only with that content's id."""
+    """Return a content that holds the text. Nessie accepts a new value for an existing content only with that content's
+    id.
+    """
     content = {"type": "UDF", "dialect": DIALECT, "sqlText": text}
     return content | ({"id": there["id"]} if there else {})

@@ -16,13 +16,13 @@ from lakegate.ports import Decided, DecidedFile, Note
 from lakegate.shown import shown, spelt
 
 PREFIX = "lakegate."
-LINE = 2000  # characters of one in a commit's message; its properties and receipts hold all
-LIMIT = 200_000  # bytes of what is told of files; some stores that a catalog can use hold no commit over 400 kB
+LINE = 2000  # characters per line of a commit's message; its properties and receipts hold the whole text
+LIMIT = 200_000  # bytes of the files' property; some stores that a catalog can use hold no commit over 400 kB
 NO_NOTE = (*BROKEN, zlib.error)
 
 
 def message(note: Note) -> str:
-    """What the decision's commit says to a person who reads the log."""
+    """Return the commit message of a decision, for a person who reads the log."""
     attempt = Attempt(table=note.table, batch=note.batch, number=note.attempt)
     files, rows = len(note.files) + note.more, sum(file.rows for file in note.files)
     replaced = sum(file.replaced for file in note.files)
@@ -34,13 +34,13 @@ def message(note: Note) -> str:
 
 
 def _line(text: str) -> str:
-    """A stranger's text as one line, which feigns none of ours."""
+    """Return a stranger's text as one line, so that it cannot imitate a line of ours."""
     rest = len(text) - LINE
     return shown(text[:LINE], spelt) + (f"… and {rest:,} characters more" if rest > 0 else "")
 
 
 def properties(note: Note) -> dict[str, str]:
-    """All values are text."""
+    """Return the note as properties. All values are text."""
     files, more = _fitting(note)
     told = {
         **files,
@@ -56,20 +56,22 @@ def properties(note: Note) -> dict[str, str]:
 
 
 def having(wanted: Mapping[str, str | None]) -> str:
-    """Nessie's filter for decisions with these properties. A commit without one must not be asked for it."""
+    """Return Nessie's filter for decisions with these properties. It tests for a property before it reads it, because a
+    commit without the property must not be asked for it.
+    """
     named = {PREFIX + name: json.dumps(value) for name, value in wanted.items() if value}
     tests = (f"'{name}' in commit.properties && commit.properties['{name}'] == {it}" for name, it in named.items())
     return " && ".join(tests)
 
 
 def before(moment: datetime) -> str:
-    """Nessie's filter for commits that are older."""
+    """Return Nessie's filter for commits older than the moment."""
     return f"timestamp(commit.commitTime) < timestamp('{moment.isoformat()}')"
 
 
 def _fitting(note: Note) -> tuple[dict[str, str], int]:
-    """As many of the files as fit, and how many more there are. What is long is packed, so that all files of a batch
-    with usual keys are named; of what is too long even so, reasons go first: receipts hold them too.
+    """Return as many of the files as fit, and how many are left out. A long list is compressed, so that all files of a
+    batch with usual keys are named. If it is still too long, reasons are dropped first: receipts hold them too.
     """
     files = to_json(note.files)
     if len(files.encode()) <= LIMIT:
@@ -79,7 +81,7 @@ def _fitting(note: Note) -> tuple[dict[str, str], int]:
 
 
 def _packings(files: tuple[DecidedFile, ...]) -> Iterator[tuple[int, str]]:
-    """How many files are named, and how: fewer and fewer of them."""
+    """Yield the number of files named and their packed text, with fewer and fewer files."""
     yield len(files), _pack(files)
     files = tuple(replace(file, reasons=()) for file in files)
     while True:
@@ -92,14 +94,14 @@ def _pack(files: tuple[DecidedFile, ...]) -> str:
 
 
 def _files(told: Mapping[str, str]) -> Iterator[DecidedFile]:
-    """Raises KeyError, ValueError or zlib.error where there are none."""
+    """Read the files that a commit names. Raise KeyError, ValueError or zlib.error if there are none."""
     packed = told.get(f"{PREFIX}packed")
     text = zlib.decompress(b64decode(packed)) if packed else told[f"{PREFIX}files"]
     return (from_plain(DecidedFile, file) for file in json.loads(text))
 
 
 def decided(meta: Mapping[str, Any]) -> Decided | None:
-    """The decision that a commit's metadata tells, or None for a commit that is none."""
+    """Return the decision in a commit's metadata, or None for a commit that is no decision."""
     told = {name: values[0] for name, values in (meta.get("allProperties") or {}).items() if values}
     if f"{PREFIX}decision" not in told:
         return None
@@ -114,7 +116,7 @@ def decided(meta: Mapping[str, Any]) -> Decided | None:
             why=told.get(f"{PREFIX}why", ""),
             by=told.get(f"{PREFIX}by", ""),
         )
-    except NO_NOTE:  # somebody else's commit, with a property that looks like ours
+    except NO_NOTE:  # another client's commit, with a property that looks like ours
         return None
     return Decided(note=note, commit=meta["hash"], at=committed_at(meta))
 

@@ -1,7 +1,7 @@
 """`Landing` and `Store` on S3. It reads no file's content, and deletes nothing but the service's own notes.
 
-A file version's content identity is a checksum that S3 keeps of the whole object; one made of parts' checksums says
-nothing of another upload, and counts as none.
+A file version's content identity is S3's checksum of the whole object. A checksum made of parts' checksums tells
+nothing about another upload, and counts as none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef
 
 MIB = 1024**2
-AT_ONCE = 10  # calls: as many connections as a client keeps
+AT_ONCE = 10  # concurrent calls: as many connections as a client keeps
 WHOLE = 256 * MIB  # up to here an upload is one request, and S3 keeps a SHA-256 of it
 UPLOAD = TransferConfig(multipart_threshold=WHOLE, multipart_chunksize=64 * MIB)
 IN_ONE = {"ChecksumAlgorithm": "SHA256"}
 IN_PARTS = {"ChecksumAlgorithm": "CRC32", "ChecksumType": "FULL_OBJECT"}
 COPY = TransferConfig(multipart_threshold=512 * MIB, multipart_chunksize=128 * MIB)  # S3 copies at most 5 GB at once
 ALGORITHMS = ("SHA256", "CRC64NVME", "SHA1", "CRC32C", "CRC32")  # strongest first
-GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)  # S3 says the latter of a delete marker
+GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)  # S3 answers the latter for a delete marker
 ARCHIVED = ("InvalidObjectState", "ObjectNotInActiveTierError")
 
 
@@ -44,14 +44,14 @@ def _client(config: Config) -> "S3Client":
 
 
 def _without_expect(request: Any, **_: Any) -> None:
-    """The vendor's client asks S3 for leave before each body. If S3 answers at once instead, as it does where something
-    is there already, the client takes that answer for the one to the next upload on the connection, too.
+    """Remove the header by which the vendor's client asks S3 for permission before each body. If S3 answers early, as
+    it does if the object already exists, the client also takes that answer for the next upload's on the connection.
     """
     request.headers.pop("Expect", None)
 
 
 class S3Landing:
-    """The landing bucket, and the staging copies in the service's bucket."""
+    """A landing bucket, with the staging copies in the service's bucket."""
 
     def __init__(self, bucket: str, service_bucket: str) -> None:
         self.bucket, self.service_bucket = bucket, service_bucket
@@ -82,7 +82,7 @@ class S3Landing:
     def _file(
         self, key: str, version_id: str, size: int, landed_at: datetime, checksum: str | None = None
     ) -> FileVersion:
-        """To the second: that is what S3 tells in every answer."""
+        """Return the file version, its time cut to the second, which is the precision of every answer of S3's."""
         return FileVersion(
             bucket=self.bucket,
             key=key,
@@ -93,13 +93,13 @@ class S3Landing:
         )
 
     def stage(self, file: FileVersion, name: str) -> str:
-        """What is there already is not copied again: a worker has minutes, and many large files take more of them."""
+        """Copy the version unless its copy exists: a worker has minutes, and many large files take longer."""
         target = f"staging/{name}"
         source: Any = {"Bucket": file.bucket, "Key": file.key, "VersionId": file.version_id}
         with aws_errors(f"staging {file.key}"):
             try:
                 if not self._is_staged(target, file.size):
-                    # The copy's tags are of no use, and reading them is a right of its own.
+                    # Tags are not copied: the copy needs none, and reading them would need another permission.
                     fresh = {"TaggingDirective": "REPLACE"}
                     self._s3.copy(source, self.service_bucket, target, ExtraArgs=fresh, Config=COPY)
             except ClientError as exc:
@@ -145,7 +145,7 @@ class S3Landing:
 
 
 def _versions_made(client: "S3Client") -> list[str]:
-    """Fills with the version ids that this client's uploads get: a managed upload does not return them."""
+    """Return a list that fills with the version ids of this client's uploads: a managed upload does not return them."""
     made: list[str] = []
 
     def note(parsed: dict[str, Any], **_: Any) -> None:
@@ -159,7 +159,7 @@ def _versions_made(client: "S3Client") -> list[str]:
 
 
 def _checksum(head: "HeadObjectOutputTypeDef") -> str | None:
-    """`ALGORITHM:value` of the whole object."""
+    """Return the checksum of the whole object as `ALGORITHM:value`, or None if S3 keeps none."""
     made_of_parts = "-" in head.get("ETag", "")
     if head.get("ChecksumType", "COMPOSITE" if made_of_parts else "FULL_OBJECT") != "FULL_OBJECT":
         return None
@@ -168,7 +168,7 @@ def _checksum(head: "HeadObjectOutputTypeDef") -> str | None:
 
 
 class S3Store:
-    """The service's own bucket."""
+    """A store in the service's own bucket."""
 
     def __init__(self, bucket: str) -> None:
         self.bucket = bucket
@@ -179,7 +179,7 @@ class S3Store:
 
     @cached_property
     def _once(self) -> "S3Client":
-        """Sends nothing twice: the second answer of a creation would deny the first."""
+        """A client that repeats no request: a repeated creation would be told that the object exists."""
         return _client(ONCE)
 
     def read(self, name: str) -> bytes | None:
@@ -204,8 +204,8 @@ class S3Store:
             self._s3.put_object(Bucket=self.bucket, Key=name, Body=body)
 
     def create(self, name: str, body: bytes) -> bool:
-        """Over a connection of its own: one that rested while the function slept may be dead, and what is sent over it
-        may have arrived.
+        """Create the object over a new connection. One that was idle while the function slept may be dead, and a
+        request sent over it may still have arrived.
         """
         what = f"creating {name} in {self.bucket}"
         self._once.close()

@@ -1,6 +1,7 @@
-"""`Notifier` on Slack: a message becomes blocks that a person is glad to read. It decides nothing about when to tell.
+"""`Notifier` on Slack: a message becomes Block Kit blocks that a person reads easily. It does not decide when to send
+one.
 
-Everything in a message may have come from a stranger: no text of theirs can format, mention, link or break out.
+Any text in a message may come from a stranger, and none of it can format, mention, link or break out.
 """
 
 import json
@@ -33,12 +34,12 @@ log = structlog.get_logger()
 
 Block = dict[str, Any]
 
-SECONDS = 20  # for a whole answer
-LARGEST = 1024**2  # bytes of one
-SECTION, HEADER, SUMMARY = 3000, 150, 200  # characters that Slack takes, and that we give a notification
-BLOCKS = 9000  # characters of all blocks as JSON: Slack tells no limit, and was seen to refuse some 11,300
+SECONDS = 20  # per answer
+LARGEST = 1024**2  # bytes per answer
+SECTION, HEADER, SUMMARY = 3000, 150, 200  # characters: Slack's limits, and ours for a notification
+BLOCKS = 9000  # characters of all blocks as JSON: Slack documents no limit, and was seen to refuse about 11,300
 FILES, REASONS = 20, 10
-ALL_REASONS, FEWEST = 30, 2  # of a message, about, and of each file: more than that nobody reads in a channel
+ALL_REASONS, FEWEST = 30, 2  # reasons per message, about, and at least per file: readers of a channel skip longer lists
 NAME, REASON = 300, 300
 TITLES = {
     Kind.REJECTED: "🛑 Rejected",
@@ -48,9 +49,9 @@ TITLES = {
     Kind.WAITING: "🕒 No job gets through to files of",
     Kind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
 }
-# Inside a word none of the first formats; the second begins an emoji's name, and the third a quotation.
+# `*_~` format at a word's start, not inside it; `:` begins an emoji's name; `&gt;` begins a quotation.
 OPENING = re.compile(r"(?<![^\W_])[*_~]|:(?=[\w+'.-]+:)|^&gt;")
-FROM, TO = "\u2068", "\u2069"  # what is between them is ordered by itself
+FROM, TO = "\u2068", "\u2069"  # text between them is ordered on its own
 LATER = {"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "team_added_to_org"}
 UNSURE = {"fatal_error", "internal_error", "request_timeout"}
 WRONG_TOKEN = {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
@@ -59,7 +60,7 @@ UNWANTED = {"msg_blocks_too_long", "msg_too_long", "invalid_blocks", "invalid_bl
 
 @contextmanager
 def slack_errors(what: str) -> Iterator[None]:
-    """Slack's and the network's errors in our words."""
+    """Translate Slack's and the network's errors into our own."""
     what = f"Slack: {what}"
     try:
         yield
@@ -77,7 +78,7 @@ def slack_errors(what: str) -> Iterator[None]:
 
 
 def _by_code(what: str, exc: SlackApiError) -> LakegateError:
-    """Its codes are words in the body; where there is none, the status has to do."""
+    """Return our error for Slack's error code, a word in the body; without a code, the HTTP status decides."""
     said, status = _said(exc), int(exc.response.status_code)
     if said in LATER or status == HTTPStatus.TOO_MANY_REQUESTS:
         return Retryable(f"{what}: {said or status}")
@@ -92,8 +93,8 @@ def _said(exc: SlackApiError) -> str:
 
 
 class _Client(WebClient):
-    """Slack's own, but for how a request is sent: it follows redirects, with the token, and waits as long as a drop
-    comes now and then.
+    """Slack's own client, except for how it sends a request. The original follows redirects with the token, and waits
+    as long as any bytes arrive.
     """
 
     def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
@@ -105,7 +106,7 @@ class _Client(WebClient):
 
 
 class SlackNotifier:
-    """One channel. An installation without Slack tells its log."""
+    """A notifier for one channel. An installation without Slack writes messages to its log."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -128,7 +129,9 @@ class SlackNotifier:
             self._send(message)
 
     def _send(self, message: Message) -> None:
-        """What Slack does not take is said in short: a decision that nobody hears of is worse."""
+        """Send the message; if Slack refuses its blocks, send it in short. A short message is better than a decision
+        that reaches no reader.
+        """
         try:
             self._post(text=summary(message), blocks=blocks(message))
         except SlackApiError as exc:
@@ -138,7 +141,9 @@ class SlackNotifier:
             self._post(text=in_short(message), parse="none")
 
     def _post(self, **what: Any) -> None:
-        """A token that Slack does not know any more may have been replaced since it was read."""
+        """Post to the channel; if Slack refuses the token, read the secret again and retry once, because it may have
+        been replaced.
+        """
         post = {"channel": self._settings.slack_channel, "unfurl_links": False, "unfurl_media": False, **what}
         try:
             self._slack.chat_postMessage(**post)
@@ -150,7 +155,7 @@ class SlackNotifier:
 
 
 def summary(message: Message) -> str:
-    """One line, for a notification."""
+    """Return the message as one line, for a notification."""
     first = message.files[0] if message.files else None
     told = ", ".join([first.key, *first.reasons[:1]]) if first else message.why
     more = f" and {len(message.files) - 1} more" if len(message.files) > 1 else ""
@@ -158,7 +163,7 @@ def summary(message: Message) -> str:
 
 
 def in_short(message: Message) -> str:
-    """The message without blocks: one line, and what to run."""
+    """Return the message without blocks: one line, and the commands to run."""
     return "\n".join([summary(message), *_listed(message.commands)])
 
 
@@ -167,7 +172,7 @@ def title(message: Message) -> str:
 
 
 def blocks(message: Message) -> list[Block]:
-    """The message as Block Kit, within Slack's limits: what does not fit is counted."""
+    """Return the message as Block Kit, within Slack's limits; parts that do not fit are counted."""
     shown = message.files[:FILES]
     most = max(FEWEST, min(REASONS, ALL_REASONS // max(1, len(shown))))
     files = [_section(_file(file, most)) for file in shown]
@@ -210,7 +215,7 @@ def _published(message: Message) -> str:
 
 
 def _file(file: ToldFile, most: int) -> str:
-    """The file's name, how much of it failed, and why; as many reasons as there is room for."""
+    """Return the file's name, its failing rows, and as many reasons as fit."""
     lines = [" · ".join(part for part in (code(file.key) or "?", _counted(file)) if part)]
     reasons = [f"• {plain(reason, REASON)}" for reason in file.reasons]
     kept = reasons[:most]
@@ -234,7 +239,7 @@ def _more(message: Message, hidden: int) -> list[Block]:
 
 
 def _listed(commands: Iterable[str]) -> list[str]:
-    """Commands as one text to copy from; none where there are none."""
+    """Return the commands as one code block to copy from, or nothing if there are none."""
     lines = [escaped(clean(command)) for command in commands]
     while len("\n".join(lines)) > SECTION - 10:
         lines.pop()
@@ -246,27 +251,27 @@ def _section(text: str) -> Block:
 
 
 def _text(text: str) -> Block:
-    """Verbatim: Slack looks for no links, channels or mentions in it."""
+    """Return a text object, verbatim: Slack looks for no links, channels or mentions in it."""
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
 def code(text: str) -> str:
-    """A stranger's text as code."""
+    """Return a stranger's text as code."""
     return apart(f"`{escaped(clip(clean(text), NAME))}`") if text else ""
 
 
 def plain(text: str, limit: int) -> str:
-    """A stranger's text as text: a zero-width space keeps what could begin a format from doing so."""
+    """Return a stranger's text as plain text: a zero-width space disables characters that could begin a format."""
     return apart(OPENING.sub(_broken, escaped(clip(clean(text), limit))))
 
 
 def _broken(found: re.Match[str]) -> str:
-    """An emoji's name is one only where it follows its colon."""
+    """Return the match with a zero-width space; for an emoji it goes behind the colon, where the name would begin."""
     return f"{found[0]}\u200b" if found[0] == ":" else f"\u200b{found[0]}"
 
 
 def apart(text: str) -> str:
-    """So that what is written from right to left keeps what stands beside it in its order."""
+    """Isolate text with right-to-left letters, so that it does not reorder its neighbours."""
     return f"{FROM}{text}{TO}" if turns(text) else text
 
 
@@ -275,12 +280,12 @@ def escaped(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """One line, without characters that hide, reverse or control, or end code."""
+    """Return the text as one line, without characters that hide, reverse or control, or end code."""
     return shown(text, lambda char: " " if char.isspace() else "\ufffd").replace("`", "\u02bc")
 
 
 def clip(text: str, limit: int) -> str:
-    """The beginning and the end, which tell files apart."""
+    """Return the beginning and the end of a long text, which tell files apart."""
     if len(text) <= limit:
         return text
     tail = limit // 3

@@ -1,6 +1,7 @@
-"""Answers over HTTP that come to an end: by a deadline for the whole of one, by its size, and at the first redirect.
+"""Bounded HTTP answers: each ends by a deadline for the whole, at a maximal size, or at the first redirect.
 
-It asks for nothing itself. It lies beside the audit because Spark's job asks Nessie too, and has nothing else of ours.
+It starts no request of its own accord. It lies beside the audit because Spark's job calls Nessie too, and imports no
+other package of ours.
 """
 
 import time
@@ -23,14 +24,16 @@ from urllib.request import (
     build_opener,
 )
 
-SECONDS = 90.0  # from the first byte that is sent to the last that comes back, tries included
+SECONDS = 90.0  # from the first byte sent to the last byte received, retries included
 PORTS = {"http": 80, "https": 443}
 LARGEST = 256 * 1024**2  # bytes of an answer: a listing has thousands of receipts, of half a kilobyte each
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """Until when, by the monotonic clock, and how much may come: `seconds` and `largest` are what was allowed."""
+    """A call's bounds: a deadline on the monotonic clock and a maximal size. `seconds` and `largest` are the original
+    allowance.
+    """
 
     until: float
     seconds: float
@@ -46,15 +49,15 @@ class Bounds:
 
 
 BOUNDS: ContextVar[Bounds | None] = ContextVar("bounds", default=None)
-"""Those of the call that this thread makes."""
+"""Bounds of the call that this thread makes."""
 
 
 class EndlessError(OSError):
-    """An answer that is longer than any may be."""
+    """An answer longer than the limit."""
 
 
 class _Limited(RawIOBase):
-    """What comes from a socket, each time with no more patience than is left of the whole."""
+    """A socket's stream that waits, at each read, no longer than the time left for the whole answer."""
 
     def __init__(self, sock: socket, raw: RawIOBase, bounds: Bounds) -> None:
         self._sock, self._raw, self._bounds, self._seen = sock, raw, bounds, 0
@@ -86,7 +89,7 @@ class _Limited(RawIOBase):
 
 
 def bounded(sock: socket, *given: Any, **more: Any) -> HTTPResponse:
-    """An answer on this socket, within the bounds of the call: a connection's `response_class`."""
+    """Return an answer on this socket, within the bounds of the call. It serves as a connection's `response_class`."""
     response, bounds = HTTPResponse(sock, *given, **more), BOUNDS.get()
     if bounds:
         buffered: Any = response.fp
@@ -117,11 +120,11 @@ class _Encrypted(HTTPSHandler):
 
 
 class RedirectedError(URLError):
-    """Somebody says that the answer is elsewhere."""
+    """An answer that redirects elsewhere."""
 
 
 class _Here(HTTPRedirectHandler):
-    """Follows nothing: what was sent, a token too, was meant for one place."""
+    """A redirect handler that follows nothing: a request, with its token, is meant for one place."""
 
     def redirect_request(self, req: Request, fp: IO[bytes], *told: Any) -> None:
         fp.close()
@@ -129,7 +132,7 @@ class _Here(HTTPRedirectHandler):
 
 
 def redirected(asked: str, told: str) -> str:
-    """What is wrong where somebody points elsewhere."""
+    """Return the message for a redirect."""
     return (
         f"{place(asked)} redirects to {place(told) if urlsplit(told).netloc else 'another path'}, and no redirect is"
         " followed: set the address at which the service itself answers"
@@ -137,7 +140,7 @@ def redirected(asked: str, told: str) -> str:
 
 
 def place(url: str) -> str:
-    """The scheme, host and port of an address, and nothing that could be a secret in it."""
+    """Return the scheme, host and port of an address, without any part that could be a secret."""
     try:
         found = urlsplit(url)
         port = found.port or PORTS.get(found.scheme, 0)
@@ -154,8 +157,8 @@ def asked(
     context: SSLContext | None = None,
     proxy: str = "",
 ) -> tuple[HTTPResponse, bytes]:
-    """The answer to a request with its body, by the standard library. Raises OSError, URLError being one, where none
-    comes within the bounds.
+    """Return the answer to a request with its body, using the standard library. Raise OSError (URLError is one) if no
+    answer comes within the bounds.
     """
     token = BOUNDS.set(Bounds.of(seconds, largest))
     try:
@@ -166,6 +169,6 @@ def asked(
 
 
 def opener(context: SSLContext | None = None, proxy: str = "") -> OpenerDirector:
-    """It follows no redirect, and its answers are bounded."""
+    """Return an opener that follows no redirect and bounds its answers."""
     through: list[Any] = [ProxyHandler({"http": proxy, "https": proxy})] if proxy else []
     return build_opener(_Plain, _Encrypted(context), _Here, *through)

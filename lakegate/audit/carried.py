@@ -1,6 +1,6 @@
-"""What an earlier audit found of data files that were carried over: verdicts of batch scope hold wherever these are.
+"""Verdicts that an earlier audit found for carried data files: those of batch scope hold wherever the files are.
 
-Only checks of table scope are asked again, of the table that the data files have been carried to.
+Only checks of table scope run again, against the table that the data files were carried to.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from lakegate.audit.report import CheckResult, FileReport, Verdict
 
 
 def of_table_scope(plan: Plan) -> Plan:
-    """The plan with its checks of table scope alone."""
+    """Return the plan with its checks of table scope alone."""
     asked = {metric.id for metric in plan.metrics if metric.scope is Scope.TABLE}
     return replace(
         plan,
@@ -21,7 +21,7 @@ def of_table_scope(plan: Plan) -> Plan:
 
 
 def may_be_carried(plan: Plan, file: FileReport) -> bool:
-    """Whether nothing but checks of table scope can reject the file, and none of its rows is or may be put aside."""
+    """Return True if only checks of table scope can reject the file, and no row of it is or may be quarantined."""
     asked = of_table_scope(plan).checks
     ids, aside = {check.id for check in asked}, any(check.severity is Severity.QUARANTINE for check in asked)
     failed = any(check.verdict is Verdict.FAIL and check.check not in ids for check in file.checks)
@@ -29,6 +29,6 @@ def may_be_carried(plan: Plan, file: FileReport) -> bool:
 
 
 def combined(before: Sequence[CheckResult], now: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
-    """The earlier results in their order, with those that were found again in their places."""
+    """Return the earlier results in their order, each replaced by the new result of its check, if there is one."""
     found = {result.check: result for result in now}
     return tuple(found.get(result.check, result) for result in before)

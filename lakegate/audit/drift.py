@@ -1,4 +1,4 @@
-"""How far a metric has drifted from what it was in the files published last. It is given numbers, not reports."""
+"""Drift of a metric from its values in the files published last. It is given numbers, not reports."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -8,11 +8,11 @@ from lakegate.audit.plan import Check, Comparison, Drift
 
 _PERCENT = 100
 Past = Mapping[str, Sequence[float]]
-"""What the table's last published file versions measured, oldest first, by metric id."""
+"""Values that the table's last published file versions measured, oldest first, by metric id."""
 
 
 def before(check: Check, past: Past) -> Sequence[float]:
-    """As many numbers as the check looks back at; none where those are too few to compare with."""
+    """Return as many past values as the check looks back at, or none if they are too few to compare with."""
     if check.drift is None:
         return ()
     values = past.get(check.metric, ())[-check.drift.files :]
@@ -20,8 +20,8 @@ def before(check: Check, past: Past) -> Sequence[float]:
 
 
 def drifted(drift: Drift, value: float, values: Sequence[float]) -> float | None:
-    """The comparison's number, or None where there is none: no rate of nothing, no deviation among equals, and nothing
-    that a float has no room for.
+    """Return the comparison's number, or None if there is none: a rate of nothing, a deviation among equals, or a
+    number that a float cannot hold.
     """
     try:
         number = _compared(drift.comparison, value, values) if values else None
@@ -39,8 +39,8 @@ def _compared(comparison: Comparison, value: float, values: Sequence[float]) -> 
 
 
 def scale(comparison: Comparison, values: Sequence[float]) -> tuple[float, float]:
-    """From where the comparison counts, and how much of the metric is one of its numbers."""
-    average = mean(values)  # exact: the mean of equals is each of them, to the last bit
+    """Return the comparison's zero, and the metric's amount per unit of the comparison."""
+    average = mean(values)  # exact: the mean of equal values is that value, to the last bit
     match comparison:
         case Comparison.DIFFERENCE:
             return average, 1.0

@@ -1,9 +1,9 @@
-"""Which rows of a batch repeat an earlier one, and whose fault that is. It is given counts, not rows.
+"""Duplicate rows of a batch, and the file that each one counts against. It is given counts, not rows.
 
-Each file is judged on its own, because which files are ingested together is a matter of timing. Where the whole table
-counts, they are judged in the order they landed: a row repeats another of its own file, one of an earlier file that is
-itself good, or one of the table, whose rows come before every row of the batch. So of two files with the same key the
-later one is to blame, unless the earlier one is rejected anyway.
+In batch scope each file is judged on its own, because timing decides which files are ingested together. In table scope
+files are judged in the order they landed. A row is a duplicate if it repeats another of its own file, one of an earlier
+file that is itself good, or one of the table, whose rows precede every row of the batch. So of two files with the same
+key the later one fails, unless the earlier one is rejected anyway.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,7 +16,7 @@ from lakegate.audit.verdicts import Measured
 
 @dataclass(frozen=True, kw_only=True)
 class OwnRepeats:
-    """How many rows of each file version (by id) repeat an earlier one of it; files without such rows are absent."""
+    """Rows of each file version (by id) that repeat an earlier one of the same file; files without any are absent."""
 
     rows: Mapping[str, int] = field(default_factory=dict)
 
@@ -26,7 +26,7 @@ class OwnRepeats:
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """How many keys occur exactly so often in exactly these files (file id → rows of each key).
+    """A number of keys that occur exactly so often in exactly these files (file id → rows of each key).
 
     `taken` keys are in the table already.
     """
@@ -46,7 +46,7 @@ class Repeats:
         return Measured(value=self.count(file, earlier), source=Source.QUERY)
 
     def count(self, file: str, earlier: Collection[str]) -> int:
-        """How many rows of the file repeat a row of itself or of the earlier files, which are good."""
+        """Return how many rows of the file repeat a row of itself or of the earlier files, which are good."""
         if not (mine := self._by_file.get(file)):
             return 0
         before = frozenset(earlier)
@@ -54,7 +54,7 @@ class Repeats:
 
     @cached_property
     def _by_file(self) -> Mapping[str, Sequence[Pattern]]:
-        """There may be a pattern for each key, and most are of few files."""
+        """Patterns by file. There may be one pattern for each key, and most of them involve few files."""
         found: dict[str, list[Pattern]] = {}
         for pattern in self.patterns:
             for file in pattern.counts:

@@ -1,7 +1,7 @@
-"""Whether files' columns fit the plan's and what the table becomes by them, in words that a file's owner understands.
+"""Fit of files' columns to the plan's, and the table's columns that result, in words that a file's owner understands.
 It opens no file and changes no table.
 
-A type may be narrower than the contract's where no value can be lost; what else may differ is the plan's policy.
+A type may be narrower than the contract's if no value can be lost; the plan's policy decides on other differences.
 """
 
 import re
@@ -32,11 +32,11 @@ from lakegate.audit.types import (
 )
 
 FILE_COLUMN = "_lakegate_file"
-"""The column that every row carries: the id of the file version that it came from."""
+"""A column that every row carries: the id of the file version that it came from."""
 CONTRACT_HASH = "lakegate.contract-hash"
-"""The table's property that names the contract which its columns, and the rows of the last batch, fit."""
+"""A table property that holds the hash of the contract which its columns, and the last batch's rows, fit."""
 NOTHING = "void"
-"""The type of a column that has no type, because it has no values: it is read as nulls of any other."""
+"""A type for a column without values, which has no type of its own: it is read as nulls of any other type."""
 
 _NANOSECONDS = re.compile(r"TIMESTAMP\(NANOS")
 _LONGEST = 60
@@ -44,7 +44,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True, kw_only=True)
 class FileColumn:
-    """A column as a file has it: its Spark SQL type, or what the file calls a type that Spark does not read."""
+    """A column of a file: its Spark SQL type, or the file's own name for a type that Spark does not read."""
 
     name: str
     type: str = ""
@@ -53,8 +53,8 @@ class FileColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """How one file fits: faults, one phrase each; what it asks of the table; which of its columns are not read; and the
-    rest as they are to be read: of the file's own types, nested fields named and ordered as the table has them.
+    """One file's fit: faults, one phrase each; its changes to the table; its columns that are not read; and the columns
+    to read, with the file's own types, and nested fields named and ordered as in the table.
     """
 
     faults: tuple[str, ...] = ()
@@ -65,7 +65,9 @@ class Fit:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """What the table will have, which of it came with these files and not with the contract, and how each fits."""
+    """A table's columns to be, the changes among them that come from these files and not the contract, and each file's
+    fit.
+    """
 
     columns: tuple[Column, ...]
     evolves: tuple[str, ...]
@@ -73,14 +75,14 @@ class Agreement:
 
 
 def columns_of(plan: Plan) -> Struct:
-    """The contract's columns as a table keeps them."""
+    """Return the contract's columns with the types that a table stores."""
     return Struct({column.name: kept(parse(column.type)) for column in plan.columns})
 
 
 def agree(plan: Plan, there: Struct | None, files: Sequence[Sequence[FileColumn]]) -> Agreement:
-    """Judge files in the order they landed: each may make the table grow, and only a later one is at fault.
+    """Judge files in the order they landed. Each may make the table grow; if two disagree, the later one is at fault.
 
-    `there` are the columns that the table has at the attempt's base, None where there is no table.
+    `there` are the table's columns at the attempt's base, or None if there is no table.
     """
     contract = Struct({column.name: parse(column.type) for column in plan.columns})
     before = table = _merged(columns_of(plan), there or Struct({}))
@@ -96,20 +98,20 @@ def agree(plan: Plan, there: Struct | None, files: Sequence[Sequence[FileColumn]
 
 
 def faults(plan: Plan, found: Sequence[FileColumn]) -> tuple[str, ...]:
-    """What is wrong with one file's columns where there is no table yet; none where it fits."""
+    """Return the faults of one file's columns if there is no table yet; none if it fits."""
     return agree(plan, None, [found]).fits[0].faults
 
 
 def quoted(name: str) -> str:
-    """A column's name for a message; it is a stranger's text, so it is kept to one line and short."""
+    """Return a column's name for a message. It is a stranger's text, so it is kept short and on one line."""
     shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
     return f'"{shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"}"'
 
 
 @dataclass(kw_only=True)
 class _Judge:
-    """One file's columns against the contract's and the table's, which has at least those. It gathers what is wrong and
-    what is not read.
+    """A comparison of one file's columns with the contract's and the table's, which has at least those. It collects
+    faults and columns that are not read.
     """
 
     policy: SchemaPolicy
@@ -119,7 +121,7 @@ class _Judge:
     discards: list[str] = field(default_factory=list)
 
     def file(self, found: Sequence[FileColumn], contract: Struct, table: Struct) -> Struct:
-        """The table as it will be with the file in it."""
+        """Return the table's columns with the file in it."""
         names = [column.name for column in found]
         self.faults += _repeated(names)
         if self.policy.reordered_columns is Stance.FREEZE:
@@ -143,8 +145,10 @@ class _Judge:
         return Struct(grown)
 
     def missing(self, label: str, found: Struct, contract: Struct) -> Iterator[str]:
-        """A name that is nearly a column's is a fault whatever the policy: its values must not become nulls."""
-        some = found.fields.keys() & contract.fields.keys()  # without any, Spark takes the whole for null
+        """Yield faults of missing columns. A near match of a column's name is a fault under any policy: its values must
+        not become nulls.
+        """
+        some = found.fields.keys() & contract.fields.keys()  # if there is none, Spark reads the whole struct as null
         allowed = self.policy.missing_columns is Stance.ALLOW and some
         for name in [each for each in contract.fields if each not in found.fields]:
             near = _alike(name, found.fields)
@@ -158,16 +162,16 @@ class _Judge:
             return None
         in_struct = label != name
         if part == Atom(NOTHING) and not in_struct:
-            self.discards.append(label)  # it says nothing of what the column would be
+            self.discards.append(label)  # the column's type is unknown
             return None
         if self.policy.new_columns is Stance.DISCARD and not (in_struct and name in table.fields):
-            self.discards.append(label)  # a field that the table has is read with the struct around it
+            self.discards.append(label)  # a field that the table has is read along with its struct
             return None
         if not in_struct and (whose := reserved_for(name)):
             self.faults.append(f"column {quoted(label)} is new and its name is reserved: it is {whose}'s own")
             return None
         if name in table.fields:
-            policy = replace(self.policy, missing_columns=Stance.ALLOW)  # the contract asks for none of it
+            policy = replace(self.policy, missing_columns=Stance.ALLOW)  # the contract requires none of it
             there = table.fields[name]
             return replace(self, policy=policy, says="the table has").part(label, part, there, there)
         wrong = self.why_not_new(name, part, table)
@@ -205,7 +209,7 @@ class _Judge:
         return table
 
     def key(self) -> "_Judge":
-        """Iceberg cannot change a map's keys."""
+        """Return the judge of a map's keys, which lets no key evolve: Iceberg cannot change a map's keys."""
         new = Stance.FREEZE if self.policy.new_columns is Stance.EVOLVE else self.policy.new_columns
         return replace(self, policy=replace(self.policy, new_columns=new, widened_types=Stance.FREEZE))
 
@@ -228,7 +232,7 @@ def _type_of(column: FileColumn) -> Type:
 
 
 def _merged(contract: Struct, there: Struct) -> Struct:
-    """The contract's columns, as wide as the table has them, and then those that the table alone has."""
+    """Return the contract's columns, widened to the table's types, followed by those that only the table has."""
     both = {name: _both(part, there.fields.get(name, part)) for name, part in contract.fields.items()}
     return Struct({**both, **{name: part for name, part in there.fields.items() if name not in both}})
 
@@ -255,7 +259,9 @@ def _reads(found: Sequence[FileColumn], table: Struct, discards: Sequence[str]) 
 
 
 def _reading(found: Type, table: Type) -> Type:
-    """A cast of one struct to another goes by position, so the parts are read in the table's order, absent ones too."""
+    """Return the type to read a part as. A cast between structs goes by position, so fields are read in the table's
+    order, absent ones too.
+    """
     if isinstance(found, Struct) and isinstance(table, Struct):
         mine = found.fields
         return Struct({name: _reading(mine.get(name, part), part) for name, part in table.fields.items()})
@@ -267,7 +273,7 @@ def _reading(found: Type, table: Type) -> Type:
 
 
 def _changes(before: Struct, after: Struct) -> list[str]:
-    """What the one has and the other has not, or has narrower: `"zip" string`, `"n" bigint, was int`."""
+    """Return the parts that are new in `after`, or have another type there: `"zip" string`, `"n" bigint, was int`."""
     known = dict(leaves(before))
     changed = [(label, leaf) for label, leaf in leaves(after) if known.get(label) != leaf]
     return [f"{quoted(label)} {leaf}" + (f", was {known[label]}" if label in known else "") for label, leaf in changed]
@@ -281,7 +287,7 @@ def _columns(plan: Plan, table: Struct) -> tuple[Column, ...]:
 
 
 def _alike(name: str, others: Iterable[str]) -> list[str]:
-    """Names that a person may take for this one."""
+    """Return the other names that a person may confuse with this one."""
     return [other for other in others if other != name and _plain(other) == _plain(name)]
 
 
@@ -294,11 +300,13 @@ def _is_name(name: str) -> bool:
 
 
 _Place = tuple[str, ...]
-"""The names on the way to a part of a table."""
+"""A path of names to a part of a table."""
 
 
 def _shortened(of: Type, at: _Place = ()) -> Iterator[_Place]:
-    """The places that Iceberg knows, too: it leaves out that a struct is an item of an array, or a value of a map."""
+    """Yield the places as Iceberg shortens them: it omits the level of a struct that is an array's item or a map's
+    value.
+    """
     for name, part in parts(of):
         is_left_out = not isinstance(of, Struct) and isinstance(part, Struct) and name != "key"
         inner = at if is_left_out else (*at, name)
@@ -307,7 +315,9 @@ def _shortened(of: Type, at: _Place = ()) -> Iterator[_Place]:
 
 
 def confused(table: Struct, grown: Struct) -> Iterator[str]:
-    """New parts that would go by the name of another: Iceberg writes a place with dots, and engines ignore case."""
+    """Yield the faults of new parts whose name collides with another's: Iceberg writes a place with dots, and engines
+    ignore case.
+    """
     known = {place for _, place in places(table)}
     taken = {folded(".".join(place)): place for place in (*_shortened(table), *known)}
     for _, place in places(grown):
@@ -322,7 +332,7 @@ def _spelled(place: _Place) -> str:
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
-    """Columns that cannot be told apart: the engines that read the lake ignore case."""
+    """Return the faults of columns that cannot be told apart: the engines that read the lake ignore case."""
     same = [f"column {quoted(name)} is there {times} times" for name, times in Counter(names).items() if times > 1]
     spellings: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
@@ -338,7 +348,7 @@ def _reordered(names: Sequence[str], contract: Sequence[str]) -> list[str]:
 
 
 def _partition_names(partitions: Iterable[str]) -> set[str]:
-    """What Iceberg calls the partition fields of transformed columns."""
+    """Return Iceberg's names of the partition fields that have a transform."""
     return {folded(each.field) for each in map(partition, partitions) if each.transform != IDENTITY}
 
 

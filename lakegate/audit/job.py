@@ -1,5 +1,5 @@
-"""The job: what an attempt's Spark job is told, frozen when the attempt starts. It holds no secrets: anyone who may
-see the run may read it.
+"""A job: the input of an attempt's Spark job, frozen when the attempt starts. It holds no secrets: anyone who may see
+the run may read it.
 """
 
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ CUT_OFF = b"cut off"
 
 @dataclass(frozen=True, kw_only=True)
 class JobFile:
-    """One file version to append: `uri` is its staged copy, named without surprises; `key` is for people. What it
-    `replaces` was taken off the branch.
+    """One file version to append. `uri` is its staged copy, under a name without special characters; `key` is for
+    people. The data files it `replaces` were taken off the branch.
 
-    Where the attempt carries another's data files, `data_files` are this file version's, and it has no staged copy.
+    If the attempt carries another's data files, `data_files` are this file version's, and it has no staged copy.
     """
 
     id: str
@@ -32,14 +32,14 @@ class JobFile:
 class Job:
     """One attempt's work. `base` is the hash its branch was made from; files are in the order they landed.
 
-    `history` holds what the table's last published file versions measured, oldest first, by metric id: as it was when
-    the attempt began. `crashed` are the attempts at these files, by number, whose jobs crashed one after the other just
-    before this one, and `waited` those among them whose jobs did not get through to the files: a job notes at
-    `begun_uri` that it comes to them, and `CUT_OFF` if it is cut off then (one that an earlier release froze has none).
-    `left_out` says of claimed file versions (by id) why they are not among the files.
+    `history` holds the values that the table's last published file versions measured when the attempt began, oldest
+    first, by metric id. `crashed` are the numbers of the attempts at these files whose jobs crashed in succession just
+    before this one, and `waited` those among them whose jobs never reached the files: a job notes at `begun_uri` that
+    it reaches them, and `CUT_OFF` if it is cut off then (a job frozen by an earlier release has no such URI).
+    `left_out` maps claimed file versions (by id) that are not among the files to the reason.
 
     With `carries` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
-    its report: what that found in batch scope holds, and only checks of table scope are run.
+    its report: its verdicts of batch scope hold, and only checks of table scope run.
     """
 
     branch: str
@@ -61,21 +61,21 @@ class Job:
 
     @property
     def replaced(self) -> tuple[DataFile, ...]:
-        """What was taken off the branch's table before the job."""
+        """Data files that were taken off the branch's table before the job."""
         return tuple(data for file in self.files for data in file.replaces.data_files)
 
     @property
     def rewritten(self) -> frozenset[str]:
-        """The file versions, by id, whose rows the job takes out of other data files of the branch's table."""
+        """File versions, by id, whose rows the job takes out of other data files of the branch's table."""
         return frozenset(file for each in self.files for file in each.replaces.rewritten)
 
     @property
     def replaced_aside(self) -> tuple[DataFile, ...]:
-        """The same of its quarantine."""
+        """Data files that were taken off the quarantine table before the job."""
         return tuple(data for file in self.files for data in file.replaces.quarantined)
 
 
 @lru_cache(maxsize=16)
 def parse_job(body: bytes) -> Job:
-    """A job as it was frozen: whoever has to do with its attempt asks for it again and again. Raises as `from_json`."""
+    """Return a job as it was frozen, cached because its attempt needs it again and again. Raise as `from_json`."""
     return from_json(Job, body)

@@ -1,6 +1,6 @@
-"""How much a landed file may be before anything of it is read: its limits, and what is said of a file beyond one.
+"""Limits on a landed file, checked before its content is read, and the message for a file beyond one.
 
-It opens no file. A limit keeps one file from holding up, or bringing down, the job of all the others.
+It opens no file. A limit keeps one file from delaying, or crashing, the job of all the others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,23 +10,23 @@ from lakegate.audit.wire import later
 
 _MIB, _GIB = 1024**2, 1024**3
 MOST_FAULTS = 20
-"""How many faults of one file are told; more are counted."""
+"""A number of faults: so many of one file are listed, and more are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The most that a file may be; the contract's settings are named as SETTINGS says."""
+    """A maximum for each measure of a file; SETTINGS names the contract's setting of each."""
 
     bytes: int = 10 * _GIB
     uncompressed: int = 100 * _GIB  # bytes
     rows: int = 1_000_000_000
     row_groups: int = 10_000
     blocks: int = later(1_000_000)  # of Avro
-    columns: int = 5_000  # with the parts of nested ones, as the file's schema counts them
-    nesting: int = 32  # as the file's schema has it
+    columns: int = 5_000  # parts of nested columns included, as the file's schema counts them
+    nesting: int = 32  # as in the file's schema
     footer: int = 16 * _MIB  # bytes
     line: int = later(64 * _MIB)  # bytes
-    tries: int = later(3 * 10**11)  # of patterns that may go back and try on, with all texts of the file
+    tries: int = later(3 * 10**11)  # of backtracking patterns, over all texts of the file
 
 
 DEFAULTS = Limits()
@@ -57,13 +57,13 @@ _SAYS = {
 
 
 def beyond(limits: Limits, **found: int) -> tuple[str, ...]:
-    """What is said of a file that has so much (by the names of Limits); nothing where it is within all limits."""
+    """Return a fault for each limit that these measures (named as in Limits) exceed."""
     order = [each.name for each in fields(Limits) if found.get(each.name, 0) > getattr(limits, each.name)]
     return tuple(_said(name, f"{found[name]:,}", getattr(limits, name)) for name in order)
 
 
 def more_than(limits: Limits, name: str) -> str:
-    """What is said where counting stopped at the limit."""
+    """Return the fault for a measure whose counting stopped at the limit."""
     limit = getattr(limits, name)
     return _said(name, f"more than {limit:,}", limit)
 
@@ -74,7 +74,7 @@ def _said(name: str, found: str, limit: int) -> str:
 
 
 def capped(faults: Iterable[str]) -> tuple[str, ...]:
-    """The first faults of a file, and how many more there are."""
+    """Return the first faults of a file, and how many more there are."""
     found: Sequence[str] = tuple(faults)
     rest = len(found) - MOST_FAULTS
     return (*found[:MOST_FAULTS], f"and {rest:,} more") if rest > 0 else tuple(found)

@@ -1,5 +1,5 @@
-"""The moment of an audit: what a plan says of now, said of that one, so that a row which is ahead of it stays so for as
-long as the job takes.
+"""One moment for a whole audit: a plan's "now" is fixed to it, so that a row that is ahead of it stays so for as long
+as the job takes. It reads no clock.
 """
 
 import re
@@ -9,11 +9,11 @@ from datetime import datetime
 from lakegate.audit.plan import NOW, Metric, Plan, Proof
 
 _NOW = "CURRENT_TIMESTAMP()"
-_PIECES = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{re.escape(_NOW)}", re.DOTALL)  # texts and names stay what they are
+_PIECES = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{re.escape(_NOW)}", re.DOTALL)  # literals and names stay unchanged
 
 
 def at(plan: Plan, moment: datetime) -> Plan:
-    """The plan, asked at that moment; its metrics keep their ids."""
+    """Return the plan evaluated at that moment; its metrics keep their ids."""
     return replace(plan, metrics=tuple(_metric(metric, moment) for metric in plan.metrics))
 
 

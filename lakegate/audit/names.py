@@ -1,4 +1,4 @@
-"""Names of columns as engines compare them, without case. Which names a column may have is said elsewhere."""
+"""Names of columns as engines compare them, without case. Another module decides which names a column may have."""
 
 import re
 from functools import lru_cache
@@ -6,17 +6,19 @@ from functools import lru_cache
 _DOTTED = re.compile("i\N{COMBINING DOT ABOVE}+")
 
 
-@lru_cache(maxsize=10_000)  # each name of a file may be compared with each of its table
+@lru_cache(maxsize=10_000)  # each name of a file may be compared with each name of its table
 def folded(name: str) -> str:
-    """What two names have in common that are one to an engine: letter by letter as Java's `equalsIgnoreCase` compares.
+    """Return a form that is equal for names that an engine treats as one: Java's `equalsIgnoreCase`, letter by letter.
 
-    Some engines make small letters of the whole name first, by which İ becomes an i and a dot: that is the same name,
+    Some engines lower-case the whole name first, which turns İ into an i and a combining dot; that is the same name,
     too.
     """
     return _DOTTED.sub("i", "".join(map(_folded, name)))
 
 
 def _folded(letter: str) -> str:
-    """The small letter of its great one: i, with a dot and without. What has no single great letter is its own."""
+    """Return the lower-case letter of a letter's upper case, which also unites i with and without a dot. A letter
+    without a single upper-case letter stays itself.
+    """
     great = letter.upper()
     return (great if len(great) == 1 else letter).lower()[0]

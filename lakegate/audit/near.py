@@ -1,6 +1,6 @@
-"""Which data files of a table could share keys with a batch, by ranges alone: said as Iceberg's JSON of an expression.
+"""Data files of a table that could share keys with a batch, judged by ranges alone, as Iceberg's JSON of an expression.
 
-It is one-sided: a file that is left out shares none, one that is not may still share none.
+It is one-sided: a file that is left out shares no key, one that is kept may still share none.
 """
 
 import struct
@@ -21,29 +21,33 @@ _COMPARABLE = {
 }
 _INT = (-(2**31), 2**31 - 1)
 _LEAST = {"int": _INT[0], "long": -(2**63)}
-_WIDTH = 1_000_000  # of any truncate: nearer to the least number than that, Iceberg's partition begins again from above
-BOXES = 50  # more of them cost more to compare with than they leave out
+_WIDTH = 1_000_000  # largest width of truncate: closer to the least number, the partition's value wraps
+BOXES = 50  # comparing with more boxes costs more than they exclude
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Range = tuple[Any, Any] | None
-"""The least and the greatest value of a column, as `bound` says them; None where they are not known."""
+"""A column's least and greatest value, as `bound` decodes them; None if they are unknown."""
 Box = tuple[Range, ...]
 Pairs = Sequence[tuple[Field, Field]]
-"""Each column of the key in the batch, with the one it is compared with."""
+"""Each column of the key in the batch, with the column it is compared with."""
 
 
 def boxes(files: Iterable[DataFileStatistics], columns: Sequence[Field]) -> list[Box]:
-    """Where the keys of these data files are, by their bounds; a file without keys has none."""
+    """Return the ranges of these data files' keys, from their bounds; a file without keys has none."""
     return [box for file in files if (box := _box(file, columns)) is not None]
 
 
 def is_ordered(column: Field) -> bool:
-    """Whether ranges tell where values are. Not of floating-point columns, because bounds leave NaN out."""
+    """Return True if ranges locate the column's values. Floating-point columns have no such ranges, because bounds
+    leave NaN out.
+    """
     return column.type in _ORDERED or column.type.startswith("decimal(")
 
 
 def near(found: Sequence[Box], pairs: Pairs) -> Any:
-    """The expression, over the second column of each pair: true where boxes say nothing, false for no file at all."""
+    """Return the expression over the second column of each pair: true if the boxes exclude nothing, false without
+    boxes.
+    """
     said: Any = False
     for box in _fewer(found):
         said = _either(said, _inside(box, pairs))
@@ -51,14 +55,14 @@ def near(found: Sequence[Box], pairs: Pairs) -> Any:
 
 
 def comparable(mine: str, theirs: str) -> bool:
-    """Whether values of a Spark SQL type and of an Iceberg type can be the same key."""
+    """Return True if values of a Spark SQL type and of an Iceberg type can be the same key."""
     if mine.startswith("decimal("):
         return theirs.startswith("decimal(")
     return theirs in _COMPARABLE.get(mine, (mine,))
 
 
 def _box(file: DataFileStatistics, columns: Sequence[Field]) -> Box | None:
-    """The ranges of a data file's keys, or None where it has none."""
+    """Return the ranges of a data file's keys, or None if it has no keys."""
     if any(column.id in file.nulls and file.nulls[column.id] == file.values.get(column.id) for column in columns):
         return None
     return tuple(_range(file, column) for column in columns)
@@ -74,7 +78,7 @@ def _range(file: DataFileStatistics, column: Field) -> Range:
 
 
 def _fewer(boxes: Sequence[Box]) -> list[Box]:
-    """Neighbours together, where there are too many."""
+    """Merge neighbouring boxes if there are too many."""
     if len(boxes) <= BOXES:
         return list(dict.fromkeys(boxes))
     starts = [box[0][0] for box in boxes if box[0] is not None]
@@ -105,9 +109,9 @@ def _inside(box: Box, pairs: Pairs) -> Any:
         if theirs.type == "int":
             low, high = max(low, _INT[0]), min(high, _INT[1])
             if low > high:
-                return False  # too large for the other column
+                return False  # outside the other column's type
         if theirs.type in _LEAST and low - _LEAST[theirs.type] < _WIDTH:
-            continue  # by partitions, the rows of such a range may be anywhere
+            continue  # by partition values, rows of such a range may be in any partition
         if theirs.type == "string":
             low, high = _beyond_doubt(low, high)
         least, most = _said(theirs.type, low), _said(theirs.type, high)
@@ -117,11 +121,11 @@ def _inside(box: Box, pairs: Pairs) -> Any:
 
 
 def _beyond_doubt(low: str, high: str) -> tuple[str, str]:
-    """The range as wide as it must be for bounds that Iceberg reads as text, of data files, row groups or partitions,
-    though they are none: U+FFFD stands there for bytes that parquet orders elsewhere, among letters that are not ASCII.
+    """Widen the range so that it also covers values whose bounds are not valid UTF-8, in data files, row groups or
+    partitions. Iceberg decodes such bounds to U+FFFD, while parquet orders the bytes elsewhere among non-ASCII letters.
 
-    A bound that is read so differs from its bytes at one letter. It passes a text by, which it does not pass as bytes,
-    only where that has a letter from U+FFFD on there (from below) or one from U+0080 to U+FFFD (from above).
+    A decoded bound differs from its bytes at one letter. It excludes a text that its bytes would include only if the
+    text has there a letter from U+FFFD on (seen from below) or one from U+0080 to U+FFFD (seen from above).
     """
     least = next((at for at, letter in enumerate(low) if letter >= REPLACED[0]), len(low))
     most = next((at for at, letter in enumerate(high) if LAST_ASCII < letter <= REPLACED[0]), None)
@@ -129,7 +133,7 @@ def _beyond_doubt(low: str, high: str) -> tuple[str, str]:
 
 
 def _said(kind: str, value: Any) -> Any:
-    """A bound as Iceberg's JSON has single values; None for a moment that no calendar here has."""
+    """Return a bound as Iceberg's JSON of single values; None for a moment beyond the calendar's range."""
     try:
         if kind == "date":
             return (_EPOCH + timedelta(days=value)).date().isoformat()

@@ -1,13 +1,13 @@
-"""The partitions of a table as a plan spells them, read and written: a column, or a transform of one."""
+"""Partitions of a table as a plan spells them, read and written: a column, or a transform of one."""
 
 import re
 from dataclasses import dataclass
 
 from lakegate.audit.types import quoted
 
-# A name without quotes is a plain word.
+# An unquoted name is a plain word.
 _SPELLED = re.compile(r"(?:(\w+)\((?:(\d+),\s*)?)?(?:`((?:[^`]|``)+)`|(\w+))(?(1)\))")
-# What Iceberg puts behind a column's name to have one for the partition field of its transform.
+# Iceberg names a transform's partition field by the column and one of these suffixes.
 _SUFFIXES = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
 _SUFFIXES |= {"bucket": "bucket", "truncate": "trunc"}
 IDENTITY = "identity"
@@ -15,14 +15,14 @@ IDENTITY = "identity"
 
 @dataclass(frozen=True, kw_only=True)
 class Partition:
-    """By what a table is partitioned: the values of a column, or what a transform makes of them."""
+    """A partition field: a column's values, or a transform of them."""
 
     column: str
     transform: str = IDENTITY
     width: int | None = None
 
     def __str__(self) -> str:
-        """In Spark SQL: ``months(`placed`)``."""
+        """Return the Spark SQL: ``months(`placed`)``."""
         if self.transform == IDENTITY:
             return quoted(self.column)
         width = "" if self.width is None else f"{self.width}, "
@@ -30,12 +30,12 @@ class Partition:
 
     @property
     def field(self) -> str:
-        """What Iceberg calls it."""
+        """Iceberg's name of the partition field."""
         return f"{self.column}_{_SUFFIXES[self.transform]}" if self.transform in _SUFFIXES else self.column
 
 
 def partition(spelled: str) -> Partition:
-    """A partition of a plan; ValueError where it is none."""
+    """Parse a partition of a plan. Raise ValueError if the text is none."""
     found = _SPELLED.fullmatch(spelled)
     if found is None:
         raise ValueError(f"{spelled!r} is no partition of a plan")

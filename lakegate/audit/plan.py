@@ -1,7 +1,6 @@
-"""The plan: a contract compiled to plain data, all that the job needs to know of it. It does not know ODCS or Spark.
+"""A plan: a contract compiled to plain data, all that the job needs of it. It does not know ODCS or Spark.
 
-A metric is a number; a check compares one metric with a threshold. The next kind of check is a row here, not a new
-path.
+A metric is a number; a check compares one metric with a threshold. A new kind of check is a row here, not a new path.
 """
 
 import hashlib
@@ -15,7 +14,7 @@ from lakegate.audit.wire import later, to_json
 
 
 class Others(StrEnum):
-    """What the rows of other files are to a metric of table scope about the table itself."""
+    """Effect of other files' rows on a metric of table scope about the table itself."""
 
     APART = "it never looks at them"
     NEEDED = "once they leave, a file that passed may fail"
@@ -23,7 +22,7 @@ class Others(StrEnum):
 
 
 class MetricKind(StrEnum):
-    """How a metric is computed, per file version. It counts the rows that fail, or is a number about all rows."""
+    """A way of computing a metric, per file version. It counts failing rows, or is a number about all rows."""
 
     counts_rows: bool
     others: Others
@@ -35,31 +34,31 @@ class MetricKind(StrEnum):
 
     ROWS = "rows", False, Others.NEEDED  # how many rows
     NULLS = "nulls", True  # how many rows are null in the one column
-    FAILING = "failing", True  # how many rows satisfy `sql`, which says what is wrong with a row
+    FAILING = "failing", True  # how many rows satisfy `sql`, the condition of a failing row
     # how many rows repeat an earlier row's `columns` (rows with a null among them don't count)
     DUPLICATES = "duplicates", True, Others.REPEATED
     # how many rows have a key in `columns` that no row of `refers_to` has (a null makes it no key)
     ORPHANS = "orphans", True, Others.NEEDED
     UNPARSED = "unparsed", True  # how many rows of a text file do not parse as the columns' types: they aren't appended
-    # the number that the aggregate `sql` gives over the rows; there may be none (a mean of nothing)
+    # the result of the aggregate `sql` over the rows; there may be none (a mean of nothing)
     VALUE = "value", False
-    # the number that the query `sql` gives over the rows, which it calls ROWS_VIEW; there may be none
+    # the result of the query `sql` over the rows, which it calls ROWS_VIEW; there may be none
     QUERY = "query", False
 
 
 ROWS_VIEW = "_lakegate_rows"
-"""What a QUERY calls the rows of the one file version that it is about."""
+"""A QUERY's name for the rows of the one file version that it is about."""
 
 
 class Scope(StrEnum):
-    """What a metric depends on."""
+    """Data that a metric depends on."""
 
     BATCH = "batch"  # the rows of the batch alone
-    TABLE = "table"  # what tables hold on main besides: measured again when one of them has changed there
+    TABLE = "table"  # tables on main as well: measured again when one of them has changed there
 
 
 class Severity(StrEnum):
-    """What a failed check does to its file, the severest first."""
+    """A failed check's effect on its file, the severest first."""
 
     ERROR = "error"  # rejects it
     QUARANTINE = "quarantine"  # puts the failing rows aside and publishes the rest, up to a budget
@@ -80,17 +79,17 @@ class Operator(StrEnum):
 
 
 class Unit(StrEnum):
-    """What the threshold counts."""
+    """A threshold's unit."""
 
     ROWS = "rows"
     PERCENT = "percent"  # of the file's rows; a VALUE or a QUERY is a percentage already
-    NUMBER = "number"  # neither: a mean, a sum, what a query gives
+    NUMBER = "number"  # neither: a mean, a sum, a query's result
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """A column of the table. `type` is a Spark SQL type (`int`, `decimal(10,2)`, `timestamp_ntz`, …); the values of a
-    `masked` one are shown nowhere but in the table.
+    `masked` one are shown only in the table.
     """
 
     name: str
@@ -100,34 +99,34 @@ class Column:
 
 
 NOW = "now"
-"""As a limit of dates and timestamps: the moment at which it is asked, which in a job is the one at which it began."""
+"""A limit of dates and timestamps: the moment of evaluation, which in a job is the moment at which it began."""
 
 
 class Stance(StrEnum):
-    """What becomes of a difference between a file's columns and the contract's."""
+    """A treatment of a difference between a file's columns and the contract's."""
 
     FREEZE = "freeze"  # the file is rejected
     ALLOW = "allow"  # the file's rows are taken as the table has its columns
     EVOLVE = "evolve"  # the table changes, on the branch
-    DISCARD = "discard"  # what the contract does not have is not read
+    DISCARD = "discard"  # columns that the contract lacks are not read
 
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaPolicy:
-    """A stance for each way in which a file's columns may differ; each takes those that its comment names."""
+    """A stance for each way in which a file's columns may differ; each takes the stances that its comment names."""
 
     new_columns: Stance = Stance.FREEZE  # or evolve, or discard
     missing_columns: Stance = Stance.FREEZE  # or allow: they are null
-    widened_types: Stance = Stance.FREEZE  # or evolve, where Iceberg can
+    widened_types: Stance = Stance.FREEZE  # or evolve, if Iceberg can
     narrowed_types: Stance = Stance.ALLOW  # or freeze
     reordered_columns: Stance = Stance.ALLOW  # or freeze
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """What column statistics must show to prove that no row fails: the column's bounds lie within these (None: open),
-    what can lie between them is among `values` (if any), and nothing of `without` does. `nulls` tells whether a null
-    passes.
+    """A condition on column statistics that proves that no row fails: the column's bounds lie within these (None:
+    open), every possible value between them is among `values` (if any), and none of `without` lies between them.
+    `nulls` tells if a null passes.
 
     Values are JSON numbers, or strings (for temporal columns ISO dates and timestamps, or NOW). NaN is outside every
     range.
@@ -145,7 +144,7 @@ class Proof:
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """What a foreign key refers to: a table of the lake (`namespace.table`), and its columns in the key's order."""
+    """A foreign key's target: a table of the lake (`namespace.table`), and its columns in the key's order."""
 
     table: str
     columns: tuple[str, ...]
@@ -153,14 +152,14 @@ class Reference:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A number computed per file version. `id` is derived from what it is, so that checks share it.
+    """A number computed per file version. `id` is derived from its definition, so that checks share it.
 
-    `sql` is in Spark's dialect: of FAILING a predicate, true for a failing row and never null; of VALUE an aggregate
-    expression; of QUERY a query. A VALUE that is too heavy for the one pass with others is `alone`; one that is the
+    `sql` is in Spark's dialect: for FAILING a predicate, true for a failing row and never null; for VALUE an aggregate
+    expression; for QUERY a query. A VALUE that is too heavy for the one pass with others is `alone`; one that is the
     least or the greatest value of its column says so in `bound` (`lower`, `upper`), so that statistics can tell it.
-    `passes` is a predicate in Spark's dialect that is true of no row that fails. It costs less than that of FAILING, or
-    other metrics of the column share it, so that it is asked once for all of them. `tries` is how often a pattern may
-    be tried with a row's texts, where that may be many times for each letter: a number, and never null.
+    `passes` is a predicate in Spark's dialect that is true of no failing row. It costs less than the predicate of
+    FAILING, or is shared with other metrics of the column and evaluated once. `tries` is how often a pattern may be
+    tried with a row's texts, if that may be many times for each letter: a number, and never null.
     """
 
     id: str
@@ -177,11 +176,11 @@ class Metric:
 
 
 class Comparison(StrEnum):
-    """How a metric is compared with what it was before."""
+    """A comparison of a metric with its past values."""
 
-    DIFFERENCE = "difference"  # what it is above the mean of before
-    RATE = "rate"  # that, in percent of the mean: 50 is half as much again, -100 is nothing left
-    Z_SCORE = "zScore"  # that, in (sample) standard deviations of before
+    DIFFERENCE = "difference"  # the value minus the mean of the past values
+    RATE = "rate"  # the difference in percent of the mean: 50 is half as much again, -100 is nothing left
+    Z_SCORE = "zScore"  # the difference in (sample) standard deviations of the past values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,8 +197,8 @@ class Drift:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """A rule over one metric, or over how far that has drifted. `line` is where the contract says it; `name` is what a
-    person reads (`arr_time required`).
+    """A rule over one metric, or over its drift. `line` is its place in the contract; `name` is for people (`arr_time
+    required`).
     """
 
     id: str
@@ -215,14 +214,14 @@ class Check:
 
     @property
     def holds_with_less(self) -> bool:
-        """Whether it passes a smaller count wherever it passes a greater one."""
+        """True if the check passes every count smaller than one that it passes."""
         most = self.operator in (Operator.LESS, Operator.LESS_OR_EQUAL)
         return self.drift is None and (most or (self.operator, self.threshold) == (Operator.MUST_BE, (0,)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """How many rows of one file version may go to quarantine: so many, or so many percent of the file's."""
+    """A limit on one file version's rows that may go to quarantine, as a number or in percent of the file's rows."""
 
     rows: int | None = None
     percent: float | None = None
@@ -230,11 +229,11 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Everything the job must know of a contract. `partitions` are Spark SQL transforms (`months(time_hour)`).
+    """A contract as the job needs it. `partitions` are Spark SQL transforms (`months(time_hour)`).
 
-    `key` are the columns of the primary key, in its order: by them a person knows a row.
+    `key` are the columns of the primary key, in its order: they identify a row for a person.
 
-    `contract_hash` is over the contract's meaning, not its comments.
+    `contract_hash` covers the contract's meaning, not its comments.
     """
 
     table: str
@@ -257,13 +256,15 @@ class Plan:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """The tables whose rows on main the verdicts depend on: its own, or those that it refers to."""
+        """Tables whose rows on main the verdicts depend on: the plan's own, or those that it refers to."""
         depending = (metric for metric in self.metrics if metric.scope is Scope.TABLE)
         return tuple(sorted({m.refers_to.table if m.refers_to else self.table for m in depending}))
 
     @property
     def refers_to(self) -> frozenset[str]:
-        """Those of them that verdicts depend on by foreign keys alone: what such a table gains makes none fail."""
+        """Tables among `depends_on` that verdicts depend on by foreign keys alone: a row added there makes no verdict
+        fail.
+        """
         asked = {check.metric for check in self.checks if not check.holds_with_less}
         depending = [metric for metric in self.metrics if metric.scope is Scope.TABLE]
         keys = [metric for metric in depending if metric.kind is MetricKind.ORPHANS and metric.id not in asked]

@@ -1,7 +1,7 @@
-"""The report: every check of an attempt with its verdict, per file version, and the audited commit. Never changed
-once written.
+"""A report: every check of an attempt with its verdict, per file version, and the audited commit. Never changed once
+written.
 
-It is what publish trusts and what a person reads; it decides nothing itself.
+Publish trusts it and people read it; it decides nothing itself.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from lakegate.audit.wire import from_json
 
 
 class Verdict(StrEnum):
-    """What a check says."""
+    """A check's result."""
 
     PASS = "pass"
     WARN = "warn"  # failed, but its severity is warning
@@ -24,10 +24,10 @@ class Verdict(StrEnum):
 
 
 class Source(StrEnum):
-    """Where a metric came from, cheapest first."""
+    """A metric's source, cheapest first."""
 
     STATISTICS = "statistics"  # the column statistics that Iceberg wrote for the batch's data files
-    DICTIONARIES = "dictionaries"  # all the values there are of a column of texts, in front of its pages
+    DICTIONARIES = "dictionaries"  # all values of a text column, stored in front of its pages
     AGGREGATE = "aggregate"  # one pass over the columns concerned
     QUERY = "query"  # a query of its own
     FILE = "file"  # the file as it arrived, before it was appended
@@ -37,9 +37,9 @@ class Source(StrEnum):
 class CheckResult:
     """One check on one file version.
 
-    `measured` is the metric as it is, `value` is in the check's `unit`; both are None where there is no number (the
-    mean of nothing). `sample` holds up to a hundred of the failing rows, column → value as text or JSON scalar, masked
-    where the contract says so; there are fewer where they would make the report too large.
+    `measured` is the metric itself, `value` is in the check's `unit`; both are None if there is no number (the mean of
+    nothing). `sample` holds up to a hundred of the failing rows, column → value as text or JSON scalar, masked as the
+    contract says; fewer if they would make the report too large.
     """
 
     check: str
@@ -59,12 +59,12 @@ class CheckResult:
 
     @property
     def reason(self) -> str:
-        """One line for a person: what failed, how often, out of how many."""
+        """One line for a person: the check, how often it failed, out of how many rows."""
         return f"{self.name}: {self.found}, expected {self.expected}"
 
     @property
     def found(self) -> str:
-        """`12 of 2,000 rows`, `4% (80 of 2,000 rows)`, `17.25`, `no value`."""
+        """A result in words: `12 of 2,000 rows`, `4% (80 of 2,000 rows)`, `17.25`, `no value`."""
         if self.value is None:
             return "no value"
         failing = f"{self.failing_rows:,} of {self.rows:,} rows" if self.failing_rows else ""
@@ -75,7 +75,7 @@ class CheckResult:
 
 
 def _number(value: float) -> str:
-    """Whole numbers in full, if they are of fifteen digits, others to nine: `1,234,567`, `33.3333333`, `1e+300`."""
+    """Return whole numbers of at most fifteen digits in full, others to nine: `1,234,567`, `33.3333333`, `1e+300`."""
     is_whole = float(value).is_integer()
     return f"{value if is_whole else float(f'{value:.9g}'):,.15g}"
 
@@ -90,11 +90,11 @@ class DataFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Replaced:
-    """What a file version takes the place of: other `versions` of its key, their data files in the table and in its
+    """Rows that a file version replaces: other `versions` of its key, their data files in the table and in its
     quarantine. They are off the branch before the file is appended.
 
-    Of those whose rows somebody has written into other data files since, `rewritten` are the ids; the job takes their
-    `rewritten_rows` out of what the branch holds (`Report.rewritten`).
+    `rewritten` are the ids of versions whose rows another writer has since written into other data files; the job takes
+    their `rewritten_rows` out of the branch's data files (`Report.rewritten`).
     """
 
     versions: tuple[str, ...] = ()
@@ -110,8 +110,8 @@ class Replaced:
 
 @dataclass(frozen=True, kw_only=True)
 class Rewritten:
-    """Data files of the base that held replaced rows among others, and those that hold what is `left` of them on the
-    branch: all that they held but the replaced rows.
+    """Data files of the base that held replaced rows among others, and the data files on the branch that hold what is
+    `left` of them: all rows but the replaced ones.
     """
 
     data_files: tuple[DataFile, ...] = ()
@@ -120,13 +120,12 @@ class Rewritten:
 
 @dataclass(frozen=True, kw_only=True)
 class FileReport:
-    """One file version. `faults` are what kept it from being appended (unreadable, wrong columns, no rows); then it
-    has no checks.
+    """One file version. `faults` are the reasons that kept it from being appended (unreadable, wrong columns, no rows);
+    then it has no checks.
 
-    `rows` are those of its data files, and `quarantined` its data files in the quarantine table.
-    `evolves` is what the file asked of the table (`"zip" string`, `"n" bigint, was int`: a column or a type that the
-    contract has not), `discards` are its columns that were not read. It was judged as if what it
-    `replaces` were not there.
+    `rows` are those of its data files, and `quarantined` its data files in the quarantine table. `evolves` lists its
+    changes to the table (`"zip" string`, `"n" bigint, was int`: a column or a type that the contract lacks), `discards`
+    its columns that were not read. It was judged without the rows that it `replaces`.
     """
 
     id: str
@@ -147,14 +146,14 @@ class FileReport:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it is rejected."""
+        """Reasons for its rejection."""
         if self.verdict is not Verdict.FAIL:
             return ()
         return self.faults + self._reasons(Verdict.FAIL) + self._reasons(Verdict.QUARANTINE)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What else is to be said of it."""
+        """Remarks on a file, its rejection aside: quarantined rows, warnings, changes to the table."""
         if self.verdict is not Verdict.QUARANTINE:
             return (*self._reasons(Verdict.WARN), *self.changes)
         aside = f"in quarantine: {self.quarantined_rows:,} of {self.rows + self.quarantined_rows:,} rows"
@@ -162,13 +161,13 @@ class FileReport:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What the table gets by it, one line each."""
+        """Changes to the table that the file brings, one line each."""
         where = "on its branch, " if self.verdict is Verdict.FAIL else ""
         return tuple(where + _changed(change) for change in self.evolves)
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """What the table does not get of it, one line each."""
+        """Columns of the file that the table does not get, one line each."""
         return tuple(f'column "{name}" of the file is not read' for name in self.discards)
 
     def _reasons(self, verdict: Verdict) -> tuple[str, ...]:
@@ -176,7 +175,7 @@ class FileReport:
 
 
 def _changed(change: str) -> str:
-    """`"zip" string`, `"n" bigint, was int` as a person says it."""
+    """Return a change (`"zip" string`, `"n" bigint, was int`) in a person's words."""
     name, _, kind = change.rpartition('" ')
     wider, _, before = kind.partition(", was ")
     gained = f'the table gains column {name}" ({kind})'
@@ -190,13 +189,14 @@ class Report:
     `error` is set when the whole attempt could not be appended (the table does not fit the contract, …): then no file
     has checks. `depends_on` are the tables whose rows at `base` the verdicts depend on.
 
-    `columns` are the table's, in its order; by those of `key` a row is known, and the values of those that are `masked`
-    are not shown. `evolves` is what the table has on the branch, and not at the base, by files and not by the contract.
+    `columns` are the table's, in its order; those in `key` identify a row, and the values of those in `masked` are not
+    shown. `evolves` lists columns and types that the table has on the branch, and not at the base, because of files and
+    not of the contract.
 
-    `carried_from` is the branch of an earlier attempt, where this one has its data files and their verdicts of batch
+    `carried_from` is the branch of an earlier attempt, if this one takes its data files and their verdicts of batch
     scope from it: only checks of table scope were run, at `base`.
 
-    `rewritten` is what was done for all files together that replace rows which somebody has rewritten.
+    `rewritten` covers all files together that replace rows which were since rewritten into other data files.
     """
 
     branch: str
@@ -229,7 +229,7 @@ class Report:
 
 @lru_cache(maxsize=4)
 def parse_report(body: bytes) -> Report:
-    """A report as it was written. One settling asks for it several times; a large one takes megabytes. Raises as
-    `from_json`.
+    """Return a report as it was written, cached because one settling reads it several times and a large one takes
+    megabytes. Raise as `from_json`.
     """
     return from_json(Report, body)

@@ -2,7 +2,7 @@
 
 from lakegate.audit.names import folded
 
-_OURS = "_lakegate"  # and whatever begins so
+_OURS = "_lakegate"  # and every name that begins with it
 _OWNERS = {
     "_file": "Iceberg",
     "_pos": "Iceberg",
@@ -16,6 +16,6 @@ _OWNERS = {
 
 
 def reserved_for(name: str) -> str:
-    """Whose the name is; nothing where it is free. Engines compare names without case."""
+    """Return the owner of a reserved name, or nothing if it is free. Engines compare names without case."""
     plain = folded(name)
     return "lakegate" if plain.startswith(_OURS) else _OWNERS.get(plain, "")

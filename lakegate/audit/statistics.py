@@ -1,4 +1,4 @@
-"""What the column statistics of Iceberg's data files say and what they prove. It reads no manifest and runs no query.
+"""Column statistics of Iceberg's data files, and the metrics that they prove. It reads no manifest and runs no query.
 
 A proof is one-sided: bounds may be wider than the values, so they show that no row fails, never that one does.
 """
@@ -19,16 +19,16 @@ _NARROW = {"long": "int", "double": "float"}
 _MICROSECONDS = ("timestamp", "timestamptz")
 _FLOATING = ("float", "double")
 REPLACED = ("\ufffd", "\ufffe")
-"""What Iceberg reads where a text is no UTF-8, and what becomes of it where an upper bound is rounded up. Parquet
-orders the bytes as they are, so that such a text is no bound.
+"""Iceberg's replacement for text that is not UTF-8, and the letter it becomes if an upper bound is rounded up. Parquet
+orders the original bytes, so such a text is no bound.
 """
 LAST_ASCII = "\x7f"
-_COUNTED = ("boolean", "int", "long", "date")  # between two of their values there are so many others, and no more
+_COUNTED = ("boolean", "int", "long", "date")  # discrete: two values have a fixed number of others between them
 
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A column as the table's schema has it: Iceberg's field id and type."""
+    """A column of the table's schema: Iceberg's field id and type."""
 
     id: int
     name: str
@@ -37,8 +37,8 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class DataFileStatistics:
-    """One data file as its manifest entry tells it: counts and bounds by field id, bounds as Iceberg's hex text. How
-    many row groups it has is 0 where the entry does not say.
+    """One data file's manifest entry: counts and bounds by field id, bounds as Iceberg's hex text. `row_groups` is 0 if
+    the entry does not tell.
     """
 
     path: str
@@ -52,7 +52,7 @@ class DataFileStatistics:
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> "DataFileStatistics":
-        """From Iceberg's own JSON of a data file."""
+        """Read Iceberg's own JSON of a data file."""
 
         def by_field(name: str) -> dict[int, Any]:
             pairs = entry.get(name) or {"keys": [], "values": []}
@@ -70,7 +70,7 @@ class DataFileStatistics:
         )
 
     def constant(self, column: Field) -> str | None:
-        """The one text that every row of the column holds, if that is certain (its bounds must not be truncated)."""
+        """Return the text that every row of the column holds, if that is certain (its bounds must not be truncated)."""
         lower, upper = self.lower.get(column.id), self.upper.get(column.id)
         if lower is None or lower != upper or self.nulls.get(column.id) != 0:
             return None
@@ -78,13 +78,13 @@ class DataFileStatistics:
 
 
 def measure(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
-    """The metric over these data files, or None where their statistics do not say."""
+    """Return the metric over these data files, or None if their statistics do not tell it."""
     told = KINDS.get(metric.kind)
     return told.number(metric, files, columns) if told else None
 
 
 def asked(metric: Metric) -> Sequence[str]:
-    """The columns whose statistics may tell the metric, or which data files of the table may hold its keys."""
+    """Return the columns whose statistics may tell the metric, or which of the table's data files hold its keys."""
     if metric.scope is Scope.TABLE:
         return metric.columns
     told = KINDS.get(metric.kind)
@@ -96,7 +96,7 @@ def _nulls(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping
 
 
 def _none_fails(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
-    """No row fails, or nobody knows."""
+    """Return 0 if statistics prove that no row fails, otherwise None."""
     proof = metric.proof
     return 0 if proof and all(_proves(proof, file, columns[proof.column]) for file in files) else None
 
@@ -107,7 +107,7 @@ def _total(counts: Iterable[int | None]) -> int | None:
 
 
 def _extreme(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
-    """The least or the greatest value of a column of numbers: their bounds are exact, and leave NaN out."""
+    """Return the least or the greatest value of a numeric column: numeric bounds are exact, and leave NaN out."""
     if not metric.bound:
         return None
     side, column = metric.bound, columns[metric.columns[0]]
@@ -129,7 +129,7 @@ def _proves(proof: Proof, file: DataFileStatistics, column: Field) -> bool:
     if not proof.nulls and file.nulls.get(column.id) != 0:
         return False
     if _only_nulls(file, column):
-        return True  # nothing but nulls, which are another check's matter
+        return True  # only nulls, which another check covers
     if column.type in _FLOATING and file.nans.get(column.id) != 0:
         return False
     try:
@@ -140,12 +140,14 @@ def _proves(proof: Proof, file: DataFileStatistics, column: Field) -> bool:
             proof.without, column.type, lower, upper
         )
     except (KeyError, TypeError, ValueError, ArithmeticError, struct.error):
-        return False  # no bounds, or bounds that cannot be compared: the query will tell
+        return False  # no bounds, or bounds that cannot be compared: a query decides
     return above and below and known
 
 
 def _all_among(values: Iterable[float | str], kind: str, lower: Any, upper: Any) -> bool:
-    """Whether nothing but the values can lie between the bounds: each of them there, or one alone, twice the bound."""
+    """Return True if only these values can lie between the bounds: every value of a discrete type between them is
+    listed, or both bounds are one listed value.
+    """
     between = {each for value in values if lower <= (each := limit(kind, value)) <= upper}
     if not values:
         return True
@@ -161,7 +163,7 @@ def _above(greater: Any, smaller: Any, exclusive: bool) -> bool:  # noqa: FBT001
 
 
 def between(file: DataFileStatistics, column: Field) -> tuple[Any, Any]:
-    """The column's bounds; KeyError where there are none, ValueError where they can't be what they say."""
+    """Return the column's bounds. Raise KeyError if there are none, and ValueError if they cannot be correct."""
     lower, upper = bound(column.type, file.lower[column.id]), bound(column.type, file.upper[column.id])
     if lower > upper:
         raise ValueError(f"the bounds of {column.name!r} cross")
@@ -171,25 +173,25 @@ def between(file: DataFileStatistics, column: Field) -> tuple[Any, Any]:
 
 
 def _may_hide(lower: str, upper: str) -> bool:
-    """Whether texts may lie outside the bounds of several row groups.
+    """Return True if texts may lie outside the merged bounds of several row groups.
 
-    Iceberg reads each group's bounds as text and takes the least and the greatest of these, so that one that is no
-    UTF-8 may be gone. Where it was, what it stood for and U+FFFD begin alike as far as it is UTF-8; what they hide is
-    between the two, and so is the bound that hides it: below by a letter from U+0080 to U+FFFD, above by one from
-    there on.
+    Iceberg decodes each row group's bounds as UTF-8 and merges the decoded values. Invalid bytes decode to U+FFFD and
+    may sort differently, so a true bound can be lost. The lost bound and the decoded one agree up to the first invalid
+    byte, and the merged bound lies between the two. So a bound is lost only if the lower bound has a letter from U+0080
+    to U+FFFD, or the upper bound has one from U+FFFD on.
     """
     return any(LAST_ASCII < letter <= REPLACED[0] for letter in lower) or any(letter >= REPLACED[0] for letter in upper)
 
 
 def bound(kind: str, text: str) -> Any:
-    """An Iceberg bound as a value that compares: temporal ones as the number that Iceberg keeps. ValueError where it
+    """Return an Iceberg bound as a comparable value; temporal ones are Iceberg's own numbers. Raise ValueError if it
     bounds nothing.
     """
     raw = bytes.fromhex(text)
     if kind in _MICROSECONDS:
         return struct.unpack("<q", raw)[0]
     if kind in _NUMBERS:
-        narrow = len(raw) == struct.calcsize("<i")  # a file from before the column was widened
+        narrow = len(raw) == struct.calcsize("<i")  # written before the column was widened
         return struct.unpack(_NUMBERS[_NARROW.get(kind, kind) if narrow else kind], raw)[0]
     if kind.startswith("decimal("):
         scale = int(kind.rstrip(")").split(",")[1])
@@ -202,14 +204,14 @@ def bound(kind: str, text: str) -> Any:
 
 
 def exact(text: str) -> str:
-    """The text, as a bound; ValueError where other bytes may stand in the file."""
+    """Return the text as a bound. Raise ValueError if it may stand for other bytes in the file."""
     if any(sign in text for sign in REPLACED):
         raise ValueError(f"{text!r} may stand for bytes that are not UTF-8")
     return text
 
 
 def limit(kind: str, value: float | str) -> Any:
-    """A proof's limit on the scale of `bound`. What lies before now when it is asked does so for ever after."""
+    """Return a proof's limit on the scale of `bound`. A value that precedes now will always precede it."""
     if value == NOW and kind in ("date", *_MICROSECONDS):
         now = datetime.now(UTC)
         value = (now.date() if kind == "date" else now).isoformat()
@@ -225,7 +227,7 @@ def limit(kind: str, value: float | str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """How statistics tell one kind of metric, and the columns that they have to be of."""
+    """A kind of metric's rule over statistics, and the columns whose statistics it needs."""
 
     number: Callable[[Metric, Sequence[DataFileStatistics], Mapping[str, Field]], float | None]
     columns: Callable[[Metric], Sequence[str]]
@@ -237,4 +239,4 @@ KINDS: Mapping[MetricKind, Told] = {
     MetricKind.FAILING: Told(number=_none_fails, columns=lambda it: (it.proof.column,) if it.proof else ()),
     MetricKind.VALUE: Told(number=_extreme, columns=lambda metric: metric.columns if metric.bound else ()),
 }
-"""The kinds that statistics may tell; any other is computed from rows."""
+"""Kinds that statistics may tell; any other is computed from rows."""

@@ -1,4 +1,4 @@
-"""Metrics that depend on what tables hold besides the batch, file by file. Duplicates have a module of their own."""
+"""Metrics that depend on rows outside the batch, file by file. Duplicates have a module of their own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from lakegate.audit.verdicts import Measured
 
 @dataclass(frozen=True, kw_only=True)
 class Orphans:
-    """How many rows of each file version (by id) refer to nothing; files without such rows are absent.
+    """Rows of each file version (by id) that refer to nothing; files without such rows are absent.
 
-    Where a table refers to itself, `elsewhere` are rows that refer to nothing but rows of other files of the batch: by
-    file, how many refer to rows in exactly these.
+    If a table refers to itself, `elsewhere` counts rows that refer only to rows of other files of the batch: for each
+    file, the number of rows by the set of files that hold the rows they refer to.
     """
 
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Orphans:
 
 @dataclass(frozen=True, kw_only=True)
 class TableRows:
-    """How many rows the table has with a file version: its rows before the batch, and those of the good files."""
+    """A table's row count with a file version: its rows before the batch, and those of the good files."""
 
     before: int
     rows: Mapping[str, int]

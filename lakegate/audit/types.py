@@ -1,5 +1,5 @@
-"""Column types as trees, read from and written as Spark SQL, and which type holds the values of which. It names no
-column's fault.
+"""Column types as trees, read from and written as Spark SQL, and rules for which type holds another's values. It
+reports no faults.
 """
 
 import re
@@ -22,7 +22,7 @@ _KNOWN |= {"timestamp_ntz"}
 
 @dataclass(frozen=True)
 class Atom:
-    """A type without parts, under its one spelling."""
+    """A type without parts, in its canonical spelling."""
 
     name: str
 
@@ -32,7 +32,7 @@ class Atom:
 
 @dataclass(frozen=True)
 class Array:
-    """A list; its items are of one type."""
+    """A list of items of one type."""
 
     element: "Type"
 
@@ -42,7 +42,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Map:
-    """Keys and values."""
+    """Keys and values, each of one type."""
 
     key: "Type"
     value: "Type"
@@ -53,7 +53,7 @@ class Map:
 
 @dataclass(frozen=True)
 class Struct:
-    """Fields by name, in their order. The columns of a table or of a file are one, too."""
+    """Fields by name, in their order. The columns of a table or of a file are a struct, too."""
 
     fields: Mapping[str, "Type"]
 
@@ -65,17 +65,17 @@ Type = Atom | Array | Map | Struct
 
 
 def quoted(name: str) -> str:
-    """A name in backquotes."""
+    """Return a name in backquotes."""
     return f"`{name.replace('`', '``')}`"
 
 
 def canonical(text: str) -> str:
-    """One spelling for each type: `INTEGER` → `int`, `decimal(10, 2)` → `decimal(10,2)`."""
+    """Return the one spelling of a type: `INTEGER` → `int`, `decimal(10, 2)` → `decimal(10,2)`."""
     return str(parse(text))
 
 
 def parse(text: str) -> Type:
-    """A Spark SQL type as a tree. Text that nobody knows is an atom, too."""
+    """Return a Spark SQL type as a tree. Unknown text is an atom, too."""
     try:
         found, rest = _parse([match.groups() for match in _TOKEN.finditer(text)])
     except ValueError:
@@ -94,7 +94,7 @@ def _parse(tokens: _Tokens) -> tuple[Type, _Tokens]:
 
 
 def _parse_nested(word: str, tokens: _Tokens) -> tuple[Type, _Tokens]:
-    """ValueError where an array has not one part, or a map not two."""
+    """Parse a nested type. Raise ValueError if an array has not one part, or a map not two."""
     fields, parts = {}, []
     while tokens and tokens[0][1] != ">":
         name = ""
@@ -126,12 +126,12 @@ def _spaced(text: str) -> str:
 
 
 def kind(of: Type) -> str:
-    """What a person calls the type: a nested one by its kind alone."""
+    """Return a person's word for the type: a nested one by its kind alone."""
     return str(of) if isinstance(of, Atom) else type(of).__name__.lower()
 
 
 def kept(of: Type) -> Type:
-    """The type that a table keeps it as."""
+    """Return the type in which a table stores it."""
     if isinstance(of, Atom):
         return Atom(_KEPT.get(of.name, of.name))
     if isinstance(of, Array):
@@ -142,7 +142,7 @@ def kept(of: Type) -> Type:
 
 
 def strangers(of: Type) -> Iterator[str]:
-    """The types in it that a table cannot keep."""
+    """Yield the types in it that a table cannot store."""
     if isinstance(of, Atom):
         if of.name not in _KNOWN and not _DECIMAL.fullmatch(of.name):
             yield of.name
@@ -154,7 +154,7 @@ def strangers(of: Type) -> Iterator[str]:
 
 
 def parts(of: Type) -> Iterator[tuple[str, Type]]:
-    """What a nested type is made of, by the names that Spark SQL has for the parts."""
+    """Yield the parts of a nested type, by Spark SQL's names for them."""
     if isinstance(of, Array):
         yield "element", of.element
     elif isinstance(of, Map):
@@ -164,7 +164,7 @@ def parts(of: Type) -> Iterator[tuple[str, Type]]:
 
 
 def holds(wide: Atom, narrow: Atom) -> bool:
-    """Whether every value of the narrow type is a value of the wide one."""
+    """Return True if every value of the narrow type is a value of the wide one."""
     if wide.name in _INTEGERS and narrow.name in _INTEGERS:
         return _INTEGERS[narrow.name] <= _INTEGERS[wide.name]
     if (small := digits(narrow)) and (large := digits(wide)):
@@ -173,7 +173,7 @@ def holds(wide: Atom, narrow: Atom) -> bool:
 
 
 def promoted(there: Atom, found: Atom) -> Atom | None:
-    """The type that a table's column may be widened to so that it holds both, or None: a table keeps what it has."""
+    """Return the type that holds both and that a table's column may be widened to, or None: a column never narrows."""
     if (small := digits(there)) and (large := digits(found)):
         most = max(small[0] - small[1], large[0] - large[1]) + small[1]
         return Atom(f"decimal({most},{small[1]})") if large[1] <= small[1] and most <= _MOST_DIGITS else None
@@ -182,16 +182,15 @@ def promoted(there: Atom, found: Atom) -> Atom | None:
 
 
 def digits(of: Atom) -> tuple[int, int] | None:
-    """Of a decimal, how many there are, and how many of them behind the point."""
+    """Return a decimal's number of digits, and how many of them follow the point; None for another type."""
     found = _DECIMAL.fullmatch(of.name)
     return (int(found[1]), int(found[2] or 0)) if found else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """The same place in two types. None: the one or the other has no such part; if both have it they are not alike in
-    kind, or atoms. `label` is for people (`address.zip`, `tags[]`), `path` is Spark SQL's; `keyed` is inside a map's
-    key.
+    """One place in two types. None: that type has no such part; if both have it they differ in kind, or are atoms.
+    `label` is for people (`address.zip`, `tags[]`), `path` is Spark SQL's; `keyed` is inside a map's key.
     """
 
     label: str
@@ -204,7 +203,7 @@ class Pair:
 def pairs(
     one: Type, other: Type, label: str = "", path: tuple[str, ...] = (), *, keyed: bool = False
 ) -> Iterator[Pair]:
-    """The places where two types meet or part, outermost first; what lies in a part that one of them lacks is not gone
+    """Yield the places where two types meet or part, outermost first. A part that one of them lacks is not descended
     into.
     """
     if isinstance(one, Atom) or type(one) is not type(other):
@@ -221,7 +220,7 @@ def pairs(
 
 
 def leaves(of: Type, label: str = "") -> Iterator[tuple[str, Atom]]:
-    """The parts without parts, each by its label."""
+    """Yield the parts without parts, each by its label."""
     if isinstance(of, Atom):
         yield label, of
     for name, part in parts(of):
@@ -229,7 +228,7 @@ def leaves(of: Type, label: str = "") -> Iterator[tuple[str, Atom]]:
 
 
 def places(of: Type, label: str = "", at: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Every part of a nested type, outermost first, by its label and by the names on the way to it."""
+    """Yield every part of a nested type, outermost first: its label and the names on the way to it."""
     for name, part in parts(of):
         inner, place = within(label, of, name), (*at, name)
         yield inner, place
@@ -237,7 +236,7 @@ def places(of: Type, label: str = "", at: tuple[str, ...] = ()) -> Iterator[tupl
 
 
 def within(label: str, of: Type, part: str) -> str:
-    """What a person calls a part of a nested type: `address.zip`, `tags[]`, `prices.key`."""
+    """Return a person's name for a part of a nested type: `address.zip`, `tags[]`, `prices.key`."""
     if isinstance(of, Array):
         return f"{label}[]"
     return f"{label}.{part}" if label else part

@@ -1,4 +1,4 @@
-"""The rows of text files that do not parse, as a metric. How they are found is the job's matter."""
+"""Rows of text files that do not parse, as a metric. The job finds them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from lakegate.audit.verdicts import Dependent, Measured
 
 @dataclass(frozen=True, kw_only=True)
 class Unparsed:
-    """How many rows of each file version (by id) do not parse, out of how many lines; files without such are absent."""
+    """Rows of each file version (by id) that do not parse, out of its lines; files without such rows are absent."""
 
     rows: Mapping[str, int] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)

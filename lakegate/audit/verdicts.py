@@ -1,4 +1,4 @@
-"""From metrics to verdicts: every check of the plan on each file version, as they landed. It computes no metric."""
+"""From metrics to verdicts: every check of the plan on each file version, in landing order. It computes no metric."""
 
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -44,9 +44,9 @@ _SAYS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A metric of one file version, and where it came from. There is no value where there is nothing to measure.
+    """A metric of one file version and its source. `value` is None if there is nothing to measure.
 
-    `rows` is out of how many, if not out of the file's rows in the table.
+    `rows` is the number it is out of, if not the file's rows in the table.
     """
 
     value: float | None
@@ -55,12 +55,12 @@ class Measured:
 
 
 Dependent = Callable[[str, Sequence[str]], Measured]
-"""A metric that depends on other files: of a file version, given those before it that are good."""
+"""A metric that depends on other files: computed for a file version, given the good ones before it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
-    """The metrics of one file version that do not depend on other files, by metric id."""
+    """Metrics of one file version that do not depend on other files, by metric id."""
 
     file: str
     rows: int
@@ -72,7 +72,7 @@ def holds(check: Check, value: float) -> bool:
 
 
 def expected(check: Check) -> str:
-    """What the check wants, for a person: `none`, `at most 5%`, `1,000 to 2,000`."""
+    """Return the check's expectation for a person: `none`, `at most 5%`, `1,000 to 2,000`."""
     unit = "%" if check.unit is Unit.PERCENT else ""
     counts = check.unit is not Unit.NUMBER and not check.drift
     if check.operator is Operator.MUST_BE and not any(check.threshold) and counts:
@@ -89,9 +89,9 @@ def judge(
     past: Past = _NO_PAST,
     distinct: Distinct | None = None,
 ) -> dict[str, tuple[CheckResult, ...]]:
-    """Every check on every file. `dependents` are the metrics, by id, that are resolved here file by file.
+    """Judge every check on every file. `dependents` are the metrics, by id, that are resolved here file by file.
 
-    `distinct` is asked where rows for quarantine fail more than one check; without it they count more than once.
+    `distinct` is called if rows for quarantine fail more than one check; without it they count more than once.
     """
     results: dict[str, tuple[CheckResult, ...]] = {}
     for file in files:
@@ -112,7 +112,7 @@ def _with_quarantine(
     earlier: Sequence[str],
     distinct: Distinct | None,
 ) -> tuple[CheckResult, ...]:
-    """The checks, with that of the budget where rows are to go to quarantine."""
+    """Return the checks, with the budget's check if rows are to go to quarantine."""
     waiting = _waiting(plan, checks)
     ids = leaving(waiting)
     if not ids:
@@ -125,15 +125,16 @@ def _with_quarantine(
 def _budget(
     plan: Plan, file: Measurements, asked: Mapping[str, int], earlier: Sequence[str], distinct: Distinct | None
 ) -> CheckResult:
-    """The check of the budget, where so many rows fail each of these checks (by id).
+    """Return the check of the budget, given how many rows fail each of these checks (by id).
 
-    Rows that do not parse are none of the table's, so they come on top of the others and of the file's.
+    Rows that do not parse are not in the table, so they count in addition to the other failing rows and to the file's
+    rows.
     """
     unparsed = unparsed_checks(plan) & asked.keys()
     left_out = sum(asked[check] for check in unparsed)
     failing = {check: rows for check, rows in asked.items() if check not in unparsed}
     rows = file.rows + left_out
-    # At least as many rows fail several checks as fail one of them: where those are too many, nobody counts further.
+    # Rows that fail any of several checks are at least as many as fail one: if those exceed the budget, counting stops.
     least = within(plan.budget, left_out + max(failing.values(), default=0), rows, at_least=len(failing) > 1)
     if len(failing) < 2 or least.verdict is Verdict.FAIL:  # noqa: PLR2004 - of one check, it is all of them
         return least
@@ -142,34 +143,36 @@ def _budget(
 
 
 def unparsed_checks(plan: Plan) -> set[str]:
-    """The checks, by id, that rows parse."""
+    """Return the checks, by id, that require rows to parse."""
     return {check.id for check in plan.checks if plan.metric(check.metric).kind is MetricKind.UNPARSED}
 
 
 def _waiting(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
-    """The checks, as if what compares a number about all rows held: it is measured again of those that are left."""
+    """Return the checks, with those on a number about all rows held as passed: they are measured again on the rows that
+    are left.
+    """
     numbers = {rule.id for rule in plan.checks if rule.drift or not plan.metric(rule.metric).kind.counts_rows}
     return _held(checks, numbers)
 
 
 def _counts_of_table(plan: Plan) -> set[str]:
-    """The checks, by id, of how many rows the table has: rows of earlier files are counted again once some left."""
+    """Return the checks, by id, on the table's row count: earlier files are counted again once rows left."""
     metrics = {metric.id for metric in plan.metrics if metric.kind is MetricKind.ROWS and metric.scope is Scope.TABLE}
     return {check.id for check in plan.checks if check.metric in metrics}
 
 
 def _held(checks: Sequence[CheckResult], ids: Collection[str]) -> tuple[CheckResult, ...]:
-    """The checks, as if these held."""
+    """Return the checks, with these held as passed."""
     return tuple(replace(check, verdict=Verdict.PASS) if check.check in ids else check for check in checks)
 
 
 def good(results: Mapping[str, Sequence[CheckResult]]) -> list[str]:
-    """The files of which nothing failed."""
+    """Return the files that no check fails."""
     return [file for file, checks in results.items() if verdict(checks) is not Verdict.FAIL]
 
 
 def verdict(checks: Sequence[CheckResult]) -> Verdict:
-    """The worst of them."""
+    """Return the worst verdict of the checks."""
     found = {check.verdict for check in checks}
     return next((worst for worst in (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN) if worst in found), Verdict.PASS)
 
@@ -201,7 +204,7 @@ def _result(plan: Plan, check: Check, measured: Measured, rows: int, past: Past)
 
 
 def _value(check: Check, kind: MetricKind, value: float | None, rows: int, past: Past) -> float | None:
-    """The metric in the check's unit, or how far it has drifted."""
+    """Return the metric in the check's unit, or its drift."""
     if value is None:
         return None
     if check.drift:
@@ -212,8 +215,8 @@ def _value(check: Check, kind: MetricKind, value: float | None, rows: int, past:
 
 
 def _verdict(check: Check, value: float | None) -> Verdict:
-    """A check on a number that isn't there does not hold: nothing has shown that it does, nor which rows to put
-    aside.
+    """Return the check's verdict. Without a number the check does not hold: nothing shows that it does, nor which rows
+    to quarantine.
     """
     if value is not None and holds(check, value):
         return Verdict.PASS

@@ -1,8 +1,7 @@
-"""Frozen dataclasses to JSON and back, by their type hints. It knows the few shapes that plans, jobs and reports use,
-no more.
+"""Frozen dataclasses to JSON and back, by their type hints. It supports only the few shapes of plans, jobs and reports.
 
-What is kept has a `format`, and its default is the one that is written. Older ones are read, because every member that
-came later has a default; one that is newer than the reader is refused, never guessed at.
+A stored object has a `format`, and its default is the one that is written. Older formats are read, because every member
+that came later has a default; a format newer than the reader is refused, never guessed.
 """
 
 import json
@@ -20,18 +19,18 @@ _LATER = "later"
 _PLAIN = (str, int, float, bool, type(None))
 _TAKEN: dict[Any, tuple[type, ...]] = {str: (str,), int: (int, bool), float: (float, int), bool: (bool,)}
 BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""What reading a text raises that is not what it is read as."""
+"""Errors raised by reading a text that is not of the expected kind."""
 
 
 def later(default: T) -> T:
-    """A member that came later. It is written only where it says something else than this, so that what does without it
-    has the hash that it always had.
+    """Declare a member that was added later. It is written only if it differs from this default, so that an object
+    without it keeps its hash.
     """
     return field(default=default, metadata={_LATER: default})
 
 
 class NewerFormat(ValueError):
-    """What was written by a newer release than the one that reads it."""
+    """Data written by a newer release than the one that reads it."""
 
     def __init__(self, kind: str, found: int, known: int) -> None:
         super().__init__(
@@ -41,7 +40,7 @@ class NewerFormat(ValueError):
 
 
 def to_plain(value: Any) -> Any:
-    """Dataclasses, tuples, enums and dates as what JSON can hold."""
+    """Return dataclasses, tuples, enums and dates as JSON's types."""
     if type(value) in _PLAIN:
         return value
     if names := _names(cast(Any, type(value))):
@@ -63,7 +62,7 @@ def _one(value: Any) -> Any:
 
 @cache
 def _names(kind: type) -> tuple[tuple[str, Any], ...]:
-    """A dataclass's members, each with the value that is not written."""
+    """Return a dataclass's members, each with the value that is not written."""
     return tuple((it.name, it.metadata.get(_LATER, MISSING)) for it in fields(kind)) if is_dataclass(kind) else ()
 
 
@@ -79,14 +78,14 @@ def to_json(value: Any) -> str:
 
 
 def _opened(value: Any) -> Any:
-    """One level of what JSON's encoder does not know: it goes down by itself, and far quicker."""
+    """Return one level of a value that JSON's encoder does not know: the encoder itself descends far quicker."""
     if names := _names(cast(Any, type(value))):
         return dict(_members(value, names))
     return list(value) if isinstance(value, set | frozenset) else _one(value)
 
 
 def from_json(kind: type[T], text: str | bytes) -> T:
-    """`text` as a `kind`; unknown members are ignored. Raises NewerFormat, and one of BROKEN where it is none."""
+    """Read `text` as a `kind`; unknown members are ignored. Raise NewerFormat, or one of BROKEN if it is none."""
     return cast(T, _reader(cast(Any, kind))(json.loads(text)))
 
 
@@ -96,7 +95,7 @@ def from_plain(kind: type[T], value: Any) -> T:
 
 @cache
 def _reader(kind: Any) -> Callable[[Any], Any]:
-    """How values of a kind are read. Made once a kind: to ask for type hints costs more than all the rest."""
+    """Return a reader for values of a kind, made once per kind: evaluating type hints costs more than all the rest."""
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         only = _reader(_only(kind))
@@ -155,6 +154,6 @@ def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
 
 
 def _only(kind: Any) -> Any:
-    """The one member of `X | None`; other unions hold plain values."""
+    """Return the one member of `X | None`; other unions hold plain values."""
     members = [member for member in get_args(kind) if member is not type(None)]
     return members[0] if len(members) == 1 else object

@@ -1,1 +1,1 @@
-"""The command line: words for people and scripts. It calls the workflow and prints; it decides nothing."""
+"""Command line: words for people and scripts. It calls the workflow and prints; it decides nothing."""

@@ -1,5 +1,5 @@
-"""`lakegate`: the commands and what they say of themselves; errors end here. What a command does stands in its own
-module, imported when the command is called, so that help is quick.
+"""`lakegate`: the commands with their help; errors end here. Each command's work is in a module of its own, imported
+when the command is called, so that help is quick.
 """
 
 # ruff: noqa: PLC0415
@@ -23,7 +23,7 @@ EXITS = (
 
 
 class Commands(TyperGroup):
-    """The commands here, and those that other packages add through the entry points `lakegate.commands`."""
+    """Commands of this package, and those that others add through the entry points `lakegate.commands`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*super().list_commands(ctx), *sorted(_added())]
@@ -43,7 +43,7 @@ class Commands(TyperGroup):
             _end(error)
 
     def _invoke(self, ctx: Any) -> Any:
-        """With all of its output written: what is left to the interpreter's end has no exit code of ours."""
+        """Run the command and flush its output: a write error after that would have no exit code of ours."""
         try:
             return super().invoke(ctx)
         finally:
@@ -51,7 +51,7 @@ class Commands(TyperGroup):
 
 
 def _nobody_reads() -> int:
-    """`lakegate … | head`: no fault, and no word about a file. What is still buffered goes nowhere."""
+    """Return the code for a closed output, as in `lakegate … | head`: it is no fault, and buffered output goes."""
     from lakegate.cli.exits import Exit
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -69,7 +69,7 @@ def _load(entry: EntryPoint) -> Any:
 
 
 def _end(error: Exception) -> NoReturn:
-    """A paragraph and a code instead of a traceback."""
+    """End with a paragraph and an exit code instead of a traceback."""
     from lakegate.cli.exits import exit_code, paragraph
     from lakegate.cli.terminal import complain
     from lakegate.settings import CommandLine
@@ -102,7 +102,7 @@ Batches = Annotated[list[str], typer.Argument(metavar="BATCH", help="Batches' id
 
 
 def _installation(ctx: typer.Context) -> Any:
-    """The installation of this run: what a test handed in, or the one that the AWS configuration leads to."""
+    """Return this run's installation: a test's own, or the one that the AWS configuration leads to."""
     from lakegate.cli.installation import quiet_logs
 
     quiet_logs()
@@ -238,7 +238,9 @@ def retry(ctx: typer.Context, batches: Batches, *, as_json: AsJson = False) -> N
 
 
 def _reason(why: str) -> str:
-    """Nothing, or the dots of a command that was copied as it stands, is no reason to overrule an audit."""
+    """Return the reason. Raise Misconfigured for an empty one, or the dots of a command copied unchanged: neither is a
+    reason to overrule an audit.
+    """
     if not why.strip(" .…"):
         raise Misconfigured("--why says in main's log, for good, why this was right: write it in a few words")
     return why.strip()
@@ -323,7 +325,7 @@ def reconcile(ctx: typer.Context, *, as_json: AsJson = False) -> None:
 
 
 def main() -> None:
-    """The entry point: everything ends with an exit code. What a terminal's encoding lacks is spelt out."""
+    """Run the command line; every ending has an exit code. Characters that a terminal's encoding lacks are escaped."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

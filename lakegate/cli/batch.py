@@ -1,5 +1,5 @@
-"""A batch as people are shown it: the reports of its attempts, main's log, and what to run next. It draws nothing and
-interprets no verdict.
+"""A batch as it is shown to people: the reports of its attempts, main's log, and the next commands. It draws nothing
+and interprets no verdict.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from lakegate.workflow.retry import Rejected, rejections, worked_on
 from lakegate.workflow.service import Service
 from lakegate.workflow.tell import rows_query
 
-VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in the order that a person wants them
+VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in the order that a person reads them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class Try:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchView:
-    """All that is known of a batch."""
+    """A batch's attempts and decisions, and the next commands."""
 
     batch: str
     table: str
@@ -47,7 +47,7 @@ class BatchView:
 
 
 def look(service: Service, batch: str) -> BatchView:
-    """Raises Misconfigured where nobody knows the batch."""
+    """Return a batch's view. Raise Misconfigured if the batch is unknown."""
     decisions = tuple(service.catalog.decisions(DECISIONS, batch=batch))
     kept = {attempt.branch: attempt for attempt in open_attempts(service.catalog) if attempt.batch == batch}
     tables = [*(decided.note.table for decided in decisions), *(attempt.table for attempt in kept.values())]
@@ -62,7 +62,7 @@ def look(service: Service, batch: str) -> BatchView:
 def _attempts(
     service: Service, table: str, batch: str, kept: set[int], decisions: tuple[Decided, ...]
 ) -> list[Attempt]:
-    """Attempts that have a branch, a report or a decision. Number 0 is a decision that needed no attempt."""
+    """Return the attempts that have a branch, a report or a decision. Number 0 is a decision that needed no attempt."""
     stem = f"reports/{PREFIX}{table}-{batch}-a"
     reported = {int(text) for name in service.store.names(stem) if (text := _number(name, stem)).isdigit()}
     decided = {decided.note.attempt for decided in decisions} - {0}
@@ -74,7 +74,7 @@ def _number(name: str, stem: str) -> str:
 
 
 def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
-    """What can't be read of one is said in its place, and hides no other."""
+    """Return one attempt's view. A part that can't be read shows its error in its place, and hides no other attempt."""
     run = service.runner.find(attempt.branch)
     job, report, claims = "" if run is None else f"{run.state} {run.id}", None, tuple[str, ...]()
     said = [run.reason] if run and run.reason else []
@@ -102,24 +102,24 @@ def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[st
 
 
 def _ways_on(service: Service, found: Rejected, *, tried: bool, appended: bool) -> list[str]:
-    """What a person may do with what is rejected: with what is overtaken, discard it."""
+    """Return the commands for rejected files: overtaken ones can only be discarded."""
     gone = {file.id for file in overtaken(service, found.receipts)}
     is_of_use = any(file.id not in gone for file, _ in found.files)
-    again = [f"lakegate retry {found.batch}"] if is_of_use and tried else []  # else its contract changes first
+    again = [f"lakegate retry {found.batch}"] if is_of_use and tried else []  # otherwise the contract must change first
     approve = [f'lakegate approve {found.batch} --why "…"'] if is_of_use and appended else []
     return [*again, *approve, f'lakegate discard {found.batch} --why "…"']
 
 
 def _appended(attempt: Try) -> list[str]:
-    """The ids of the files that have rows on its branch; of an attempt that was not audited, what is there is nothing
-    to rely on.
+    """Return the ids of the files that have rows on the branch, or none for an attempt that was not audited: its rows
+    are not reliable.
     """
     files = attempt.report.files if attempt.report and not attempt.report.error else ()
     return [file.id for file in files if file.data_files]
 
 
 def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[str]:
-    """The command that shows what a batch has put aside on main."""
+    """Return the command that shows the rows that a batch has quarantined on main."""
     reports = [attempt.report for attempt in tries if attempt.report and not attempt.kept]
     if not any(file.quarantined for report in reports for file in report.files):
         return []
@@ -128,7 +128,7 @@ def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[s
 
 
 def rows_commands(batch: str, tries: Iterable[Try]) -> list[str]:
-    """The commands that list all rows which fail the first check of the last attempt."""
+    """Return the command that lists all rows that fail the worst check of the last kept attempt."""
     last = [attempt for attempt in tries if attempt.report and attempt.kept][-1:]
     files = [file for attempt in last if attempt.report for file in files_of(attempt.report)]
     failed = [check for file in files for check in file.checks if has_rows(file, check)]
@@ -141,34 +141,34 @@ def rows_command(batch: str, check: CheckResult) -> str:
 
 
 def has_rows(file: FileReport, check: CheckResult) -> bool:
-    """Whether a table has rows of the file to list that fail the check; those that do not parse, quarantine alone."""
+    """Return True if a table has rows of the file that fail the check. Unparsed rows are in quarantine alone."""
     in_table = not is_of(check, MetricKind.UNPARSED) or is_aside(file, check)
     return bool(check.failing_rows and check.metric) and in_table
 
 
 def is_aside(file: FileReport, check: CheckResult) -> bool:
-    """Whether the file's rows that fail the check are in quarantine."""
+    """Return True if the file's rows that fail the check are in quarantine."""
     return bool(file.quarantined) and check.verdict is Verdict.QUARANTINE
 
 
 def is_of(check: CheckResult, kind: MetricKind) -> bool:
-    """Whether its metric is of this kind: a check's id begins with that."""
+    """Return True if the check's metric is of this kind: a check's id begins with its metric's kind."""
     return check.check.startswith(f"{kind}-")
 
 
 def files_of(report: Report) -> list[FileReport]:
-    """The report's files, the worst first."""
+    """Return the report's files, the worst first."""
     return sorted(report.files, key=lambda file: (VERDICTS.index(file.verdict), file.key))
 
 
 def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
-    """Its checks, the worst first; those that passed only if every one is asked for."""
+    """Return the file's checks, the worst first; passed ones only with `every_check`."""
     shown = [check for check in file.checks if every_check or check.verdict is not Verdict.PASS]
     return sorted(shown, key=lambda check: VERDICTS.index(check.verdict))
 
 
 def tally(report: Report) -> str:
-    """`1 of 50 files failed, 1 has warnings, 48 passed`."""
+    """Return `50 files: 1 failed, 1 with warnings, 48 passed`."""
     said = {Verdict.FAIL: "failed", Verdict.QUARANTINE: "with rows in quarantine", Verdict.WARN: "with warnings"}
     said |= {Verdict.PASS: "passed"}
     numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in VERDICTS}
@@ -177,13 +177,15 @@ def tally(report: Report) -> str:
 
 
 def columns_of(report: Report, check: CheckResult) -> list[str]:
-    """The columns of its failing rows: key, offending ones, and the others in the table's order."""
+    """Return the columns of a check's failing rows: the key, the check's own columns, and the others in the table's
+    order.
+    """
     there = {name for row in check.sample for name in row}
     first = [name for name in (*report.key, *check.columns, *report.columns) if name in there]
     return list(dict.fromkeys([*first, *sorted(there)]))
 
 
 def shown(check: CheckResult, rows: int) -> str:
-    """`5 shown of 38 failing rows`. Of a key that is there twice, rows are shown that did not fail."""
+    """Return `5 shown of 38 failing rows`. A sample of duplicate keys includes rows that did not fail."""
     failing = count(check.failing_rows, "failing row")
     return f"{rows:,} shown of {failing}" if rows < check.failing_rows else failing

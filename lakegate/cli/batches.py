@@ -25,7 +25,7 @@ from lakegate.workflow.status import status as read_status
 SHOWN = 20  # lines of a list; --json has all
 FILES_SHOWN = 3  # files of a line
 REASONS_SHOWN = 10  # reasons of a line
-LATE = timedelta(minutes=15)  # by then sweeps have listed all but the largest buckets again
+LATE = timedelta(minutes=15)  # within this time sweeps list all but the largest buckets again
 
 
 def status(installation: Installation, *, as_json: bool) -> Exit:
@@ -56,7 +56,7 @@ def _waits(line: Line) -> list[RenderableType]:
 
 
 def _unseen(now: Status, at: datetime) -> list[RenderableType]:
-    """What is not shown of what has landed."""
+    """Return a remark if the last sweep is too old to show all that has landed."""
     if now.seen_at is None or at - now.seen_at < LATE:
         return []
     when = ago(now.seen_at, at)
@@ -83,7 +83,9 @@ def _rejected(now: Status, at: datetime) -> list[RenderableType]:
 
 
 def _other_batches(now: Status) -> list[RenderableType]:
-    """Those that are rejected, and of which no more is said: branches alone tell of them, or they need nobody."""
+    """Return rejected batches without details: those known from branches alone, and those overtaken, which need no
+    action.
+    """
     gone = dict.fromkeys(line.batch for line in now.overtaken)
     older = _batches("Rejected earlier, and still on branches", now.older)
     return [*older, *_batches("Rejected, and overtaken by other versions of their keys since", gone)]
@@ -101,7 +103,7 @@ def _of_last(now: Status) -> str:
 
 
 def _unexplained(line: Line) -> list[str]:
-    """The files that the reasons do not name anyway."""
+    """Return the names of a line's files, unless the reasons name them anyway."""
     are_named = len(line.files) > 1 and all(reason.startswith(line.files) for reason in line.reasons)
     return [] if are_named else _named(line).split("\n")
 
@@ -129,7 +131,7 @@ def _files(lines: Sequence[Line]) -> str:
 
 
 def _named(line: Line) -> str:
-    """The first files of a line by name, and how many more."""
+    """Return the names of a line's first files, and how many more there are."""
     rest = len(line.files) - FILES_SHOWN
     return "\n".join([*map(clean, line.files[:FILES_SHOWN]), *([f"… and {rest:,} more"] if rest > 0 else [])])
 
@@ -181,7 +183,7 @@ def reconcile(installation: Installation, *, as_json: bool) -> Exit:
 
 
 def _person() -> str:
-    """Who stands in main's log; in a container a user may have no name."""
+    """Return the name for main's log; in a container a user may have none."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

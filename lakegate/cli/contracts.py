@@ -1,4 +1,6 @@
-"""`contract check` and `contract push`: contracts judged and put on the shelf. It does not know how they are judged."""
+"""`contract check` and `contract push`: contracts are judged and put on the shelf. It does not know how they are
+judged.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from lakegate.workflow.shelf import push as shelve
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A contract file with what was found in it: a table, or faults."""
+    """A contract file with its judgement: a table, or faults."""
 
     file: str
     table: str = ""
@@ -31,8 +33,8 @@ class Judged:
 
 @dataclass(frozen=True, kw_only=True)
 class TakenUp:
-    """The keys of held files that the sweep after a push has taken up, and of those that it has left; and what a step
-    of it failed by, which may have been another.
+    """Keys of held files that the sweep after a push has taken up, and of those that it left. `failed` is the error of
+    a step of it, which may concern something else.
     """
 
     files: tuple[str, ...] = ()
@@ -41,7 +43,7 @@ class TakenUp:
 
 
 def check(paths: Sequence[Path], *, as_json: bool) -> Exit:
-    """Judge each alone, and all of them together."""
+    """Judge each contract alone, and all of them together."""
     contracts, judged = _judge(_read(paths))
     clashes = overlaps(contracts)
     _report(judged, clashes, as_json=as_json, verdict="is sound")
@@ -49,7 +51,7 @@ def check(paths: Sequence[Path], *, as_json: bool) -> Exit:
 
 
 def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) -> Exit:
-    """All are pushed, or none; then held files that they route are taken up."""
+    """Push all contracts, or none; then take up held files that they route."""
     files = _read(paths)
     _, judged = _judge(files)
     if any(item.faults for item in judged):
@@ -76,8 +78,8 @@ def _left_held(what: str, why: str) -> Retryable:
 
 
 def _take_up(installation: Installation, pushed: Sequence[Contract]) -> TakenUp:
-    """Have a sweep take up the held files that the contracts route, and look what has become of them: it takes up only
-    so many, and fails by any of its steps.
+    """Run a sweep to take up the held files that the contracts route, and check which are left: a sweep takes up a
+    limited number, and any of its steps may fail.
     """
     waiting = _held_for(installation, pushed)
     if not waiting:
@@ -90,7 +92,7 @@ def _take_up(installation: Installation, pushed: Sequence[Contract]) -> TakenUp:
 
 
 def _sweep(installation: Installation) -> str:
-    """What it failed by, if it did."""
+    """Run a sweep and return its error, if it failed."""
     try:
         installation.sweep()
     except LakegateError as error:
@@ -99,7 +101,7 @@ def _sweep(installation: Installation) -> str:
 
 
 def _read(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
-    """Once, so that what is judged is what is pushed."""
+    """Read each file once, so that the judged text is the pushed text."""
     return [(str(path), path.read_bytes()) for path in paths]
 
 
@@ -124,7 +126,7 @@ def _judge(files: Sequence[tuple[str, bytes]]) -> tuple[list[Contract], list[Jud
 
 
 def _held_for(installation: Installation, pushed: Sequence[Contract]) -> list[FileVersion]:
-    """The held files that the contracts on the shelf route by now."""
+    """Return the held files that the pushed contracts route now."""
     shelf = Shelf.read(installation.service.store)
     tables = {contract.table for contract in pushed}
     routed = [(held.file, shelf.route(held.file.key)) for held in still_held(installation.service)]

@@ -1,4 +1,6 @@
-"""How a file's way ends, in people's words, in the order in which they are told of it: what is well first."""
+"""Ends of a file's way, in people's words, in the order in which they are told: good ones first. It decides none of
+them.
+"""
 
 from dataclasses import dataclass
 
@@ -9,7 +11,7 @@ ALREADY, GONE, PASSED_OVER = "already published", "gone", "passed over"
 
 @dataclass(frozen=True, kw_only=True)
 class End:
-    """What a terminal shows of it, and whether a command that waited for the file fails by it."""
+    """A terminal's mark and colour for an end, and `fails`, which makes a command that waited for the file fail."""
 
     mark: str
     colour: str

@@ -1,4 +1,4 @@
-"""How a command ends: the one place where errors become exit codes and a paragraph. It knows no command."""
+"""Ends of a command: the one place where errors become exit codes and a paragraph. It knows no command."""
 
 from enum import IntEnum
 from typing import TypeGuard
@@ -7,14 +7,14 @@ from lakegate.errors import Conflict, ContractFaults, LakegateError, Misconfigur
 
 
 class Exit(IntEnum):
-    """What a script may rely on."""
+    """Exit codes that a script may rely on."""
 
     DONE = 0
     REJECTED = 1  # a file was rejected, a contract has faults, or an invariant forbids it
     MISUSE = 2  # the command, its arguments or the settings must change
-    UNREACHABLE = 3  # something does not answer or is not finished: try again
+    UNREACHABLE = 3  # a service does not answer, or work is not finished: try again
     FAULT = 70  # a fault of lakegate's own
-    UNREAD = 141  # whoever read the output has gone, as shells say it
+    UNREAD = 141  # the reader of the output has gone; shells use this code
 
 
 _OF_FILES = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
@@ -35,12 +35,14 @@ def exit_code(error: Exception) -> Exit:
 
 
 def _is_about_a_file(error: Exception) -> TypeGuard[OSError]:
-    """Of this machine: a path that was named and can't be read or written. Arrow says which in its words alone."""
+    """Return True if the error is about a file of this machine: a named path that can't be read or written. Arrow names
+    the path in its message alone.
+    """
     return isinstance(error, _OF_FILES) or (isinstance(error, OSError) and error.filename is not None)
 
 
 def paragraph(error: Exception) -> str:
-    """What a person reads instead of a traceback; what is done all the same comes last."""
+    """Return the text that a person reads instead of a traceback; notes on work that is done all the same come last."""
     return "\n".join([_said(error), *getattr(error, "__notes__", ())])
 
 

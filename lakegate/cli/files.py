@@ -1,4 +1,4 @@
-"""`drop` and `wait`: files to the landing bucket, and what became of them. It judges no file."""
+"""`drop` and `wait`: files to the landing bucket, and their outcome. It judges no file."""
 
 import re
 import shlex
@@ -32,14 +32,14 @@ from lakegate.workflow.status import Line, Status, status
 
 BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
 LONGEST_KEY = 1024  # bytes, S3's limit
-UPLOADS = 4  # at once
+UPLOADS = 4  # concurrent
 NAMED = 12  # published files that are listed by name
 
 
 def drop(
     installation: Installation, paths: Sequence[Path], table: str | None, to: str | None, *, wait: bool, as_json: bool
 ) -> Exit:
-    """Upload, and with `wait` follow each to its end."""
+    """Upload the files, and with `wait` follow each to its end."""
     service = installation.service
     keys = keys_of(service, paths, table, to)
     with busy(f"uploading {count(len(paths), 'file')}"):
@@ -55,7 +55,7 @@ def drop(
 
 
 def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str | None) -> list[str]:
-    """The landing key of each path. Raises Misconfigured, before anything is uploaded, where one has no right key."""
+    """Return the landing key of each path. Raise Misconfigured, before any upload, if a path has no valid key."""
     if table and to is not None:
         raise Misconfigured("--table and --to say two things; give one of them")
     if to is not None:
@@ -75,7 +75,7 @@ def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str 
 
 
 def _prefix(to: str) -> str:
-    """S3 would take any of them for a part of the key, and no contract's route would."""
+    """Return the folder as a key's prefix. Raise Misconfigured for a part that S3 would keep and no route matches."""
     folder = to.removesuffix("/")
     if folder and any(part in {"", ".", ".."} for part in folder.split("/")):
         raise Misconfigured(f"--to {to}: say the folder alone, without the bucket, as in nyc/flights/")
@@ -120,15 +120,15 @@ def _refuse_unusable(key: str) -> None:
 
 
 def upload(service: Service, paths: Sequence[Path], keys: Sequence[str]) -> list[FileVersion]:
-    """Several at once; the first failure is raised when all that were started have ended."""
+    """Upload several files at once; raise the first failure when all that were started have ended."""
     with ThreadPoolExecutor(UPLOADS) as pool:
         return list(pool.map(service.landing.upload, paths, keys))
 
 
 def wait(installation: Installation, targets: Sequence[str], timeout: float | None, *, as_json: bool) -> Exit:
-    """Follow batches, keys, or all that is in flight."""
+    """Follow batches, keys, or everything in flight."""
     if not targets:
-        with busy("looking"):  # once: a large bucket takes minutes to be listed
+        with busy("looking"):  # once: listing a large bucket takes minutes
             landed = [(file.key, file.version_id) for file in waiting(installation.service)]
         return watch(installation, Followed.of(landed, all_moving=True), timeout, as_json=as_json)
     with busy("looking"):
@@ -138,7 +138,9 @@ def wait(installation: Installation, targets: Sequence[str], timeout: float | No
 
 
 def versions_of(service: Service, now: Status, target: str) -> list[Version]:
-    """What a batch id or a landing key stands for: of a key all versions under way, or else the one decided last."""
+    """Return the versions that a batch id or a landing key stands for: all versions of a key under way, or else the one
+    decided last.
+    """
     if BATCH.fullmatch(target):
         return _of_batch(service, now, target)
     waiting = _of_key((*now.in_flight, *now.held), target)
@@ -167,7 +169,7 @@ def _of_key(lines: Iterable[Line], key: str) -> list[Version]:
 
 
 def watch(installation: Installation, followed: Followed, timeout: float | None, *, as_json: bool) -> Exit:
-    """Follow with live progress, then say what became of each."""
+    """Follow with live progress, then print the outcome of each."""
     with progress() as show:
         finished = follow(installation, followed, timeout, show)
     if as_json:
@@ -184,13 +186,13 @@ def _still_moving(followed: Followed, timeout: float | None) -> str:
     named = [f"{sight.file} ({': '.join(filter(None, (sight.state, sight.waits)))})" for sight in moving[:NAMED]]
     rest = [f"{len(moving) - NAMED:,} more"] if len(moving) > NAMED else []
     batches = sorted({sight.batch for sight in moving})
-    these = " ".join(batches) if len(batches) <= NAMED and "" not in batches else ""  # some have none yet: all then
+    these = " ".join(batches) if len(batches) <= NAMED and "" not in batches else ""  # some have no batch yet: all
     said = ", ".join([*named, *rest]) or "nothing could be seen"
     return f"not decided within {timeout:g} s: {said}. Run: lakegate wait {these}".rstrip()
 
 
 def outcome(sights: list[Sight]) -> list[RenderableType]:
-    """What became of each, batch by batch: what is well in short, what is not with its reasons and what to do."""
+    """Return the outcome of each, batch by batch: published ones in short, others with reasons and the next command."""
     ended = sorted((sight for sight in sights if sight.at_end), key=lambda sight: (_rank(sight), sight.file))
     if not sights:
         return ["Nothing is in flight."]

@@ -41,8 +41,8 @@ class Sight:
 
 @dataclass(kw_only=True)
 class Followed:
-    """The file versions that are followed, in the order they were asked for. With `all_moving`, what a status shows to
-    be under way joins. `settled` are branches that need not be looked at again.
+    """File versions that are followed, in the order they were asked for. With `all_moving`, versions that a status
+    shows under way join. `settled` are branches that need no second look.
     """
 
     sights: dict[Version, Sight] = field(default_factory=dict)
@@ -63,7 +63,9 @@ class Followed:
         return any(sight.at_end and ENDS[sight.state].fails for sight in self.sights.values())
 
     def look(self, service: Service) -> None:
-        """See where each is now. One that is nowhere for a moment, between two lists, is where it was."""
+        """Update the state of each version. A version that no list shows for a moment, between two lists, keeps its
+        state.
+        """
         seen = sights(status(service, self.settled))
         if self.all_moving:
             self.sights = {pair: sight for pair, sight in seen.items() if not sight.at_end} | self.sights
@@ -73,7 +75,7 @@ class Followed:
             )
 
     def finish(self, service: Service) -> None:
-        """Give each decided file its own rows and reasons, where a list had them for several files at once."""
+        """Give each decided file its own rows and reasons, because a list may hold them for several files together."""
         done: set[Version] = set()
         for decided in service.catalog.decisions(1000):
             for file in decided.note.files:
@@ -85,7 +87,7 @@ class Followed:
 
 
 def sights(now: Status) -> dict[Version, Sight]:
-    """Every file version that a status knows; what is under way counts before what was decided earlier."""
+    """Return every file version that a status knows; work under way takes precedence over earlier decisions."""
     lines = (*now.discarded, *now.published, *now.overtaken, *now.rejected, *now.held, *now.in_flight)
     return {(sight.file, sight.version): sight for line in lines for sight in _of_line(line)}
 
@@ -106,8 +108,8 @@ def _of_line(line: Line) -> Iterator[Sight]:
 
 
 def _said(state: str, reasons: tuple[str, ...]) -> str:
-    """Bytes that are on main anyway are as good as published; what was ignored or overtaken is not, and who waited for
-    a version hears that it was rejected, whatever came after it.
+    """Return the state to show. Bytes that are on main anyway count as published; ignored or overtaken ones do not. A
+    rejected version that was overtaken since still shows as rejected: that was its decision, whatever came after it.
     """
     if state == State.SUPERSEDED:
         return Decision.REJECTED
@@ -116,8 +118,8 @@ def _said(state: str, reasons: tuple[str, ...]) -> str:
 
 
 def elsewhere(service: Service, before: Sight) -> Sight:
-    """Where a version is that no list shows: a marker, decided long ago, gone from the bucket, or on its way between
-    two.
+    """Return the state of a version that no list shows: a marker, decided long ago, gone from the bucket, or on its way
+    between two lists.
     """
     before = replace(before, waits="")
     file = service.landing.look(before.file, before.version)
@@ -141,7 +143,7 @@ def elsewhere(service: Service, before: Sight) -> Sight:
 def follow(
     installation: Installation, followed: Followed, timeout: float | None, show: Callable[[Followed], None]
 ) -> bool:
-    """Look until nothing moves; whether that was before the time-out. A look that fails is tried again a few times."""
+    """Look until nothing moves; return True if that was before the time-out. A failed look is repeated a few times."""
     clock, started = installation.service.clock, installation.service.clock.now()
     silent, pause = 0, FIRST_PAUSE
     while True:
@@ -150,7 +152,7 @@ def follow(
             if not followed.moving:
                 followed.finish(installation.service)
             silent = 0
-        except (Retryable, Conflict):  # or a branch is gone between two of its questions
+        except (Retryable, Conflict):  # Conflict: a branch vanished between two reads of one look
             silent += 1
             if silent >= SILENT_LOOKS:
                 raise

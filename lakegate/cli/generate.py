@@ -1,4 +1,4 @@
-"""`generate`: a file of made-up rows for a contract. How rows are made up stands in lakegate.synthetic."""
+"""`generate`: a file of made-up rows for a contract. It makes no rows itself: lakegate.synthetic does."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,7 +67,7 @@ def _made(maker: Maker, rows: int, check: Check | None) -> pa.Table:
 
 
 def _past(plan: Plan, said: str) -> tuple[str, tuple[float, ...]]:
-    """`CHECK=NUMBER,NUMBER,…` as the check's metric and what the files before had of it, oldest first."""
+    """Parse `CHECK=NUMBER,NUMBER,…` into the check's metric and its past values, oldest first."""
     name, _, numbers = said.rpartition("=")
     try:
         return _named(plan, name).metric, tuple(float(number) for number in numbers.split(","))
@@ -76,7 +76,7 @@ def _past(plan: Plan, said: str) -> tuple[str, tuple[float, ...]]:
 
 
 def _reference(said: str) -> tuple[str, pa.Table]:
-    """`TABLE=FILE` as a table's name and its rows."""
+    """Parse `TABLE=FILE` into a table's name and its rows."""
     table, _, file = said.partition("=")
     try:
         return table, parquet.read_table(file)
@@ -85,7 +85,7 @@ def _reference(said: str) -> tuple[str, pa.Table]:
 
 
 def _named(plan: Plan, fault: str) -> Check:
-    """The check of this name or id. Raises Misconfigured, with all names, where there is none."""
+    """Return the check of this name or id. Raise Misconfigured, with all names, if there is none."""
     found = next((check for check in plan.checks if fault in (check.id, check.name)), None)
     if found is None:
         names = [check.name for check in plan.checks]

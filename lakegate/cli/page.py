@@ -1,6 +1,6 @@
-"""A batch as one page that can be sent and printed: no script, nothing fetched. What is in it came from strangers.
+"""A batch as one page that can be sent and printed: no script, nothing fetched. Its content came from strangers.
 
-Every text is escaped by the template engine, and what a browser would obey or hide is spelt out.
+The template engine escapes every text, and characters that a browser would obey or hide are spelt out.
 """
 
 import sys
@@ -32,7 +32,7 @@ def write(installation: Installation, batch: str, to: Path) -> Exit:
 
 
 def page(view: BatchView) -> str:
-    """The whole page as HTML."""
+    """Return the whole page as HTML."""
     made = Environment(autoescape=True, undefined=StrictUndefined, finalize=_harmless, trim_blocks=True)
     template = made.from_string(files("lakegate.cli").joinpath("page.html").read_text(encoding="utf-8"))
     tools = {name: getattr(batches, name) for name in TOOLS} | {"plural": count, "value": _value}

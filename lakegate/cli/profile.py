@@ -1,8 +1,8 @@
-"""Which installation the commands talk to: the CloudFormation stack of the ambient AWS configuration.
+"""Choice of the installation that the commands talk to: the CloudFormation stack of the ambient AWS configuration.
 
-A file `.lakegate.env` in the working directory (or the one that LAKEGATE_ENV_FILE names) may say which one, in dotenv's
-format. It goes before the environment, and may set what is in NAMES alone: such a file may come with a folder that
-somebody else packed, and other settings of AWS's run programs.
+A file `.lakegate.env` in the working directory (or the one that LAKEGATE_ENV_FILE names) may choose it, in dotenv's
+format. It overrides the environment, and may set only the variables in NAMES: such a file may come with a folder that a
+stranger packed, and other AWS settings run programs.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ PATIENCE = Config(read_timeout=900, retries={"max_attempts": 0})  # a function m
 
 
 def connect() -> Installation:
-    """The installation on its real services. Raises Retryable where none can be reached."""
+    """Return the installation on its real services. Raise Retryable if none can be reached."""
     load_profile()
     adopt_region()
     found = outputs(CommandLine.from_env().stack)
@@ -53,7 +53,7 @@ def connect() -> Installation:
 
 
 def load_profile() -> None:
-    """Read the profile file, if there is one, into the environment, and say so where a person looks on."""
+    """Read the profile file, if there is one, into the environment, and tell a person at a terminal."""
     named = CommandLine.from_env().env_file
     path = Path(named or HERE)
     if not path.is_file():
@@ -75,7 +75,7 @@ def load_profile() -> None:
 
 
 def outputs(stack: str) -> Mapping[str, str]:
-    """What the stack says of itself."""
+    """Return the stack's outputs."""
     try:
         with aws_errors(f"reading the stack {stack!r}"):
             found: Any = boto3.client("cloudformation", config=CONFIG).describe_stacks(StackName=stack)["Stacks"][0]

@@ -18,7 +18,7 @@ from lakegate.cli.follow import Followed, Sight
 
 @contextmanager
 def progress() -> Iterator[Callable[[Followed], None]]:
-    """Something to show the followed files with, on standard error."""
+    """Yield a function that shows the followed files on standard error."""
     screen = terminal.console(stderr=True)
     if not screen.file.isatty():
         yield Log(screen).show
@@ -29,7 +29,7 @@ def progress() -> Iterator[Callable[[Followed], None]]:
 
 
 class Board:
-    """The files with their states and the time since the start; the ones that move come first where not all fit."""
+    """A table of files with their states and the time since the start; moving ones come first if not all fit."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -66,7 +66,7 @@ class Board:
 
 
 class Log:
-    """A line whenever the tally changes, for logs and pipes."""
+    """A line for each change of the tally, for logs and pipes."""
 
     def __init__(self, screen: Console) -> None:
         self._screen = screen
@@ -81,6 +81,6 @@ class Log:
 
 
 def tally(sights: Iterable[Sight]) -> str:
-    """`3 landed, 11 appending and auditing`."""
+    """Return `3 landed, 11 appending and auditing`."""
     counted = Counter(sight.state for sight in sights)
     return ", ".join(f"{number:,} {state}" for state, number in counted.items())

@@ -1,4 +1,4 @@
-"""`query`: the answer to a person's SQL, on the lake as it is now or as a branch has it. It only reads."""
+"""`query`: the answer to a person's SQL, on the lake's present state or a branch's. It only reads."""
 
 from lakegate.cli.installation import Installation
 from lakegate.cli.sql import Statement, plain, run
@@ -23,7 +23,7 @@ def query(installation: Installation, sql: str, ref: str, *, as_json: bool) -> N
 
 
 def _pinned(installation: Installation, ref: str) -> str:
-    """The ref at its head of now, so that all tables are read at one commit."""
+    """Return the ref pinned to its present head, so that all tables are read at one commit."""
     branch, _, commit = ref.partition("@")
     head = commit or installation.service.catalog.head(branch)
     if head is None or not branch:

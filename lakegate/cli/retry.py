@@ -1,4 +1,4 @@
-"""`retry`: rejected batches are tried again, one or many. What keeps one of many keeps no other."""
+"""`retry`: rejected batches are tried again, one or many. A batch that fails to start stops no other."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,13 +44,13 @@ def _said(retried: Retried) -> list[RenderableType]:
 
 
 def left_as_rejected(left: Mapping[str, str]) -> list[RenderableType]:
-    """What stays rejected, and why."""
+    """Return the files that stay rejected, with the reasons."""
     head = [f"Left as rejected ({count(len(left), 'file')}):"] if left else []
     return [*head, *(indented(f"{key}: {why}", 4, "yellow") for key, why in left.items())]
 
 
 def _plain(retried: Retried) -> dict[str, object]:
-    """The first attempt, and all of them where they are several."""
+    """Return the first attempt as JSON, and all of them if there are several."""
     first = retried.attempts[0]
     its = [{"attempt": attempt.number, "branch": attempt.branch} for attempt in retried.attempts]
     more = {"attempts": its} if len(its) > 1 else {}
@@ -59,20 +59,20 @@ def _plain(retried: Retried) -> dict[str, object]:
 
 @dataclass(kw_only=True)
 class _Told:
-    """What became of each batch; what is being worked on already is under way, too."""
+    """An outcome for each batch; a batch that is worked on already counts as under way."""
 
     retried: list[Retried] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
     left: dict[str, Exception] = field(default_factory=dict)
 
     def add(self, installation: Installation, batch: str) -> list[RenderableType]:
-        """Try the batch again. Returns what to say of it."""
+        """Try the batch again. Return the lines to print."""
         try:
             self.retried.append(_retried(installation, batch))
         except UnderWay as why:
             self.under_way.append(batch)
             return [f"Under way already: {why}"]
-        except Exception as why:  # noqa: BLE001 (what is a fault of ours is raised when all were tried)
+        except Exception as why:  # noqa: BLE001 (a fault of ours is raised when all were tried)
             self.left[batch] = why
             first, *more = paragraph(why).split("\n")
             return [f"Left: {batch}: {first}", *(indented(line, 4) for line in more)]

@@ -1,4 +1,4 @@
-"""`show`: one batch in full, in a terminal or as JSON. What failed comes first, what to do about it last."""
+"""`show`: one batch in full, in a terminal or as JSON, failures first and next commands last. It changes nothing."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ from lakegate.cli.terminal import busy, clean, console, indented, say, say_json
 from lakegate.counts import count
 from lakegate.ports import Decided
 
-SAMPLE = 5  # rows of a check; the page and --json have all that the report holds
+SAMPLE = 5  # rows of a check; the page and --json have all of the report's
 PASSED = 5  # files; --all lists every one
 
 
@@ -63,7 +63,7 @@ def _passed(report: Report) -> bool:
 
 
 def _decision(decided: Decided, reported: set[tuple[int, str]]) -> Iterator[RenderableType]:
-    """One line, and the files that no report above tells of."""
+    """Yield one line, and the files that no report above covers."""
     note = decided.note
     rows, files = sum(file.rows for file in note.files), len(note.files) + note.more
     said = [f"a{note.attempt}" if note.attempt else "no attempt", count(files, "file"), count(rows, "row")]
@@ -135,7 +135,7 @@ def _checks(checks: list[CheckResult]) -> Iterator[RenderableType]:
 
 
 def _rows(view: BatchView, report: Report, file: FileReport, check: CheckResult) -> Iterator[RenderableType]:
-    """Some of the rows that fail a check, and how to see all."""
+    """Yield some of the rows that fail a check, and the command that lists all."""
     if not check.sample and not has_rows(file, check):
         return
     some = check.sample[:SAMPLE]

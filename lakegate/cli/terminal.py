@@ -1,6 +1,6 @@
-"""What goes to the terminal: plain and safe text, tables that fit, JSON. It knows no command and asks nobody anything.
+"""Output to the terminal: plain and safe text, tables that fit, JSON. It knows no command and prompts for nothing.
 
-All text may hold what a stranger wrote: markup is never read, and characters that a terminal would obey are spelt out.
+All text may come from a stranger: markup is never read, and characters that a terminal would obey are spelt out.
 """
 
 import json
@@ -22,7 +22,7 @@ from lakegate.cli.ends import ENDS
 from lakegate.counts import count
 from lakegate.shown import in_json, shown, spelt
 
-PIPE_WIDTH = 2000  # a line that a script reads is not folded
+PIPE_WIDTH = 2000  # lines that a script reads are not folded
 WIDEST_CELL = 60
 GUTTER = 3  # between two columns
 COLOURS = {"pass": "green", "warn": "yellow", "quarantine": "yellow", "fail": "red"}
@@ -30,7 +30,7 @@ COLOURS |= {str(state): end.colour for state, end in ENDS.items()}
 
 
 class Screen(Console):
-    """A console that leaves it to the command how it ends when nobody reads: rich would end with 1, "rejected"."""
+    """A console that leaves a closed pipe to the command: rich itself would exit with 1, which means "rejected"."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -43,31 +43,33 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def clean(text: object) -> str:
-    """Text that a terminal shows and never obeys, on one line: a file's key could feign one of ours with another."""
+    """Return text that a terminal shows and never obeys, on one line: with a second one, a file's key could imitate a
+    line of ours.
+    """
     return shown(str(text), spelt)
 
 
 def say(*lines: RenderableType) -> None:
-    """Print: a string is left to the terminal to fold, so that a name or a command in it can be copied whole."""
+    """Print lines. The terminal itself folds a string, so that a name or a command in it can be copied whole."""
     screen = console()
     for line in lines:
         screen.print(clean(line) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))
 
 
 def indented(what: RenderableType, by: int, style: str = "") -> Padding:
-    """Something a little to the right, all of its lines."""
+    """Return something with all of its lines indented."""
     return Padding(Text(clean(what), style=style) if isinstance(what, str) else what, (0, 0, 0, by), expand=False)
 
 
 def complain(text: str) -> None:
     first, *more = map(clean, text.split("\n"))
     console(stderr=True).print(Text("lakegate: ", style="bold red") + Text(first), soft_wrap=True)
-    for line in more:  # of ours, or feigned by a name in the message: then it does not begin as one of ours
+    for line in more:  # of ours, or imitated by a name in the message: indented, so that it does not look like ours
         console(stderr=True).print(Text(f"  {line.strip()}"), soft_wrap=True)
 
 
 def remark(text: str) -> None:
-    """Something by the way, for a person alone."""
+    """Print a side remark, if a person is at the terminal."""
     screen = console(stderr=True)
     if screen.file.isatty():
         screen.print(Text(clean(text), style="dim"), soft_wrap=True)
@@ -79,7 +81,7 @@ def say_json(value: object) -> None:
 
 
 def sound(value: Any) -> Any:
-    """JSON has no word for NaN and the infinities: they become text, so that null stays null."""
+    """Return the value with NaN and the infinities as text: JSON has no words for them, and null must stay null."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):
@@ -89,9 +91,9 @@ def sound(value: Any) -> Any:
 
 @contextmanager
 def busy(what: str) -> Iterator[None]:
-    """A spinner while something takes its time; nothing where nobody looks."""
+    """Show a spinner while work takes its time, if a person is at the terminal."""
     screen = console(stderr=True)
-    if not screen.file.isatty():  # rich takes a log for a terminal where FORCE_COLOR is set
+    if not screen.file.isatty():  # rich takes a log for a terminal if FORCE_COLOR is set
         yield
         return
     with screen.status(Text(what)):
@@ -111,7 +113,7 @@ def ago(then: datetime, now: datetime) -> str:
 
 
 def table(*columns: str, title: str = "", right: Iterable[str] = ()) -> Table:
-    """An empty table in the one style; columns named in `right` hold numbers."""
+    """Return an empty table in the one style; columns named in `right` hold numbers."""
     made = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False)
     numbers = set(right)
     for column in columns:
@@ -120,7 +122,7 @@ def table(*columns: str, title: str = "", right: Iterable[str] = ()) -> Table:
 
 
 def cell(value: object) -> str:
-    """A value as a person reads it."""
+    """Return a value as a person reads it."""
     if value is None:
         return "·"
     if isinstance(value, bool):
@@ -129,7 +131,7 @@ def cell(value: object) -> str:
 
 
 def grid(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> RenderableType:
-    """Rows as a table, or where that is wider than the terminal, row by row with a line for each value."""
+    """Return rows as a table, or if that is wider than the terminal, row by row with one line per value."""
     cells = [[cell(value) for value in row] for row in rows]
     widths = [max([len(clean(name)), *(len(row[at]) for row in cells)]) for at, name in enumerate(columns)]
     if sum(min(size, WIDEST_CELL) + GUTTER for size in widths) > width:
@@ -154,11 +156,11 @@ def _records(columns: Sequence[str], cells: Sequence[Sequence[str]], widest: int
 
 
 def sample(rows: Sequence[Mapping[str, object]], first: Sequence[str], width: int) -> RenderableType:
-    """Sample rows with the columns that matter first; those that don't fit are left out."""
+    """Return sample rows with the columns in `first` leading; columns that don't fit are left out."""
     names = [*dict.fromkeys([*first, *(name for row in rows for name in row)])]
     cells = [[cell(row.get(name)) for name in names] for row in rows]
     sizes = [max([len(clean(name)), *(len(row[at]) for row in cells)]) + GUTTER for at, name in enumerate(names)]
-    room = width - GUTTER * 2  # for the sign that there are more
+    room = width - GUTTER * 2  # for the sign that more columns exist
     fitting = max(1, next((at for at in range(len(sizes)) if sum(sizes[: at + 1]) > room), len(sizes)))
     made = table(*names[:fitting], *(["…"] if fitting < len(names) else []))
     for row in cells:

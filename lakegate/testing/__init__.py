@@ -1,7 +1,7 @@
 """In-memory implementations of every port, for tests: deterministic, and held to the contract tests of the real ones.
 
-They keep nothing and contact nothing; what tests need beyond the ports (a hand on the clock, a finished job) is on the
-classes.
+They persist nothing and contact nothing. Controls that tests need beyond the ports (setting the clock, finishing a job)
+are on the classes.
 """
 
 from lakegate.testing.lake import MemoryLake, TableState

@@ -1,6 +1,6 @@
 """A versioned store of contents by key, with branches, commits and merges that conflict by key, all in memory.
 
-It mimics what the catalog behind the ports promises and no more: no permissions, no garbage collection.
+It mimics the promises of the catalog behind the ports and no more: no permissions, no garbage collection.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ EPOCH = datetime(2013, 1, 1, tzinfo=UTC)
 
 
 class KeyKind(StrEnum):
-    """What a key names."""
+    """A kind of content that a key names."""
 
     TABLE = "table"
     NAMESPACE = "namespace"
@@ -27,7 +27,7 @@ class KeyKind(StrEnum):
 
 
 class Key(NamedTuple):
-    """The name of one content."""
+    """A content's name."""
 
     kind: KeyKind
     name: str
@@ -51,7 +51,7 @@ Content = TableState | Receipt | str
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """One commit: all contents, and which keys it touched. `merged` is the head that a merge brought."""
+    """One commit: all contents, and the keys it touched. `merged` is the head that a merge brought."""
 
     hash: str
     at: datetime
@@ -63,7 +63,9 @@ class Commit:
 
 
 class MemoryLake:
-    """Commits and branches. `spark_append` and `commit` are what a job, or a stranger, does behind lakegate's back."""
+    """Commits and branches. `spark_append` and `commit` are the actions of a job, or a stranger, behind lakegate's
+    back.
+    """
 
     def __init__(self) -> None:
         root = Commit(hash=_hash(0), at=EPOCH)
@@ -71,7 +73,7 @@ class MemoryLake:
         self.branches = {MAIN: root.hash}
 
     def at(self, ref: str) -> Commit:
-        """The commit that a ref names: `branch`, `branch@hash` or a hash."""
+        """Return the commit that a ref names: `branch`, `branch@hash` or a hash."""
         name, _, commit = ref.rpartition("@")
         found = self.commits.get(commit) or self.commits.get(self.branches.get(ref, "") if not name else "")
         if found is None:
@@ -92,7 +94,7 @@ class MemoryLake:
         note: Note | None = None,
         merged: str | None = None,
     ) -> Commit:
-        """Put (or, with None, delete) contents. Raises Conflict where one of the keys has changed since `expected`."""
+        """Put (or, with None, delete) contents. Raise Conflict if one of the keys has changed since `expected`."""
         head = self.head(branch)
         touched = frozenset(changes)
         if expected and touched & self.changed(expected, head.hash):
@@ -112,9 +114,7 @@ class MemoryLake:
         return new
 
     def merge(self, source: str, note: Note) -> None:
-        """Merge a commit into main, key by key. Raises Conflict where both sides changed a key since their common
-        ancestor.
-        """
+        """Merge a commit into main, key by key. Raise Conflict if both sides changed a key since their ancestor."""
         base, main = self._merge_base(source), self.branches[MAIN]
         changed = self.changed(base, source)
         if base == source:
@@ -126,17 +126,17 @@ class MemoryLake:
         self.commit(MAIN, {key: contents.get(key) for key in changed}, note=note, merged=source)
 
     def made_from(self, commit: str) -> str:
-        """The commit of main that a branch with this head was made from."""
+        """Return the commit of main that a branch with this head was made from."""
         main = {known.hash for known in self.line(self.branches[MAIN])}
         return next(known.hash for known in self.line(commit) if known.hash in main)
 
     def _merge_base(self, commit: str) -> str:
-        """The nearest commit that main and this one have in common; what was merged counts as main's."""
+        """Return the nearest common commit of main and this one; merged commits count as main's."""
         ancestors = self._ancestors(self.branches[MAIN])
         return next(candidate for candidate in self._ancestors(commit) if candidate in ancestors)
 
     def _ancestors(self, commit: str) -> dict[str, None]:
-        """A commit and all it was made from, nearest first."""
+        """Return a commit and all its ancestors, nearest first."""
         found: dict[str, None] = {}
         todo = [commit]
         while todo:
@@ -148,7 +148,7 @@ class MemoryLake:
         return found
 
     def line(self, commit: str) -> list[Commit]:
-        """The commit and its parents, newest first, without what was merged."""
+        """Return the commit and its parents, newest first, without merged commits."""
         found, current = [], self.commits.get(commit)
         while current:
             found.append(current)
@@ -156,21 +156,19 @@ class MemoryLake:
         return found
 
     def touched(self, base: str, head: str) -> frozenset[Key]:
-        """Every key that a commit after `base` touched, up to `head`."""
+        """Return every key that a commit after `base` touched, up to `head`."""
         before = {commit.hash for commit in self.line(base)}
         return frozenset(key for commit in self.line(head) if commit.hash not in before for key in commit.touched)
 
     def changed(self, base: str, head: str) -> frozenset[Key]:
-        """Every key that a conflict is about. It counts by what it holds, as it does for Nessie: what came and went in
+        """Return every key that can conflict. A key counts by its content, as in Nessie: content that came and went in
         between has not changed.
         """
         old, new = self.at(base).contents, self.at(head).contents
         return frozenset(key for key in self.touched(base, head) if not _same(old.get(key), new.get(key)))
 
     def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> str:
-        """What a job's append does: the table is created if absent, data files (path → rows) are added. Returns the
-        head.
-        """
+        """Append as a job does: create the table if absent, and add data files (path → rows). Return the head."""
         key = Key(kind=KeyKind.TABLE, name=table)
         space = Key(kind=KeyKind.NAMESPACE, name=table.rpartition(".")[0])
         old = self.head(branch).contents.get(key)
@@ -185,7 +183,9 @@ class MemoryLake:
 
 
 def _same(old: Content | None, new: Content | None) -> bool:
-    """A table is the same where its metadata file is: whoever writes to it makes another, which may say the same."""
+    """Return True if the contents are the same. Tables are compared by their metadata file: each write makes another,
+    even one with equal content.
+    """
     return old is new if isinstance(old, TableState) else old == new
 
 

@@ -1,4 +1,4 @@
-"""Every port in memory: what a test needs to set or see is on the class beside the port's own methods.
+"""Every port in memory: controls that a test needs are on the class beside the port's own methods.
 
 They share no state but the lake that catalog and tables are given, and decide nothing by time or chance.
 """
@@ -126,7 +126,7 @@ class MemoryCatalog:
 
 
 def _kept(receipts: Iterable[Receipt]) -> dict[Key, Content | None]:
-    """As Nessie keeps them: what somebody read of them elsewhere is not theirs."""
+    """Return the receipts as Nessie stores them: without the closed versions that a caller read from the archive."""
     return {_receipt_key(receipt.key): replace(receipt, closed=()) for receipt in receipts}
 
 
@@ -229,7 +229,7 @@ class MemoryClock:
 
 
 def _version_id(number: int) -> str:
-    """Its order is no other's, as with S3's."""
+    """Return a version id whose sort order tells nothing of age, as with S3's."""
     return f"{hashlib.sha256(str(number).encode()).hexdigest()[:4]}-v{number}"
 
 
@@ -244,7 +244,7 @@ class MemoryLanding:
         self.uploads = 0
 
     def put(self, key: str, body: bytes, *, checksum: bool = True) -> FileVersion:
-        """What an upload by anybody does."""
+        """Upload a body, as any client would."""
         self.uploads += 1
         file = FileVersion(
             bucket=self.bucket,
@@ -325,13 +325,13 @@ class MemoryStore:
         return f"s3://{self.bucket}/{name}"
 
     def name(self, uri: str) -> str:
-        """The reverse of `uri`."""
+        """Return the name of an object from its URI, the reverse of `uri`."""
         return uri.removeprefix(f"s3://{self.bucket}/")
 
 
 class MemoryJobRunner:
-    """`JobRunner` whose jobs wait until a test runs or fails them. `work` is the job: what it reports is stored as a
-    job would.
+    """`JobRunner` whose jobs wait until a test runs or fails them. `work` is the job: its report is stored as a job
+    would store it.
     """
 
     def __init__(
@@ -358,12 +358,12 @@ class MemoryJobRunner:
         return next((run for run in reversed(self.runs.values()) if run.branch == branch), None)
 
     def cancel(self, run_id: str) -> None:
-        """A person does, by the vendor's own means."""
+        """Cancel a run as a person does, by the vendor's own means."""
         if self.run(run_id).state is JobState.RUNNING:
             self._end(run_id, JobState.CANCELLED, "")
 
     def running(self) -> list[JobRun]:
-        """The runs that wait for a test."""
+        """Return the runs that wait for a test."""
         return [run for run in self.runs.values() if run.state is JobState.RUNNING]
 
     def finish(self, run_id: str) -> Report:
@@ -399,7 +399,7 @@ class MemoryJobRunner:
 
 
 class MemoryNotifier:
-    """`Notifier` that keeps its messages. With `failing` set it tells nothing and raises that."""
+    """`Notifier` that keeps its messages. With `failing` set it keeps none and raises that error."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
