@@ -16,12 +16,13 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.fit import FILE_COLUMN, FileColumn
+from lakegate.audit.fit import quoted as shown
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import Limits, beyond, more_than
 from lakegate.audit.look import EMPTY, GONE, Look
 from lakegate.audit.mask import masked, raw
 from lakegate.audit.names import folded
-from lakegate.audit.plan import Plan
+from lakegate.audit.plan import Plan, Stance
 from spark_jobs import hadoop
 from spark_jobs.apart import THREADS, each
 from spark_jobs.java import FAILURES, jvm, names, root
@@ -111,6 +112,8 @@ def _look(plan: Plan, file: JobFile, seen: Seen | str, wrong: str) -> Look:
         return Look(file=file, faults=wide)
     if _may_be_values(plan, layout):
         return Look(file=file, faults=(_NO_NAMES[plan.files.kind],))
+    if untold := _untold(plan, layout):
+        return Look(file=file, faults=(untold,))
     types = {column.name: column.type for column in plan.columns}
     is_json = plan.files.kind is FileKind.JSON
     there = dict.fromkeys([*types, *layout]) if is_json else layout  # an object's keys have no order
@@ -143,6 +146,18 @@ def _may_be_values(plan: Plan, layout: Sequence[str]) -> bool:
     """Whether what stands in the place of names may be values, which must not be told as names of columns."""
     named = bool(masked(plan.columns) and layout)
     return named and not {*map(folded, layout)} & {folded(column.name) for column in plan.columns}
+
+
+def _untold(plan: Plan, layout: Sequence[str]) -> str:
+    """The fault of a header that lacks a masked column and has names of its own: they may be that column's values."""
+    is_named = plan.files.kind is FileKind.CSV and plan.files.header
+    if not is_named or plan.policy.missing_columns is not Stance.FREEZE:
+        return ""
+    there, known = set(map(folded, layout)), {folded(column.name) for column in plan.columns}
+    missing = [shown(name) for name in masked(plan.columns) if folded(name) not in there]
+    if not missing or there <= known:
+        return ""
+    return f"its first line lacks {', '.join(missing)}, and has other names, which are not told: they may be values"
 
 
 def _layout(plan: Plan, seen: Seen) -> list[str]:
