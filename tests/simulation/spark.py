@@ -358,7 +358,7 @@ class StoryEngine:
         rows = [whole // story.files] * story.files
         rows[0] += whole - sum(rows)
         name = "left-" if is_left else ""
-        return {f"{self.job.branch}/{file.id}/{name}{n}": count for n, count in enumerate(rows) if whole}
+        return {f"{self.job.branch}/{file.id}/{name}{n}": count for n, count in enumerate(rows) if count}
 
     def _story(self, file: str) -> Story:
         return self.cluster.stories[file]
