@@ -31,4 +31,11 @@ def test_a_row_in_place_of_the_header_is_not_told_where_columns_are_masked() -> 
 
 
 def test_names_in_other_letters_are_names() -> None:
-    assert looked("ID,Jane Doe", masked=True).faults == ()
+    assert looked("ID,NAME", masked=True).faults == ()
+
+
+def test_a_header_that_lacks_a_masked_column_tells_none_of_its_other_names() -> None:
+    said = 'its first line lacks "name", and has other names, which are not told: they may be values'
+    assert looked("id,Jane Doe", masked=True).faults == (said,)
+    assert looked("id,Jane Doe").faults == ()
+    assert looked("id,name,Jane Doe", masked=True).faults == ()
