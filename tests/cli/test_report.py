@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from html import unescape
 from io import StringIO
 from pathlib import Path
 
@@ -484,6 +485,14 @@ def test_the_page_needs_nothing_but_itself(desk: Desk) -> None:
     text = page(look(desk.world.service, BATCH))
     for word in ("<script", "http:", "https:", "<link", "<img", "<iframe", "@import", "url(", "onload", "onclick"):
         assert word not in text
+
+
+@pytest.mark.usefixtures("batch")
+def test_the_page_has_each_next_command_on_a_line_of_its_own(desk: Desk) -> None:
+    view = look(desk.world.service, BATCH)
+    lines = page(view).split("<pre>\n")[1].split("</pre>")[0].splitlines()
+    assert [unescape(line) for line in lines] == list(view.next)
+    assert len(lines) > 1
 
 
 @pytest.mark.usefixtures("batch")
