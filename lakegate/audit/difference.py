@@ -24,7 +24,7 @@ class DataFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """What one commit's table has that an earlier one's has not, and the reverse."""
+    """Two states of a table: the data files that only the later one has, and those that only the earlier one has."""
 
     added: DataFiles
     lost: DataFiles

@@ -14,8 +14,8 @@ EMPTY, GONE, NO_ROWS = "it is empty: 0 bytes", "its staged copy is gone", "it ha
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What a file looks like from outside; with faults it is not appended. `columns` are those to read, once it has
-    been seen whether they fit; what it asks of the table and what of it is not read are known then, too.
+    """A file as it looks from outside; with faults it is not appended. Once the fit is known, `columns` are those to
+    read, and `evolves` and `discards` say what the file asks of the table and which of its columns are not read.
 
     `rows` of a text file are its lines, whether they parse or not; `layout` are all its columns as they stand in it;
     `sound` if all its bytes are known to be text of its encoding.
@@ -32,8 +32,8 @@ class Look:
 
 
 def fit_all(plan: Plan, there: Struct | None, looks: Sequence[Look]) -> tuple[Agreement, list[Look]]:
-    """What the table becomes by these files, and the files with what does not fit. `there` are the columns that it has
-    at the attempt's base.
+    """Return the columns that the table gets by these files, and the files with the faults of those that do not fit.
+    `there` are the columns that the table has at the attempt's base.
     """
     fitting = [look for look in looks if not look.faults and look.rows]
     agreed = agree(plan, there, [look.columns for look in fitting])

@@ -36,8 +36,8 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class Taken:
-    """What a commit shows of the rows that were taken out: the data files concerned, and how many rows there were of
-    each file version.
+    """Rows that were taken out, as a commit shows them: the data files concerned, and how many rows there were of each
+    file version.
     """
 
     files: Rewritten = field(default_factory=Rewritten)

@@ -79,7 +79,7 @@ class Run:
 
     @cached_property
     def plan(self) -> Plan:
-        """What is asked, of the moment at which the job began."""
+        """The job's plan, bound to the moment at which the job began."""
         return at(self.job.plan, self.started_at)
 
     @property

@@ -109,7 +109,7 @@ def _of(node: exp.Expr, columns: _Columns) -> Growth:
 
 
 def _looked(node: exp.Expr, parts: "_Parts") -> Tries:
-    """How often an engine tries for this piece alone: each letter of a text with each of what is looked for."""
+    """Return the tries for this piece alone: each letter of a text with each letter of the text that is looked for."""
     if (sought := _SOUGHT.get(type(node))) is None or (sought.word, 0) not in parts:
         return 0, 0, 0
     within, what = parts["this", 0], parts[sought.word, 0]

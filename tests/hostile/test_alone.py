@@ -612,25 +612,29 @@ def test_a_branch_that_is_named_like_ours_stops_nobody(name: str) -> None:
     assert status(world.service).published
 
 
+def in_line(error: Exception, patch: pytest.MonkeyPatch, *names: str) -> tuple[Scene, list[Attempt]]:
+    """Batches of one table that are published in turn, all audited, in the order in which their files were dropped."""
+    structlog.reset_defaults()
+    world = World()
+    world.want_unique_keys()
+    for name in names:
+        world.drop(name, rows=2)
+        world.clock.advance(60)
+    world.runner.finish_all()
+    attempts = sorted(world.attempts(), key=lambda attempt: attempt.batch)
+    return Scene(world=world, error=error, patch=patch), attempts
+
+
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_an_attempt_that_cannot_be_asked_keeps_no_newer_batch_of_its_table_waiting(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    structlog.reset_defaults()
-    world = World()
-    world.want_unique_keys()
-    scene = Scene(world=world, error=error, patch=monkeypatch)
-    world.drop("bad", rows=1)
-    [bad] = world.attempts()
-    world.clock.advance(60)
-    world.drop("good", rows=2)
-    [good] = [it for it in world.attempts() if it != bad]
-    world.runner.finish_all()
+    scene, [bad, good] = in_line(error, monkeypatch, "bad", "good")
     scene.fail(queue, "claims_on", lambda _, attempt, *__: attempt == bad)
     with capture_logs() as logs:
-        scene.try_(lambda: settle(world.service, good))
+        scene.try_(lambda: settle(scene.world.service, good))
     waits = isinstance(error, PASSING)  # it is asked again at the next event or sweep
-    assert world.rows_on_main() == ({} if waits else {"good": 2})
+    assert scene.world.rows_on_main() == ({} if waits else {"good": 2})
     assert scene.is_told(logs)
 
 
@@ -638,19 +642,11 @@ def test_an_attempt_that_cannot_be_asked_keeps_no_newer_batch_of_its_table_waiti
 def test_the_next_in_line_that_cannot_be_settled_spoils_nothing_of_the_one_before(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    structlog.reset_defaults()
-    world = World()
-    world.want_unique_keys()
-    scene = Scene(world=world, error=error, patch=monkeypatch)
-    world.drop("good", rows=2)
-    world.clock.advance(60)
-    world.drop("bad", rows=1)
-    good, bad = sorted(world.attempts(), key=lambda attempt: attempt.batch)
-    world.runner.finish_all()
+    scene, [good, bad] = in_line(error, monkeypatch, "good", "bad")
     scene.fail(settling, "job_of", lambda _, attempt: attempt == bad)
     with capture_logs() as logs:
-        settle(world.service, good)
-    assert world.rows_on_main() == {"good": 2}
+        settle(scene.world.service, good)
+    assert scene.world.rows_on_main() == {"good": 2}
     assert scene.is_told(logs)
 
 
