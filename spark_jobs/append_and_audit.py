@@ -17,10 +17,10 @@ from lakegate.audit.job import CUT_OFF, Job
 from lakegate.audit.mask import masked
 from lakegate.audit.report import Report
 from lakegate.audit.wire import from_json, to_json
-from spark_jobs import hadoop
 from spark_jobs.engine import SparkEngine
-from spark_jobs.java import FAILURES, names, root, unreached
-from spark_jobs.session import build
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES, names, root, unreached
+from spark_jobs.jvm.session import build
 
 
 def append_and_audit(spark: SparkSession, job: Job) -> Report:

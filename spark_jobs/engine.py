@@ -19,13 +19,16 @@ from lakegate.audit.report import CheckResult
 from lakegate.audit.statistics import Field
 from lakegate.audit.types import Struct
 from lakegate.audit.verdicts import Dependent, Measurements
-from spark_jobs import amounts, hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, unparsed
-from spark_jobs import table as tables
-from spark_jobs.append import append, find_faulty
-from spark_jobs.base import Base, fit
-from spark_jobs.keys import Batch
-from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, fit_to, open_catalog
-from spark_jobs.staged import look_at_all
+from spark_jobs.appending import pattern_tries
+from spark_jobs.appending.append import append, find_faulty
+from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, fit_to, open_catalog
+from spark_jobs.metrics import measure, quarantine, samples, unparsed
+from spark_jobs.metrics.keys import Batch
+from spark_jobs.tables import ddl as tables
+from spark_jobs.tables import iceberg, nessie, rewritten
+from spark_jobs.tables.base import Base, fit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +101,7 @@ class SparkEngine:
         return look_at_all(self.spark, self.job.plan, self.job.files)
 
     def within(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-        return amounts.within(self.spark, plan, looks)
+        return pattern_tries.within(self.spark, plan, looks)
 
     def find_faulty(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
         return find_faulty(self.spark, plan, looks)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lakegate.audit.fit import FileColumn
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Column
-from spark_jobs.iceberg import sql_type
+from spark_jobs.jvm.spark_sql import sql_type
 
 
 class Unreadable(Exception):

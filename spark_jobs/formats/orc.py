@@ -14,10 +14,11 @@ from lakegate.audit.fit import FileColumn
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import Limits, beyond
 from lakegate.audit.look import Look
-from spark_jobs import hadoop
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
-from spark_jobs.java import FAILURES, jvm
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.gateway import jvm
 
 TRUNCATED = "it is truncated: it begins as an ORC file and does not end as one"
 _FRACTIONS = "it has parts of a second before 1970, which Spark reads from ORC only as Java's writer has them"

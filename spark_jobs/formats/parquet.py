@@ -11,10 +11,11 @@ from pyspark.sql import SparkSession
 from lakegate.audit.fit import NOTHING, FileColumn
 from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import Limits, beyond
-from spark_jobs import hadoop
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
-from spark_jobs.java import FAILURES, jvm, root, state
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES, root
+from spark_jobs.jvm.gateway import jvm, state
 
 # Days and instants are those that the format means, but where Spark 2 wrote the file, which its footer tells.
 _OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}

@@ -23,11 +23,11 @@ from lakegate.contracts.growth import tries
 from lakegate.contracts.metrics import Field, Into, Step, breaking
 from lakegate.contracts.sql import predicate
 from lakegate.contracts.types import TYPES
-from spark_jobs import amounts
-from spark_jobs.append import find_corrupt, rows_of, sized
-from spark_jobs.formats import avro_claims
-from spark_jobs.java import jvm
-from spark_jobs.unparsed import parsed
+from spark_jobs.appending import pattern_tries
+from spark_jobs.appending.append import find_corrupt, rows_of, sized
+from spark_jobs.formats.avro import claims
+from spark_jobs.formats.text.rows import parsed
+from spark_jobs.jvm.gateway import jvm
 from tests.hostile import files
 from tests.hostile.files import avro, number, record
 from tests.support.jobs import parquet
@@ -101,7 +101,7 @@ def packed(spark: SparkSession, name: str, body: bytes) -> bytes:
 def test_a_block_that_no_reader_could_hold_is_refused_before_one_tries(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(avro_claims, "MOST_BYTES", 10_000_000)
+    monkeypatch.setattr(claims, "MOST_BYTES", 10_000_000)
     said = "block 1 has more than 10,000,000 bytes uncompressed, which no reader takes"
     assert faults(spark, tmp_path, files.inflating(20_000_000)) == (said,)
     assert faults(spark, tmp_path, files.inflating(9_000_000)) == ()
@@ -130,7 +130,7 @@ def test_a_codec_that_nobody_reads_is_named(spark: SparkSession, tmp_path: Path)
 def test_a_marker_within_a_block_of_a_large_file_is_found_where_the_file_is_split(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(avro_claims, "SPLIT", 1000)
+    monkeypatch.setattr(claims, "SPLIT", 1000)
 
     def body(within: bytes) -> bytes:
         value = b"x" * 400 + within + b"x" * 1000
@@ -276,7 +276,7 @@ def busy(limit: int) -> Plan:
 def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: SparkSession, tmp_path: Path) -> None:
     of = busy(10_000_000)
     few = looks(spark, tmp_path, of, b"id,name\n1,12345\n", b"id,name\n" + (b"1,%s\n" % (b"7" * 1000)) * 30)
-    sound, found = amounts.within(spark, of, few)
+    sound, found = pattern_tries.within(spark, of, few)
     assert (sound.rows, sound.faults) == (1, ())
     assert found.faults[0].startswith("the contract's patterns and SQL may take 15,03")
     assert "and the limit is 10,000,000: to take it, set maxPatternTries of the contract's landing" in found.faults[0]
@@ -287,7 +287,7 @@ def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: Spark
 
 def test_texts_that_no_pattern_is_shown_cost_no_tries(spark: SparkSession, tmp_path: Path) -> None:
     of = busy(10_000_000)
-    [found] = amounts.within(spark, of, looks(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001)))
+    [found] = pattern_tries.within(spark, of, looks(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001)))
     assert found.faults == ()
 
 
@@ -299,7 +299,7 @@ def test_a_file_whose_texts_sql_would_look_for_in_each_other_for_hours_is_refuse
     rule = breaking(tree, columns, tries(tree, fields, columns))
     of = by(FileKind.CSV, plan("nyc.t", {"id": "string", "name": "string"}, [rule]), Limits(tries=1_000_000))
     long = b"id,name\n" + (b"%s,%s\n" % (b"a" * 10_000 + b"b", b"a" * 20_000)) * 2 + b",\n"
-    sound, found = amounts.within(spark, of, looks(spark, tmp_path, of, b"id,name\n1,21\n", long))
+    sound, found = pattern_tries.within(spark, of, looks(spark, tmp_path, of, b"id,name\n1,21\n", long))
     assert (sound.rows, sound.faults) == (1, ())
     assert found.faults[0].startswith("the contract's patterns and SQL may take 4,000,000 tries with its texts, and")
     assert found.faults[1].endswith("; let SQL look for no long text in another")

@@ -25,14 +25,15 @@ from lakegate.audit.prove import by_file, prove
 from lakegate.audit.report import DataFile
 from lakegate.audit.run import Run, resume
 from lakegate.audit.statistics import DataFileStatistics, Field
-from spark_jobs import append as appending
-from spark_jobs import iceberg, nessie, partitions, paths, sizes
-from spark_jobs.append import rows_of
+from spark_jobs.appending import append as appending
+from spark_jobs.appending import partition_counts, path_lengths, text_sizes
+from spark_jobs.appending.append import rows_of
 from spark_jobs.engine import SparkEngine
-from spark_jobs.overwrite import overwrite
-from spark_jobs.session import LAKE
-from spark_jobs.staged import look_at_all
-from spark_jobs.table import prepare
+from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import iceberg, nessie
+from spark_jobs.tables.ddl import prepare
+from spark_jobs.tables.overwrite import overwrite
 from tests.support.jobs import job, parquet
 from tests.support.plans import plan
 
@@ -150,7 +151,7 @@ def test_where_no_row_has_more_than_its_share_nothing_is_read_for_its_size(
     by = plan("nyc.t", {"id": "bigint", "name": "string"})
     prepare(spark, by, None)
     seen = looks(spark, tmp_path, by, [repeating(2_000, letters=50)])
-    monkeypatch.setattr(sizes, "too_large", lambda *_: pytest.fail("the file was read for its size"))
+    monkeypatch.setattr(text_sizes, "too_large", lambda *_: pytest.fail("the file was read for its size"))
     appending.append(spark, replace(job(), plan=by), seen)
     assert spark.table("lake.nyc.t").count() == 2_000
 
@@ -163,7 +164,7 @@ def days(*numbers: int | None) -> pa.Table:
 
 @pytest.fixture
 def three_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partitions, "MOST", 3)
+    monkeypatch.setattr(partition_counts, "MOST", 3)
 
 
 @pytest.mark.spark
@@ -235,7 +236,7 @@ def test_a_file_has_as_many_partitions_as_iceberg_makes_of_its_rows(spark: Spark
     prepare(spark, made, None)
     rows.writeTo(f"{LAKE}.nyc.t").append()
     there = spark.table(f"{LAKE}.nyc.t.partitions").count()
-    assert partitions.numbers(made, rows) == ({"f1": there} if by else {})
+    assert partition_counts.numbers(made, rows) == ({"f1": there} if by else {})
 
 
 def beyond_its_type(number: str) -> pa.Array:
@@ -298,7 +299,9 @@ def test_what_a_value_takes_in_a_path_is_what_iceberg_writes_there(
 ) -> None:
     by = plan("nyc.t", {"id": "bigint", "name": "string", "raw": "binary"}, partitions=partitions)
     rows = [(1, text, text.encode(), "f1"), (2, None, None, "f2"), (3, "a", b"a", "f1")]
-    found = paths.sizes(by, spark.createDataFrame(rows, f"id bigint, name string, raw binary, {FILE_COLUMN} string"))
+    found = path_lengths.sizes(
+        by, spark.createDataFrame(rows, f"id bigint, name string, raw binary, {FILE_COLUMN} string")
+    )
     assert found.get("f1", 0) == size
     if 0 < size < 200:  # a file system has no room for more
         prepare(spark, by, None)

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.report import Source
-from spark_jobs import dictionaries
+from spark_jobs.metrics import dictionaries
 from tests.contracts.test_predicates import counted, plan_for
 from tests.support.held import Table
 from tests.support.plans import failing, plan

@@ -39,11 +39,12 @@ from lakegate.ports import Decided, DecidedFile, Note
 from lakegate.testing import MemoryStore
 from lakegate.workflow.history import history
 from lakegate.workflow.reports import report_name
-from spark_jobs import iceberg, quarantine
-from spark_jobs.base import Base
-from spark_jobs.measure import measure_all, metrics
-from spark_jobs.session import LAKE
-from spark_jobs.table import FIXED, making, prepare
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.metrics import quarantine
+from spark_jobs.metrics.measure import measure_all, metrics
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.base import Base
+from spark_jobs.tables.ddl import FIXED, making, prepare
 from tests.support import held
 from tests.support.drawn import PARENTS, Contract, Files, Parents, Table, contract, parents, table
 from tests.support.said import Age, Column, Repeats, Said

@@ -18,12 +18,12 @@ from lakegate.audit.reserved import reserved_for
 from lakegate.contracts import aggregates
 from lakegate.contracts.metrics import Field
 from lakegate.contracts.types import TYPES
-from spark_jobs import iceberg
-from spark_jobs.append import rows_of
-from spark_jobs.java import jvm
-from spark_jobs.session import LAKE
-from spark_jobs.staged import look_at_all
-from spark_jobs.table import CONTRACT_COLUMNS, Shape, prepare, shape, unfit
+from spark_jobs.appending.append import rows_of
+from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.ddl import CONTRACT_COLUMNS, Shape, prepare, shape, unfit
 from tests.support.held import Table
 from tests.support.jobs import parquet
 from tests.support.plans import plan

@@ -7,7 +7,7 @@ from dataclasses import replace
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import JobFile
 from lakegate.audit.look import Look
-from spark_jobs.staged_text import Seen, _look
+from spark_jobs.formats.text.scan import Seen, _look
 from tests.support.plans import plan
 
 FILE = JobFile(id="f1", key="landed", uri="file:f1.csv", size=3)

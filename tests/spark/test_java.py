@@ -8,8 +8,9 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_jobs.java import FAILURES, jvm, unreached
-from spark_jobs.paths import had_no_room
+from spark_jobs.appending.path_lengths import had_no_room
+from spark_jobs.jvm.failures import FAILURES, unreached
+from spark_jobs.jvm.gateway import jvm
 from tests.support.spark import raised
 
 pytestmark = pytest.mark.spark

@@ -14,9 +14,9 @@ from lakegate.audit.errors import Unfit
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Plan, Scope
 from lakegate.audit.types import quoted
-from spark_jobs import keys as of_keys
-from spark_jobs.base import Near, fit
-from spark_jobs.session import LAKE
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.metrics import keys as of_keys
+from spark_jobs.tables.base import Near, fit
 from tests.support.held import Table
 from tests.support.plans import duplicates, nulls, orphans, plan
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.names import folded
-from spark_jobs.java import jvm, state
+from spark_jobs.jvm.gateway import jvm, state
 
 pytestmark = pytest.mark.spark
 EVERY = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) not in ("Cc", "Cs")]

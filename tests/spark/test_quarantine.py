@@ -20,9 +20,10 @@ from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import Report, Verdict
 from lakegate.contracts.metrics import Field, age, in_future
 from lakegate.contracts.types import TYPES
-from spark_jobs import append_and_audit, quarantine
-from spark_jobs.session import LAKE, open_catalog
-from spark_jobs.table import making
+from spark_jobs import append_and_audit
+from spark_jobs.jvm.session import LAKE, open_catalog
+from spark_jobs.metrics import quarantine
+from spark_jobs.tables.ddl import making
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, orphans, plan

@@ -21,10 +21,11 @@ from examples.bad_files import bad_files
 from lakegate.audit.job import JobFile
 from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
-from spark_jobs.apart import each
-from spark_jobs.append import find_corrupt, rows_of
-from spark_jobs.java import FAILURES, jvm
-from spark_jobs.staged import look_at_all
+from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.isolate import each
 from tests.support.jobs import parquet
 from tests.support.plans import plan
 from tests.support.spark import raised

@@ -9,9 +9,10 @@ from lakegate.audit.errors import Unfit
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Plan, Proof
 from lakegate.audit.types import quoted
-from spark_jobs import iceberg, paths
-from spark_jobs.session import LAKE
-from spark_jobs.table import Shape, create, evolve, prepare, properties, shape
+from spark_jobs.appending import path_lengths
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.ddl import Shape, create, evolve, prepare, properties, shape
 from tests.support.plans import failing, nulls, plan
 
 COLUMNS = {"id": "bigint", "at": "timestamp", "name": "string"}
@@ -111,7 +112,7 @@ def test_a_column_of_any_name_partitions_the_table(spark: SparkSession, name: st
         spark.createDataFrame([("text", "f1")], f"{column} string, {FILE_COLUMN} string").writeTo(
             f"{LAKE}.{table}"
         ).append()
-        assert paths.sizes(by, spark.table(f"{LAKE}.{table}")) == {"f1": 4}
+        assert path_lengths.sizes(by, spark.table(f"{LAKE}.{table}")) == {"f1": 4}
 
 
 @pytest.mark.spark

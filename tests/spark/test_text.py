@@ -23,10 +23,11 @@ from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Metric, MetricKind, Plan, Severity
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.contracts.formats import pattern
-from spark_jobs import samples, unparsed
-from spark_jobs.append import find_corrupt, rows_of
-from spark_jobs.parsing import literal, value
-from spark_jobs.staged import look_at_all
+from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.formats.text.parsing import value
+from spark_jobs.jvm.spark_sql import literal
+from spark_jobs.metrics import samples, unparsed
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark

@@ -19,13 +19,13 @@ from lakegate.audit.report import CheckResult, DataFile
 from lakegate.audit.statistics import DataFileStatistics
 from lakegate.audit.types import quoted
 from lakegate.audit.verdicts import Measurements, judge
-from spark_jobs import iceberg
-from spark_jobs.base import Base
-from spark_jobs.keys import Batch
-from spark_jobs.measure import measure_all, metrics
-from spark_jobs.samples import with_samples
-from spark_jobs.session import LAKE
-from spark_jobs.table import prepare
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.metrics.keys import Batch
+from spark_jobs.metrics.measure import measure_all, metrics
+from spark_jobs.metrics.samples import with_samples
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.base import Base
+from spark_jobs.tables.ddl import prepare
 
 Files = Mapping[str, Sequence[tuple[object, ...]]]
 """Rows by the id of their file version."""

@@ -15,8 +15,10 @@ from lakegate.audit.limits import DEFAULTS
 from lakegate.contracts import backtracking, bounds, checks, document, growth, patterns, reading, sql
 from lakegate.landing import ingestion, routes
 from lakegate.workflow import landed, reconcile, shelf, status
-from spark_jobs import nessie, partitions, samples, unparsed
-from spark_jobs.formats import avro_blocks, avro_claims
+from spark_jobs.appending import partition_counts
+from spark_jobs.formats.avro import blocks, claims
+from spark_jobs.metrics import samples, unparsed
+from spark_jobs.tables import nessie
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
 MIB = 1024**2
@@ -62,8 +64,8 @@ PARTS: dict[str, list[Row]] = {
         row("rows", DEFAULTS.rows, LOOK, limits.SETTINGS["rows"]),
         row("row groups, stripes", DEFAULTS.row_groups, LOOK, limits.SETTINGS["row_groups"]),
         row("blocks of Avro", DEFAULTS.blocks, LOOK, limits.SETTINGS["blocks"]),
-        row("bytes of a block of Avro, packed or not", avro_blocks.MOST_BYTES, LOOK),
-        row("rows of Avro that have no bytes", avro_claims.ROWS_OF_NOTHING, LOOK),
+        row("bytes of a block of Avro, packed or not", blocks.MOST_BYTES, LOOK),
+        row("rows of Avro that have no bytes", claims.ROWS_OF_NOTHING, LOOK),
         row(
             "columns with the parts of nested ones, keys of a JSON object",
             DEFAULTS.columns,
@@ -79,7 +81,7 @@ PARTS: dict[str, list[Row]] = {
             f"{AUDIT}; the file is rejected",
             limits.SETTINGS["tries"],
         ),
-        row("partitions that one file writes", partitions.MOST, "the append; the file is rejected"),
+        row("partitions that one file writes", partition_counts.MOST, "the append; the file is rejected"),
     ],
     "Contracts": [
         row("bytes", size(document.LARGEST), PUSH),

@@ -12,7 +12,7 @@ from lakegate.audit.job import JobFile
 from lakegate.audit.limits import DEFAULTS, Limits
 from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
-from spark_jobs.staged import look_at_all
+from spark_jobs.formats.inspection import look_at_all
 from tests.support.plans import plan
 
 PLAN = plan("nyc.t", {"id": "int", "name": "string"})

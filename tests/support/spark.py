@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from lakegate.audit.job import Job
 from lakegate.audit.report import Report
 from spark_jobs.append_and_audit import append_and_audit
-from spark_jobs.java import jvm, state
-from spark_jobs.session import LAKE, build
+from spark_jobs.jvm.gateway import jvm, state
+from spark_jobs.jvm.session import LAKE, build
 from tests.support.jobs import ICEBERG_JARS, IMAGE_JARS, configure, jars, s3_options, spark_options
 from tests.support.nessie import KEY, REGION, SECRET, Lake
 

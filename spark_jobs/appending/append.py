@@ -1,0 +1,148 @@
+"""The one append: all good files in a single commit, each data file holding rows of one file version only.
+
+It never repeats an append whose outcome is unknown.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from pyspark.sql.types import StructType
+
+from lakegate.audit.job import Job
+from lakegate.audit.look import Look
+from lakegate.audit.mask import raw
+from lakegate.audit.plan import Plan
+from lakegate.audit.types import quoted
+from spark_jobs.appending import decimals, not_null, partition_counts, path_lengths, text_sizes
+from spark_jobs.formats.origin import origin
+from spark_jobs.formats.registry import FORMATS
+from spark_jobs.formats.text.rows import parsed
+from spark_jobs.jvm.failures import FAILURES, by_task, names, root
+from spark_jobs.jvm.isolate import each
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import nessie
+from spark_jobs.tables.ddl import table_name
+
+_Tell = Callable[[Plan, DataFrame], Mapping[str, tuple[str, ...]]]
+_THREADS = 4
+_STRANGE = ("ClassNotFoundException", "UnsupportedOperationException")  # a codec, an encoding
+_UNWRITABLE = ((path_lengths.had_no_room, path_lengths.too_long), (not_null.met_null, not_null.nulls))
+
+
+def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
+    """Append these files; those that turn out not to be writable come back with that fault, and the others are
+    appended.
+    """
+    return _append(spark, job, looks, is_sized=False)
+
+
+def _append(spark: SparkSession, job: Job, looks: Sequence[Look], *, is_sized: bool) -> list[Look]:
+    """`is_sized`: what their rows come to is known to be within the limit."""
+    before = nessie.head(job.nessie_uri, job.branch)
+    try:
+        _write(spark, job.plan, looks, is_sized=is_sized)
+    except FAILURES as error:
+        if not _certainly_nothing_happened(error, before, nessie.head(job.nessie_uri, job.branch)):
+            raise
+        is_large = text_sizes.met(error)  # then nothing else is asked that reads all of them: it might never end
+        looked = sized(spark, job.plan, looks) if is_large else find_faulty(spark, job.plan, looks, error)
+        if not is_large and not any(look.faults for look in looked):
+            raise
+        # What is wrong with another of them may not have shown yet.
+        fine = [look for look in looked if not look.faults]
+        again = _append(spark, job, fine, is_sized=is_sized or is_large) if fine else ()
+        known = {look.file.id: look for look in again}
+        return [known.get(look.file.id, look) for look in looked]
+    return list(looks)
+
+
+def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look], error: Exception | None = None) -> list[Look]:
+    """The same files, with a fault on each that cannot be read to its end, or has values that cannot be written; of
+    these, after an error, those alone that lead to it.
+    """
+    fit = sized(spark, plan, looks) if error is None else list(looks)
+    whole = {look.file.id: look for look in find_corrupt(spark, plan, [look for look in fit if not look.faults])}
+    looked = [whole.get(look.file.id, look) for look in fit]
+    for leads_to, tell in _UNWRITABLE:
+        if error is None or leads_to(error):
+            looked = _unwritable(spark, plan, looked, tell)
+    # What has run out tells so in many words, and of no partition: it is asked where nothing else explains the error.
+    if error is None or not any(look.faults for look in looked):
+        looked = _unwritable(spark, plan, looked, partition_counts.too_many)
+    return looked
+
+
+def sized(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+    """The same files, with a fault on each whose rows come to more than is taken. One that cannot be read has none."""
+    found = each(looks, lambda look: text_sizes.too_large(plan, rows_of(spark, plan, [look])), _THREADS)
+    return [
+        look if isinstance(it, Exception) else replace(look, faults=it.get(look.file.id, look.faults))
+        for look, it in zip(looks, found, strict=True)
+    ]
+
+
+def _unwritable(spark: SparkSession, plan: Plan, looks: Sequence[Look], tell: _Tell) -> list[Look]:
+    """The same files, with what is told of those that have no fault yet."""
+    readable = [look for look in looks if not look.faults]
+    wrong = tell(plan, rows_of(spark, plan, readable)) if readable else {}
+    return [replace(look, faults=wrong.get(look.file.id, look.faults)) for look in looks]
+
+
+def find_corrupt(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+    """The same files, with a fault on each that cannot be read to its end."""
+    found = each(looks, lambda look: _read_through(spark, plan, look), _THREADS)
+    return [unread(plan, look, it) if it else look for look, it in zip(looks, found, strict=True)]
+
+
+def rows_of(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> DataFrame:
+    """The files' rows as the table will hold them, whose columns the plan has. Files of one shape are read together,
+    by column name.
+    """
+    if plan.files.kind.is_text:
+        return reduce(DataFrame.union, (part.good() for part in parsed(spark, plan, looks)))
+    shapes: dict[frozenset[tuple[str, str]], list[str]] = {}
+    for look in looks:
+        shapes.setdefault(frozenset((column.name, column.type) for column in look.columns), []).append(look.file.uri)
+    return reduce(DataFrame.union, (_rows(spark, plan, shape, uris) for shape, uris in shapes.items()))
+
+
+def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uris: Sequence[str]) -> DataFrame:
+    types = dict(shape)
+    schema = ", ".join(f"{quoted(column.name)} {types[column.name]}" for column in plan.columns if column.name in types)
+    found = {name: F.expr(decimals.held(name, kind)) for name, kind in types.items()}
+    columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
+    reader = spark.read.schema(schema or StructType([])).format(plan.files.kind)
+    read = reader.options(**FORMATS[plan.files.kind].options).load(list(uris))
+    return read.select(*columns, origin(read))
+
+
+def _write(spark: SparkSession, plan: Plan, looks: Sequence[Look], *, is_sized: bool) -> None:
+    rows = rows_of(spark, plan, looks)
+    bounded = rows if is_sized else text_sizes.bounded(plan, looks, rows)
+    bounded.writeTo(table_name(LAKE, plan.table)).append()
+
+
+def _read_through(spark: SparkSession, plan: Plan, look: Look) -> None:
+    rows_of(spark, plan, [look]).write.format("noop").mode("overwrite").save()
+
+
+def unread(plan: Plan, look: Look, found: Exception) -> Look:
+    """The same file with the fault that it cannot be read to its end."""
+    if wrong := decimals.known(root(found)):
+        return replace(look, faults=(wrong,))
+    form = FORMATS[plan.files.kind]
+    if known := form.means(root(found)):
+        return replace(look, faults=(known,))
+    is_strange = any(name.endswith(_STRANGE) for name in names(found))
+    why = "Spark does not know how it is written" if is_strange else form.corrupt
+    said = raw(plan.columns, root(found))
+    return replace(look, faults=(f"its rows cannot be read to the end, {why} ({said})",))
+
+
+def _certainly_nothing_happened(error: Exception, before: str, after: str) -> bool:
+    """Whether a task failed, after which Spark does not commit, and the branch stands where it stood."""
+    unknown = any(name.endswith("CommitStateUnknownException") for name in names(error))
+    return by_task(error) and not unknown and before == after

@@ -1,0 +1,70 @@
+"""How often patterns may be tried with a file's rows, before any is written or shown to a pattern.
+
+No text is looked at: its length is enough.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.fit import quoted as shown
+from lakegate.audit.limits import beyond
+from lakegate.audit.look import Look
+from lakegate.audit.plan import Metric, Plan
+from spark_jobs.appending import text_sizes
+from spark_jobs.appending.append import rows_of, sized, unread
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.isolate import THREADS, each
+
+
+def within(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+    """The same files; those with whose rows patterns may be tried more often than is taken with that fault."""
+    tried = [metric for metric in plan.metrics if metric.tries]
+    asked = [look for look in looks if tried and not look.faults]
+    told = {look.file.id: look for look in _told(spark, plan, tried, asked)} if asked else {}
+    return [told.get(look.file.id, look) for look in looks]
+
+
+def _told(spark: SparkSession, plan: Plan, tried: Sequence[Metric], looks: Sequence[Look]) -> list[Look]:
+    """Of all files at once; where one of them cannot be read, of each by itself. Letters are counted in every row that
+    has a text, so files whose rows come to too many bytes are found first.
+    """
+    try:
+        found = _counted(tried, text_sizes.bounded(plan, looks, rows_of(spark, plan, looks)))
+    except FAILURES as error:
+        if not text_sizes.met(error):
+            return _apart(spark, plan, tried, looks)
+        fit = sized(spark, plan, looks)
+        known = {it.file.id: it for it in _apart(spark, plan, tried, [look for look in fit if not look.faults])}
+        return [known.get(look.file.id, look) for look in fit]
+    return [_judged(plan, tried, look, found) for look in looks]
+
+
+def _apart(spark: SparkSession, plan: Plan, tried: Sequence[Metric], looks: Sequence[Look]) -> list[Look]:
+    found = each(looks, lambda look: _counted(tried, rows_of(spark, plan, [look])), THREADS)
+    return [
+        unread(plan, look, it) if isinstance(it, Exception) else _judged(plan, tried, look, it)
+        for look, it in zip(looks, found, strict=True)
+    ]
+
+
+def _counted(tried: Sequence[Metric], rows: DataFrame) -> dict[str, tuple[float, ...]]:
+    """By file version, the tries of each metric."""
+    sums = [F.sum(F.expr(metric.tries).cast("double")).alias(f"n{at}") for at, metric in enumerate(tried)]
+    return {row[0]: tuple(row[1:]) for row in rows.groupBy(FILE_COLUMN).agg(*sums).collect()}
+
+
+def _judged(plan: Plan, tried: Sequence[Metric], look: Look, found: dict[str, tuple[float, ...]]) -> Look:
+    counted = found.get(look.file.id, (0.0,) * len(tried))
+    if not (wrong := beyond(plan.files.limits, tries=int(sum(counted)))):
+        return look
+    most = tried[max(range(len(counted)), key=counted.__getitem__)]
+    mend = (
+        "tie its pattern to the start with ^, say how many repetitions there may be, or let each end where the next one"
+        " cannot begin; let SQL look for no long text in another"
+    )
+    why = f"column {shown(most.columns[0])} has most of them: {mend}"
+    return replace(look, faults=(*wrong, why))

@@ -1,0 +1,78 @@
+"""A first look at each staged file: does it open, is it within its limits, does it fit the plan and the table?
+
+One file's trouble is that file's fault and never the job's; that files cannot be reached is the job's.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.job import JobFile
+from lakegate.audit.limits import beyond
+from lakegate.audit.look import EMPTY, GONE, Look
+from lakegate.audit.plan import Plan
+from spark_jobs.formats.footer import Ends, Footer, Unreadable
+from spark_jobs.formats.format import Read
+from spark_jobs.formats.registry import FORMATS
+from spark_jobs.formats.text.scan import look_at_text
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES, names, root, unreached
+from spark_jobs.jvm.isolate import THREADS
+
+_FIRST, _LAST = 4, 256  # bytes; the last hold ORC's postscript
+
+
+def look_at_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
+    """A look at every file, in their order."""
+    wrong = {file.id: beyond(plan.files.limits, bytes=file.size) for file in files}
+    within = [file for file in files if not wrong[file.id]]
+    looks = {look.file.id: look for look in _looks(spark, plan, within)}
+    return [looks.get(file.id) or Look(file=file, faults=wrong[file.id]) for file in files]
+
+
+def _looks(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
+    form = FORMATS[plan.files.kind]
+    if (read := form.read) is None:
+        return look_at_text(spark, plan, files)
+    with ThreadPoolExecutor(THREADS) as pool:
+        looks = list(pool.map(lambda file: _look(spark, plan, file, read), files))
+    return form.misread(spark, looks)
+
+
+def _look(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Look:
+    if file.size == 0:
+        return Look(file=file, faults=(EMPTY,))
+    try:
+        found = _footer(spark, plan, file, read)
+    except FAILURES as error:
+        if unreached(error):
+            raise
+        found = Footer(faults=(_said(plan, error),))
+    return Look(file=file, rows=found.rows, columns=found.columns, faults=found.faults)
+
+
+def _footer(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Footer:
+    """Once more where it fails, so that a network's hiccup does not end the job."""
+    try:
+        return _read(spark, plan, file.uri, read)
+    except FAILURES:
+        return _read(spark, plan, file.uri, read)
+
+
+def _read(spark: SparkSession, plan: Plan, uri: str, read: Read) -> Footer:
+    length, first, last = hadoop.ends(spark, uri, _FIRST, _LAST)
+    if length == 0:
+        return Footer(faults=(EMPTY,))
+    try:
+        ends = Ends(length=length, first=first, last=last)
+        return read(spark, uri, ends, plan.files.limits)
+    except Unreadable as error:
+        return Footer(faults=(error.told(plan.columns),))
+
+
+def _said(plan: Plan, error: Exception) -> str:
+    if any(name.endswith("FileNotFoundException") for name in names(error)):
+        return GONE
+    known = FORMATS[plan.files.kind].means(root(error))
+    return known or Unreadable("its footer cannot be read", root(error)).told(plan.columns)
