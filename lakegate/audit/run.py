@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from lakegate.audit.carried import combined, of_table_scope
+from lakegate.audit.codec import from_json
 from lakegate.audit.difference import Difference
 from lakegate.audit.engine import Engine, Proved, Table, View
 from lakegate.audit.errors import JobError, Unfit
@@ -39,7 +40,6 @@ from lakegate.audit.statistics import Field
 from lakegate.audit.types import Struct
 from lakegate.audit.unparsed import left_out
 from lakegate.audit.verdicts import good, judge, unparsed_checks, verdict
-from lakegate.audit.wire import from_json
 
 
 def utc_now() -> datetime:

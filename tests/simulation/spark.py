@@ -11,6 +11,7 @@ from typing import Protocol
 
 from greenlet import getcurrent, greenlet
 
+from lakegate.audit.codec import to_json
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.duplicates import Pattern, Repeats
 from lakegate.audit.engine import Proved
@@ -27,7 +28,6 @@ from lakegate.audit.statistics import DataFileStatistics, Field
 from lakegate.audit.table_scope import Orphans
 from lakegate.audit.types import Struct, parse
 from lakegate.audit.verdicts import Dependent, Measured, Measurements
-from lakegate.audit.wire import to_json
 from lakegate.ports import JobState, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
 from lakegate.testing.lake import Commit, Content, Key, KeyKind
