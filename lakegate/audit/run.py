@@ -36,7 +36,7 @@ from lakegate.audit.prove import (
 )
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.report import CheckResult, FileReport, Replaced, Report, Verdict
-from lakegate.audit.statistics import Field
+from lakegate.audit.statistics import IcebergField
 from lakegate.audit.types import Struct
 from lakegate.audit.unparsed import left_out
 from lakegate.audit.verdicts import good, judge, unparsed_checks, verdict
@@ -300,7 +300,7 @@ def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool 
     return view
 
 
-def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str, Field]) -> dict[str, int]:
+def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str, IcebergField]) -> dict[str, int]:
     """Prove the table, and note its data files. Return how many rows of each file parse."""
     job, left = run.job, left_of(run.job, difference, columns)
     found = by_file(job, difference, columns, left)
