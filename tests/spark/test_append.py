@@ -24,7 +24,7 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.prove import by_file, prove
 from lakegate.audit.report import DataFile
 from lakegate.audit.run import Run, resume
-from lakegate.audit.statistics import DataFileStatistics, Field
+from lakegate.audit.statistics import DataFileStatistics, IcebergField
 from spark_jobs.appending import append as appending
 from spark_jobs.appending import partition_counts, path_lengths, text_sizes
 from spark_jobs.appending.append import rows_of
@@ -37,7 +37,7 @@ from spark_jobs.tables.overwrite import overwrite
 from tests.support.jobs import job, parquet
 from tests.support.plans import plan
 
-FILE = Field(id=3, name=FILE_COLUMN, type="string")
+FILE = IcebergField(id=3, name=FILE_COLUMN, type="string")
 IDS = tuple(f"{number:020x}" for number in range(1, 6))
 
 
