@@ -25,7 +25,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
 from spark_jobs.jvm.session import LAKE, build
 from spark_jobs.metrics import keys
-from spark_jobs.metrics.measure import dependents
+from spark_jobs.metrics.measure import batch_metrics
 from spark_jobs.tables import ddl, iceberg
 from spark_jobs.tables.base import Base
 from tests.support.jobs import configure, jars
@@ -88,7 +88,7 @@ def figure(spark: SparkSession, plans: dict[Scope, Plan], kind: str, key: Column
             if turn >= 0:
                 seconds[scope].append(took)
     [metric] = plan.metrics
-    near = keys.near_table(plan, metric, batch, base_of(spark, plan, before), [kind])
+    near = keys.table_candidates(plan, metric, batch, base_of(spark, plan, before), [kind])
     medians = {scope: round(statistics.median(found), 3) for scope, found in seconds.items()}
     return Figure(
         keys=size,
@@ -129,7 +129,7 @@ def base_of(spark: SparkSession, plan: Plan, before: Any) -> Base:
 def unique(plan: Plan, batch: keys.Batch, base: Base) -> None:
     """The audit's own answer; one that finds repeated keys would make the measurement worthless."""
     [file] = batch.files
-    if dependents(plan, batch, base)["unique"](file, []).value:
+    if batch_metrics(plan, batch, base)["unique"](file, []).value:
         raise SystemExit(f"{plan.table}: a key is there twice")
 
 

@@ -20,16 +20,16 @@ from spark_jobs.appending import decimals, not_null, partition_counts, path_leng
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.registry import FORMATS
 from spark_jobs.formats.text.rows import parsed
-from spark_jobs.jvm.failures import FAILURES, by_task, names, root
-from spark_jobs.jvm.isolate import each
+from spark_jobs.jvm.failures import FAILURES, class_names, is_task_failure, root_cause
+from spark_jobs.jvm.isolate import per_file
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import nessie
 from spark_jobs.tables.ddl import table_name
 
-_Tell = Callable[[Plan, DataFrame], Mapping[str, tuple[str, ...]]]
+_FindFaults = Callable[[Plan, DataFrame], Mapping[str, tuple[str, ...]]]
 _THREADS = 4
-_STRANGE = ("ClassNotFoundException", "UnsupportedOperationException")  # a codec, an encoding
-_UNWRITABLE = ((path_lengths.had_no_room, path_lengths.too_long), (not_null.met_null, not_null.nulls))
+_UNKNOWN_ENCODING = ("ClassNotFoundException", "UnsupportedOperationException")  # a codec, an encoding
+_UNWRITABLE = ((path_lengths.is_path_error, path_lengths.too_long), (not_null.is_null_error, not_null.find_nulls))
 
 
 def append(spark: SparkSession, job: Job, looks: Sequence[Look]) -> list[Look]:
@@ -45,10 +45,12 @@ def _append(spark: SparkSession, job: Job, looks: Sequence[Look], *, is_sized: b
     try:
         _write(spark, job.plan, looks, is_sized=is_sized)
     except FAILURES as error:
-        if not _certainly_nothing_happened(error, before, nessie.head(job.nessie_uri, job.branch)):
+        if not _is_surely_not_committed(error, before, nessie.head(job.nessie_uri, job.branch)):
             raise
-        is_large = text_sizes.met(error)  # then nothing else is asked that reads all of them: it might never end
-        looked = sized(spark, job.plan, looks) if is_large else find_faulty(spark, job.plan, looks, error)
+        is_large = text_sizes.is_beyond_share(
+            error
+        )  # then nothing else is asked that reads all of them: it might never end
+        looked = check_sizes(spark, job.plan, looks) if is_large else find_faulty(spark, job.plan, looks, error)
         if not is_large and not any(look.faults for look in looked):
             raise
         # What is wrong with another of them may not have shown yet.
@@ -63,7 +65,7 @@ def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look], error: E
     """The same files, with a fault on each that cannot be read to its end, or has values that cannot be written; of
     these, after an error, those alone that lead to it.
     """
-    fit = sized(spark, plan, looks) if error is None else list(looks)
+    fit = check_sizes(spark, plan, looks) if error is None else list(looks)
     whole = {look.file.id: look for look in find_corrupt(spark, plan, [look for look in fit if not look.faults])}
     looked = [whole.get(look.file.id, look) for look in fit]
     for leads_to, tell in _UNWRITABLE:
@@ -75,16 +77,16 @@ def find_faulty(spark: SparkSession, plan: Plan, looks: Sequence[Look], error: E
     return looked
 
 
-def sized(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+def check_sizes(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
     """The same files, with a fault on each whose rows come to more than is taken. One that cannot be read has none."""
-    found = each(looks, lambda look: text_sizes.too_large(plan, rows_of(spark, plan, [look])), _THREADS)
+    found = per_file(looks, lambda look: text_sizes.too_large(plan, rows_of(spark, plan, [look])), _THREADS)
     return [
         look if isinstance(it, Exception) else replace(look, faults=it.get(look.file.id, look.faults))
         for look, it in zip(looks, found, strict=True)
     ]
 
 
-def _unwritable(spark: SparkSession, plan: Plan, looks: Sequence[Look], tell: _Tell) -> list[Look]:
+def _unwritable(spark: SparkSession, plan: Plan, looks: Sequence[Look], tell: _FindFaults) -> list[Look]:
     """The same files, with what is told of those that have no fault yet."""
     readable = [look for look in looks if not look.faults]
     wrong = tell(plan, rows_of(spark, plan, readable)) if readable else {}
@@ -93,8 +95,8 @@ def _unwritable(spark: SparkSession, plan: Plan, looks: Sequence[Look], tell: _T
 
 def find_corrupt(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
     """The same files, with a fault on each that cannot be read to its end."""
-    found = each(looks, lambda look: _read_through(spark, plan, look), _THREADS)
-    return [unread(plan, look, it) if it else look for look, it in zip(looks, found, strict=True)]
+    found = per_file(looks, lambda look: _read_to_end(spark, plan, look), _THREADS)
+    return [unreadable(plan, look, it) if it else look for look, it in zip(looks, found, strict=True)]
 
 
 def rows_of(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> DataFrame:
@@ -114,7 +116,7 @@ def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uri
     schema = ", ".join(
         f"{spark_identifier(column.name)} {types[column.name]}" for column in plan.columns if column.name in types
     )
-    found = {name: F.expr(decimals.held(name, kind)) for name, kind in types.items()}
+    found = {name: F.expr(decimals.checked(name, kind)) for name, kind in types.items()}
     columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
     reader = spark.read.schema(schema or StructType([])).format(plan.files.kind)
     read = reader.options(**FORMATS[plan.files.kind].options).load(list(uris))
@@ -123,28 +125,28 @@ def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uri
 
 def _write(spark: SparkSession, plan: Plan, looks: Sequence[Look], *, is_sized: bool) -> None:
     rows = rows_of(spark, plan, looks)
-    bounded = rows if is_sized else text_sizes.bounded(plan, looks, rows)
+    bounded = rows if is_sized else text_sizes.fail_beyond_share(plan, looks, rows)
     bounded.writeTo(table_name(LAKE, plan.table)).append()
 
 
-def _read_through(spark: SparkSession, plan: Plan, look: Look) -> None:
+def _read_to_end(spark: SparkSession, plan: Plan, look: Look) -> None:
     rows_of(spark, plan, [look]).write.format("noop").mode("overwrite").save()
 
 
-def unread(plan: Plan, look: Look, found: Exception) -> Look:
+def unreadable(plan: Plan, look: Look, found: Exception) -> Look:
     """The same file with the fault that it cannot be read to its end."""
-    if wrong := decimals.known(root(found)):
+    if wrong := decimals.explain(root_cause(found)):
         return replace(look, faults=(wrong,))
     form = FORMATS[plan.files.kind]
-    if known := form.means(root(found)):
+    if known := form.explain(root_cause(found)):
         return replace(look, faults=(known,))
-    is_strange = any(name.endswith(_STRANGE) for name in names(found))
+    is_strange = any(name.endswith(_UNKNOWN_ENCODING) for name in class_names(found))
     why = "Spark does not know how it is written" if is_strange else form.corrupt
-    said = raw(plan.columns, root(found))
+    said = raw(plan.columns, root_cause(found))
     return replace(look, faults=(f"its rows cannot be read to the end, {why} ({said})",))
 
 
-def _certainly_nothing_happened(error: Exception, before: str, after: str) -> bool:
+def _is_surely_not_committed(error: Exception, before: str, after: str) -> bool:
     """Whether a task failed, after which Spark does not commit, and the branch stands where it stood."""
-    unknown = any(name.endswith("CommitStateUnknownException") for name in names(error))
-    return by_task(error) and not unknown and before == after
+    unknown = any(name.endswith("CommitStateUnknownException") for name in class_names(error))
+    return is_task_failure(error) and not unknown and before == after

@@ -24,30 +24,30 @@ _Place = tuple[str, ...]
 _HasNull = Callable[[Column], Column]
 
 
-def met_null(error: Exception) -> bool:
+def is_null_error(error: Exception) -> bool:
     """Whether a null came where the table takes none."""
     return any(_REFUSED in str(cause.getMessage()) for cause in causes(error))
 
 
-def nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
+def find_nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
     """By file version, what is wrong with those that have nulls where the table takes none."""
     schema = rows.sparkSession.table(table_name(LAKE, plan.table)).schema
-    asked = dict(_required(schema))
+    asked = dict(_required_places(schema))
     if not asked:
         return {}
     whole = F.struct(*(F.col(spark_identifier(name)) for name in rows.columns))
     found = rows.groupBy(FILE_COLUMN).agg(*(F.max(has_null(whole)) for has_null in asked.values())).collect()
     labels = {place: label for label, place in places(sql_type(schema.jsonValue()))}
-    told = [_said(plan.table, labels[place], place) for place in asked]
+    told = [_fault(plan.table, labels[place], place) for place in asked]
     return {file: tuple(said for said, is_so in zip(told, wrong, strict=True) if is_so) for file, *wrong in found}
 
 
-def _required(kind: DataType) -> Iterator[tuple[_Place, _HasNull]]:
+def _required_places(kind: DataType) -> Iterator[tuple[_Place, _HasNull]]:
     """The places in a value where no null may be, each with how to ask a value whether there is one."""
     for name, part, nullable, ask in _parts(kind):
         if not nullable:
             yield (name,), ask(Column.isNull)
-        for place, has_null in _required(part):
+        for place, has_null in _required_places(part):
             yield (name, *place), ask(has_null)
 
 
@@ -73,7 +73,7 @@ def _of_items(items: Callable[[Column], Column]) -> Callable[[_HasNull], _HasNul
     return lambda has_null: lambda value: value.isNotNull() & F.exists(items(value), has_null)
 
 
-def _said(table: str, label: str, place: _Place) -> str:
+def _fault(table: str, label: str, place: _Place) -> str:
     column = ".".join(name if name.isidentifier() else spark_identifier(name) for name in place)
     statement = f"ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL"
     return (

@@ -25,19 +25,19 @@ def too_many(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
     names = ", ".join(display_name(each.column) for each in map(partition, plan.partitions))
     return {
         file: (f"its values of the partition columns {names} make {number:,} partitions, and the most is {MOST:,}",)
-        for file, number in numbers(plan, rows).items()
+        for file, number in count_partitions(plan, rows).items()
         if number > MOST
     }
 
 
-def numbers(plan: Plan, rows: DataFrame) -> dict[str, int]:
+def count_partitions(plan: Plan, rows: DataFrame) -> dict[str, int]:
     """By file version, how many partitions its rows are of; nothing where the table has none."""
-    values = [F.expr(_value(each)) for each in map(partition, plan.partitions)]
+    values = [F.expr(_partition_sql(each)) for each in map(partition, plan.partitions)]
     if not values:
         return {}
     return dict(rows.select(FILE_COLUMN, F.struct(*values)).distinct().groupBy(FILE_COLUMN).count().collect())
 
 
-def _value(of: Partition) -> str:
+def _partition_sql(of: Partition) -> str:
     """The SQL of what Iceberg makes of a row, by Iceberg's own functions."""
     return spark_identifier(of.column) if of.transform == IDENTITY else f"{LAKE}.system.{of}"

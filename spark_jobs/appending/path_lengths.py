@@ -21,31 +21,31 @@ LONGEST = 700
 _NO_ROOM = re.compile(r"KeyTooLong|key is too long|File name too long|Mkdirs failed to create")
 
 
-def had_no_room(error: Exception) -> bool:
+def is_path_error(error: Exception) -> bool:
     """Whether a path was too long for storage: S3's words, and those of a disk."""
     return any(_NO_ROOM.search(str(cause.getMessage())) for cause in causes(error))
 
 
 def too_long(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
     """By file version, what is wrong with those that have values that no path has room for."""
-    names = ", ".join(map(display_name, _texts(plan)))
+    names = ", ".join(map(display_name, _written_texts(plan)))
     return {
         file: (f"its values of the partition columns {names} take {size:,} bytes in a path, and the most is {LONGEST}",)
-        for file, size in sizes(plan, rows).items()
+        for file, size in longest_values(plan, rows).items()
         if size > LONGEST
     }
 
 
-def sizes(plan: Plan, rows: DataFrame) -> dict[str, int]:
+def longest_values(plan: Plan, rows: DataFrame) -> dict[str, int]:
     """By file version, how many bytes of a path its values take at most; nothing where none are text or bytes."""
-    texts = _texts(plan).values()
+    texts = _written_texts(plan).values()
     if not texts:
         return {}
     size = " + ".join(f"coalesce(octet_length(url_encode({text})), 0)" for text in texts)
     return dict(rows.groupBy(FILE_COLUMN).agg(F.max(F.expr(size))).collect())
 
 
-def _texts(plan: Plan) -> Mapping[str, str]:
+def _written_texts(plan: Plan) -> Mapping[str, str]:
     """The SQL of what Iceberg writes, by the column of text or bytes."""
     kinds, found = {column.name: column.type for column in plan.columns}, {}
     for each in map(partition, plan.partitions):

@@ -15,49 +15,51 @@ from lakegate.audit.look import Look
 from lakegate.audit.names import display_name
 from lakegate.audit.plan import Metric, Plan
 from spark_jobs.appending import text_sizes
-from spark_jobs.appending.append import rows_of, sized, unread
+from spark_jobs.appending.append import check_sizes, rows_of, unreadable
 from spark_jobs.jvm.failures import FAILURES
-from spark_jobs.jvm.isolate import THREADS, each
+from spark_jobs.jvm.isolate import THREADS, per_file
 
 
-def within(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+def check_tries(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> list[Look]:
     """The same files; those with whose rows patterns may be tried more often than is taken with that fault."""
     tried = [metric for metric in plan.metrics if metric.tries]
     asked = [look for look in looks if tried and not look.faults]
-    told = {look.file.id: look for look in _told(spark, plan, tried, asked)} if asked else {}
+    told = {look.file.id: look for look in _check(spark, plan, tried, asked)} if asked else {}
     return [told.get(look.file.id, look) for look in looks]
 
 
-def _told(spark: SparkSession, plan: Plan, tried: Sequence[Metric], looks: Sequence[Look]) -> list[Look]:
+def _check(spark: SparkSession, plan: Plan, tried: Sequence[Metric], looks: Sequence[Look]) -> list[Look]:
     """Of all files at once; where one of them cannot be read, of each by itself. Letters are counted in every row that
     has a text, so files whose rows come to too many bytes are found first.
     """
     try:
-        found = _counted(tried, text_sizes.bounded(plan, looks, rows_of(spark, plan, looks)))
+        found = _count_tries(tried, text_sizes.fail_beyond_share(plan, looks, rows_of(spark, plan, looks)))
     except FAILURES as error:
-        if not text_sizes.met(error):
-            return _apart(spark, plan, tried, looks)
-        fit = sized(spark, plan, looks)
-        known = {it.file.id: it for it in _apart(spark, plan, tried, [look for look in fit if not look.faults])}
+        if not text_sizes.is_beyond_share(error):
+            return _check_per_file(spark, plan, tried, looks)
+        fit = check_sizes(spark, plan, looks)
+        known = {
+            it.file.id: it for it in _check_per_file(spark, plan, tried, [look for look in fit if not look.faults])
+        }
         return [known.get(look.file.id, look) for look in fit]
-    return [_judged(plan, tried, look, found) for look in looks]
+    return [_with_fault(plan, tried, look, found) for look in looks]
 
 
-def _apart(spark: SparkSession, plan: Plan, tried: Sequence[Metric], looks: Sequence[Look]) -> list[Look]:
-    found = each(looks, lambda look: _counted(tried, rows_of(spark, plan, [look])), THREADS)
+def _check_per_file(spark: SparkSession, plan: Plan, tried: Sequence[Metric], looks: Sequence[Look]) -> list[Look]:
+    found = per_file(looks, lambda look: _count_tries(tried, rows_of(spark, plan, [look])), THREADS)
     return [
-        unread(plan, look, it) if isinstance(it, Exception) else _judged(plan, tried, look, it)
+        unreadable(plan, look, it) if isinstance(it, Exception) else _with_fault(plan, tried, look, it)
         for look, it in zip(looks, found, strict=True)
     ]
 
 
-def _counted(tried: Sequence[Metric], rows: DataFrame) -> dict[str, tuple[float, ...]]:
+def _count_tries(tried: Sequence[Metric], rows: DataFrame) -> dict[str, tuple[float, ...]]:
     """By file version, the tries of each metric."""
     sums = [F.sum(F.expr(metric.tries).cast("double")).alias(f"n{at}") for at, metric in enumerate(tried)]
     return {row[0]: tuple(row[1:]) for row in rows.groupBy(FILE_COLUMN).agg(*sums).collect()}
 
 
-def _judged(plan: Plan, tried: Sequence[Metric], look: Look, found: dict[str, tuple[float, ...]]) -> Look:
+def _with_fault(plan: Plan, tried: Sequence[Metric], look: Look, found: dict[str, tuple[float, ...]]) -> Look:
     counted = found.get(look.file.id, (0.0,) * len(tried))
     if not (wrong := beyond(plan.files.limits, tries=int(sum(counted)))):
         return look

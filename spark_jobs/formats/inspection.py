@@ -15,52 +15,52 @@ from lakegate.audit.plan import Plan
 from spark_jobs.formats.footer import Ends, Footer, Unreadable
 from spark_jobs.formats.format import Read
 from spark_jobs.formats.registry import FORMATS
-from spark_jobs.formats.text.scan import look_at_text
+from spark_jobs.formats.text.scan import inspect_text
 from spark_jobs.jvm import hadoop
-from spark_jobs.jvm.failures import FAILURES, names, root, unreached
+from spark_jobs.jvm.failures import FAILURES, class_names, is_unreachable, root_cause
 from spark_jobs.jvm.isolate import THREADS
 
 _FIRST, _LAST = 4, 256  # bytes; the last hold ORC's postscript
 
 
-def look_at_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
+def inspect_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
     """A look at every file, in their order."""
     wrong = {file.id: beyond(plan.files.limits, bytes=file.size) for file in files}
     within = [file for file in files if not wrong[file.id]]
-    looks = {look.file.id: look for look in _looks(spark, plan, within)}
+    looks = {look.file.id: look for look in _inspect_readable(spark, plan, within)}
     return [looks.get(file.id) or Look(file=file, faults=wrong[file.id]) for file in files]
 
 
-def _looks(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
+def _inspect_readable(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
     form = FORMATS[plan.files.kind]
     if (read := form.read) is None:
-        return look_at_text(spark, plan, files)
+        return inspect_text(spark, plan, files)
     with ThreadPoolExecutor(THREADS) as pool:
-        looks = list(pool.map(lambda file: _look(spark, plan, file, read), files))
-    return form.misread(spark, looks)
+        looks = list(pool.map(lambda file: _inspect(spark, plan, file, read), files))
+    return form.check_machines(spark, looks)
 
 
-def _look(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Look:
+def _inspect(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Look:
     if file.size == 0:
         return Look(file=file, faults=(EMPTY,))
     try:
-        found = _footer(spark, plan, file, read)
+        found = _read_footer(spark, plan, file, read)
     except FAILURES as error:
-        if unreached(error):
+        if is_unreachable(error):
             raise
-        found = Footer(faults=(_said(plan, error),))
+        found = Footer(faults=(_fault(plan, error),))
     return Look(file=file, rows=found.rows, columns=found.columns, faults=found.faults)
 
 
-def _footer(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Footer:
+def _read_footer(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Footer:
     """Once more where it fails, so that a network's hiccup does not end the job."""
     try:
-        return _read(spark, plan, file.uri, read)
+        return _read_once(spark, plan, file.uri, read)
     except FAILURES:
-        return _read(spark, plan, file.uri, read)
+        return _read_once(spark, plan, file.uri, read)
 
 
-def _read(spark: SparkSession, plan: Plan, uri: str, read: Read) -> Footer:
+def _read_once(spark: SparkSession, plan: Plan, uri: str, read: Read) -> Footer:
     length, first, last = hadoop.ends(spark, uri, _FIRST, _LAST)
     if length == 0:
         return Footer(faults=(EMPTY,))
@@ -68,11 +68,11 @@ def _read(spark: SparkSession, plan: Plan, uri: str, read: Read) -> Footer:
         ends = Ends(length=length, first=first, last=last)
         return read(spark, uri, ends, plan.files.limits)
     except Unreadable as error:
-        return Footer(faults=(error.told(plan.columns),))
+        return Footer(faults=(error.fault(plan.columns),))
 
 
-def _said(plan: Plan, error: Exception) -> str:
-    if any(name.endswith("FileNotFoundException") for name in names(error)):
+def _fault(plan: Plan, error: Exception) -> str:
+    if any(name.endswith("FileNotFoundException") for name in class_names(error)):
         return GONE
-    known = FORMATS[plan.files.kind].means(root(error))
-    return known or Unreadable("its footer cannot be read", root(error)).told(plan.columns)
+    known = FORMATS[plan.files.kind].explain(root_cause(error))
+    return known or Unreadable("its footer cannot be read", root_cause(error)).fault(plan.columns)

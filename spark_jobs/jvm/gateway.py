@@ -6,7 +6,7 @@ from py4j.java_gateway import JavaPackage
 from pyspark.sql import SparkSession
 
 # The roots of what this package names, and what pyspark names with each expression.
-_OFTEN = ("java", "org", "py4j", "shaded", "functions", "PythonUtils")
+_ROOTS = ("java", "org", "py4j", "shaded", "functions", "PythonUtils")
 
 
 class Package:
@@ -19,27 +19,27 @@ class Package:
         self._found = found
 
     def __getattr__(self, name: str) -> Any:
-        found = _known(getattr(self._found, name))
+        found = _remembering(getattr(self._found, name))
         setattr(self, name, found)
         return found
 
 
-def _known(found: Any) -> Any:
+def _remembering(found: Any) -> Any:
     return Package(found) if isinstance(found, JavaPackage) else found
 
 
 def remember_classes(spark: SparkSession) -> None:
     """What is looked for in this session's JVM from now on is looked for once."""
     java = jvm(spark)
-    for name in _OFTEN:
-        setattr(java, name, _known(getattr(java, name)))
+    for name in _ROOTS:
+        setattr(java, name, _remembering(getattr(java, name)))
 
 
 def jvm(spark: SparkSession) -> Any:
     return spark._jvm  # noqa: SLF001 - there is no public name for it
 
 
-def state(spark: SparkSession) -> Any:
+def session_state(spark: SparkSession) -> Any:
     """Spark's own session state: its catalogs and its configuration."""
     session: Any = spark._jsparkSession  # noqa: SLF001 - there is no public name for it
     # Parts of Spark ask the thread for the session, and a thread of ours may have none yet.

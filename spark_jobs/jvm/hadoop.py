@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.jvm.gateway import jvm, state
+from spark_jobs.jvm.gateway import jvm, session_state
 
 
 def path(spark: SparkSession, uri: str) -> Any:
@@ -14,7 +14,7 @@ def path(spark: SparkSession, uri: str) -> Any:
 
 
 def configuration(spark: SparkSession) -> Any:
-    return state(spark).newHadoopConf()
+    return session_state(spark).newHadoopConf()
 
 
 def read(spark: SparkSession, uri: str) -> bytes:

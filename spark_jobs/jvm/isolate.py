@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from spark_jobs.jvm.failures import FAILURES, unreached
+from spark_jobs.jvm.failures import FAILURES, is_unreachable
 
 T = TypeVar("T")
 R = TypeVar("R")
 THREADS = 8
 
 
-def each(items: Sequence[T], read: Callable[[T], R], threads: int) -> list[R | Exception]:
+def per_file(items: Sequence[T], read: Callable[[T], R], threads: int) -> list[R | Exception]:
     """What was read of each, or why it failed. What fails beside others is read once more with nothing beside it:
     another file may have taken the memory. What cannot be reached then either is nothing that is wrong with the item:
     that is raised.
@@ -23,7 +23,7 @@ def each(items: Sequence[T], read: Callable[[T], R], threads: int) -> list[R | E
         for item, it in zip(items, found, strict=True)
     ]
     for it in again:
-        if isinstance(it, Exception) and unreached(it):
+        if isinstance(it, Exception) and is_unreachable(it):
             raise it
     return again
 

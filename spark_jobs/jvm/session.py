@@ -68,7 +68,7 @@ def check_iceberg(spark: SparkSession, job: Job) -> None:
         )
 
 
-def fit_to(spark: SparkSession, job: Job) -> None:
+def tune_for_size(spark: SparkSession, job: Job) -> None:
     """A small batch shuffles in few pieces, by plans that are not made over again at every step."""
     size = sum(file.size for file in job.files)
     if size < _SMALL:

@@ -28,7 +28,7 @@ _ROWS_PER_VALUE = 5
 # The driver asks them alone; with more, the executors' pass over the rows is sooner done.
 _MOST_VALUES = 500_000
 _THREADS = 8
-_UNSPEAKABLE = set(".`")  # what no variable's name may hold in Spark
+_NOT_IN_VARIABLES = set(".`")  # what no variable's name may hold in Spark
 
 Values = Mapping[str, set[str | None]]
 """By column, every value that a file version may hold, or by metric, those of them that fail it."""
@@ -46,8 +46,8 @@ def prove(
     spark = SparkSession.active()
     ids = {columns[metric.columns[0]].id: metric.columns[0] for metric in asked}
     with ThreadPoolExecutor(_THREADS) as pool:
-        read = dict(zip(files, pool.map(lambda data: _values(spark, data, ids), files.values()), strict=True))
-        failing = _ask(spark, asked, list(read.values()), pool)
+        read = dict(zip(files, pool.map(lambda data: _values_of(spark, data, ids), files.values()), strict=True))
+        failing = _failing_values(spark, asked, list(read.values()), pool)
     return {file: {metric.id for metric in asked if _is_zero(metric, values, failing)} for file, values in read.items()}
 
 
@@ -55,7 +55,7 @@ def _is_of_one_text(metric: Metric, columns: Mapping[str, IcebergField]) -> bool
     if metric.kind is not MetricKind.FAILING or len(metric.columns) != 1:
         return False
     [name] = metric.columns
-    return name in columns and columns[name].type == "string" and not set(name) & _UNSPEAKABLE
+    return name in columns and columns[name].type == "string" and not set(name) & _NOT_IN_VARIABLES
 
 
 def _is_zero(metric: Metric, values: Values, failing: Values) -> bool:
@@ -64,16 +64,18 @@ def _is_zero(metric: Metric, values: Values, failing: Values) -> bool:
     return name in values and metric.id in failing and values[name].isdisjoint(failing[metric.id])
 
 
-def _ask(spark: SparkSession, asked: Sequence[Metric], read: Sequence[Values], pool: ThreadPoolExecutor) -> Values:
+def _failing_values(
+    spark: SparkSession, asked: Sequence[Metric], read: Sequence[Values], pool: ThreadPoolExecutor
+) -> Values:
     """By metric, the values that fail it. What many files hold is asked once; too many values are not."""
     held = {name: set().union(*(values.get(name, ()) for values in read)) for name in {m.columns[0] for m in asked}}
     few = {name: values for name, values in held.items() if 0 < len(values) <= _MOST_VALUES}
     of = {name: [metric for metric in asked if metric.columns == (name,)] for name in few}
-    told = pool.map(lambda name: _failing(spark, name, few[name], of[name]), few)
+    told = pool.map(lambda name: _failing_of(spark, name, few[name], of[name]), few)
     return {metric: values for found in told for metric, values in found.items()}
 
 
-def _failing(spark: SparkSession, name: str, values: Collection[str | None], asked: Sequence[Metric]) -> Values:
+def _failing_of(spark: SparkSession, name: str, values: Collection[str | None], asked: Sequence[Metric]) -> Values:
     """Which of a column's values fail each metric. A row that stands in the query costs no job: Spark's planner works
     it out.
     """
@@ -87,7 +89,7 @@ def _failing(spark: SparkSession, name: str, values: Collection[str | None], ask
     return {metric.id: set(found) for metric, found in zip(asked, told, strict=True) if found is not None}
 
 
-def _values(spark: SparkSession, files: Sequence[DataFileStatistics], names: Mapping[int, str]) -> Values:
+def _values_of(spark: SparkSession, files: Sequence[DataFileStatistics], names: Mapping[int, str]) -> Values:
     """What a file version's dictionaries hold, of the columns of which they hold everything and that repeat it."""
     held: dict[str, set[str | None]] = {name: {None} for name in names.values()}
     most = sum(data.rows for data in files) // _ROWS_PER_VALUE
@@ -105,7 +107,7 @@ def _dictionaries(spark: SparkSession, path: str, names: Mapping[int, str], most
     parquet = jvm(spark).org.apache.parquet.hadoop
     source = parquet.util.HadoopInputFile.fromPath(hadoop.path(spark, path), hadoop.configuration(spark))
     with closing(parquet.ParquetFileReader.open(source)) as reader:
-        return {name: texts for name, pages in _pages(reader, names) if (texts := _texts(pages, most)) is not None}
+        return {name: texts for name, pages in _pages(reader, names) if (texts := _texts_of(pages, most)) is not None}
 
 
 def _pages(reader: Any, names: Mapping[int, str]) -> Iterator[tuple[str, list[Any]]]:
@@ -123,14 +125,14 @@ def _is_whole(chunk: Any) -> bool:
     return told is not None and told.hasDictionaryPages() and not told.hasNonDictionaryEncodedPages()
 
 
-def _texts(pages: Sequence[Any], most: int) -> set[str] | None:
+def _texts_of(pages: Sequence[Any], most: int) -> set[str] | None:
     """The texts of dictionaries; None where they are more than so many."""
     if sum(page.getDictionarySize() for page in pages) > most:
         return None
-    return {text for page in pages for text in _page(page)}
+    return {text for page in pages for text in _texts_in(page)}
 
 
-def _page(page: Any) -> Iterator[str]:
+def _texts_in(page: Any) -> Iterator[str]:
     """The texts of a dictionary, each behind its length."""
     body, at = bytes(page.getBytes().toByteArray()), 0
     while at < len(body):

@@ -20,7 +20,7 @@ from lakegate.audit.statistics import DataFileStatistics, IcebergField, bound, e
 from lakegate.audit.table_scope import Orphans
 from lakegate.audit.types import spark_identifier
 from lakegate.audit.verdicts import Dependent
-from spark_jobs.tables.base import Base, Near
+from spark_jobs.tables.base import Base, Candidates
 
 Read = Callable[[Iterable[str]], DataFrame]
 """The rows of some file versions of the batch, by their ids."""
@@ -52,12 +52,12 @@ class Batch:
         return sum(data.rows for files in self.files.values() for data in files)
 
 
-def taken(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str]) -> DataFrame | None:
+def existing_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str]) -> DataFrame | None:
     """The keys of these files that the table has at the base, by the columns' own names; None where there are none."""
-    near = near_table(plan, metric, batch, base, files)
+    near = table_candidates(plan, metric, batch, base, files)
     if near is None:
         return None
-    return _renamed(_taken(_keyed(batch.read(files), metric.columns), batch.rows(), near), metric.columns)
+    return _renamed(_existing(_key_rows(batch.read(files), metric.columns), batch.rows(), near), metric.columns)
 
 
 def orphans(
@@ -67,10 +67,10 @@ def orphans(
     `others` name. Where the table refers to itself, they may refer to rows of their own file and of `good` ones that
     landed before it.
     """
-    near = _near_target(metric, batch, base, files)
-    missing = _missing(_keyed(batch.read(files), metric.columns, *others), batch.rows(), near)
+    near = _referenced_candidates(metric, batch, base, files)
+    missing = _drop_existing(_key_rows(batch.read(files), metric.columns, *others), batch.rows(), near)
     if is_own(plan, metric):
-        missing = _without_parent(missing, _parents(metric, batch), list(batch.files), good)
+        missing = _drop_with_parent(missing, _parent_keys(metric, batch), list(batch.files), good)
     return _renamed(missing, metric.columns, FILE_COLUMN, *others)
 
 
@@ -88,17 +88,17 @@ def repeats(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
     """How often keys repeat, in their own file or, with scope table, in any and in the table."""
     if not (ids := _with_rows(batch)):
         return Repeats()
-    rows = _keyed(batch.read(ids), metric.columns)
+    rows = _key_rows(batch.read(ids), metric.columns)
     if metric.scope is Scope.BATCH:
-        return _own_repeats(metric, batch, rows)
-    return _repeats(metric, batch, rows, near_table(plan, metric, batch, base, list(batch.files)))
+        return _repeats_per_file(metric, batch, rows)
+    return _repeats(metric, batch, rows, table_candidates(plan, metric, batch, base, list(batch.files)))
 
 
 def references(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Orphans:
     """How many rows of each file refer to nothing."""
     if not (ids := _with_rows(batch)):
         return Orphans()
-    return _orphans(plan, metric, batch, base, _keyed(batch.read(ids), metric.columns))
+    return _count_orphans(plan, metric, batch, base, _key_rows(batch.read(ids), metric.columns))
 
 
 def _with_rows(batch: Batch) -> list[str]:
@@ -114,7 +114,7 @@ def _named(columns: Sequence[IcebergField]) -> list[tuple[str, IcebergField]]:
     return list(zip(_names(columns), columns, strict=True))
 
 
-def _keyed(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
+def _key_rows(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
     """The keys of the rows that have one, each with its file and what `others` name."""
     return with_key(rows, columns).select(*_keys(columns), FILE_COLUMN, *others)
 
@@ -128,33 +128,33 @@ def _renamed(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame
     return rows.select(*(F.col(name).alias(column) for name, column in keys), *others)
 
 
-def near_table(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Near | None:
+def table_candidates(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
     """The table's own rows at the base that may repeat, if the metric is about them."""
     if metric.scope is Scope.BATCH:
         return None
-    return _near(metric, Reference(table=plan.table, columns=metric.columns), batch, base, files)
+    return _candidates(metric, Reference(table=plan.table, columns=metric.columns), batch, base, files)
 
 
-def _near_target(metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Near | None:
-    return _near(metric, metric.refers_to, batch, base, files) if metric.refers_to else None
+def _referenced_candidates(metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
+    return _candidates(metric, metric.refers_to, batch, base, files) if metric.refers_to else None
 
 
-def _near(metric: Metric, target: Reference, batch: Batch, base: Base, files: Iterable[str]) -> Near | None:
+def _candidates(metric: Metric, target: Reference, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
     ids, columns = list(files), [batch.columns[name] for name in metric.columns]
-    found = base.near(target, columns, boxes((data for file in ids for data in batch.files[file]), columns))
+    found = base.candidates(target, columns, boxes((data for file in ids for data in batch.files[file]), columns))
     if found and found.rows > max(_MANY, _MANY_FOR_EACH * batch.rows()):
-        found = base.near(target, columns, _clusters(_keyed(batch.read(ids), metric.columns), columns))
-    return found and Near(rows=found.rows, table=found.table.select(*_keys(target.columns)))
+        found = base.candidates(target, columns, _cluster_boxes(_key_rows(batch.read(ids), metric.columns), columns))
+    return found and Candidates(rows=found.rows, table=found.table.select(*_keys(target.columns)))
 
 
-def _clusters(rows: DataFrame, columns: Sequence[IcebergField]) -> list[Box]:
+def _cluster_boxes(rows: DataFrame, columns: Sequence[IcebergField]) -> list[Box]:
     """Where the keys are, closer than the bounds of whole data files say it: neighbours together, and what is between
     them left out.
     """
     numbers = [F.expr(_AS_BOUND.get(column.type, "{}").format(name)) for name, column in _named(columns)]
     ends = [end for number in numbers for end in (F.min(number), F.max(number))]
-    apart = rows.repartitionByRange(BOXES, *_names(columns)).groupBy(F.spark_partition_id()).agg(*ends).collect()
-    ranges = [list(zip(row[1::2], row[2::2], strict=True)) for row in apart]
+    spans_of = rows.repartitionByRange(BOXES, *_names(columns)).groupBy(F.spark_partition_id()).agg(*ends).collect()
+    ranges = [list(zip(row[1::2], row[2::2], strict=True)) for row in spans_of]
     return [tuple(_range(column, *ends) for ends, column in zip(spans, columns, strict=True)) for spans in ranges]
 
 
@@ -168,24 +168,24 @@ def _range(column: IcebergField, low: Any, high: Any) -> Range:
         return None
 
 
-def _own_repeats(metric: Metric, batch: Batch, rows: DataFrame) -> OwnRepeats:
+def _repeats_per_file(metric: Metric, batch: Batch, rows: DataFrame) -> OwnRepeats:
     """Of each file by itself; whether any key repeats is asked first."""
-    if _surely_unique(rows, _whole_number(metric, batch), apart=True):
+    if _is_surely_unique(rows, _dense_key(metric, batch), per_file=True):
         return OwnRepeats()
     more = rows.groupBy(FILE_COLUMN, *_names(metric.columns)).agg((F.count("*") - 1).alias("more")).where("more > 0")
     found = more.groupBy(FILE_COLUMN).agg(F.sum("more")).collect()
     return OwnRepeats(rows=dict(found))
 
 
-def _repeats(metric: Metric, batch: Batch, rows: DataFrame, near: Near | None) -> Repeats:
+def _repeats(metric: Metric, batch: Batch, rows: DataFrame, near: Candidates | None) -> Repeats:
     """Whether any key repeats is asked first: only a batch at fault pays for where."""
     names = _names(metric.columns)
     faulty = []
-    if not _surely_unique(rows, _whole_number(metric, batch)):
+    if not _is_surely_unique(rows, _dense_key(metric, batch)):
         twice = rows.groupBy(*names).agg(F.count("*").alias("rows")).where("rows > 1")
         faulty.append(twice.select(*names, F.lit(False).alias("taken")))  # noqa: FBT003 - a literal
     if near is not None:
-        faulty.append(_taken(rows, batch.rows(), near).select(*names, F.lit(True).alias("taken")))  # noqa: FBT003
+        faulty.append(_existing(rows, batch.rows(), near).select(*names, F.lit(True).alias("taken")))  # noqa: FBT003
     if not faulty:
         return Repeats()
     keys = reduce(DataFrame.union, faulty).groupBy(*names).agg(F.max("taken").alias("taken")).cache()
@@ -197,9 +197,9 @@ def _repeats(metric: Metric, batch: Batch, rows: DataFrame, near: Near | None) -
         keys.unpersist()
 
 
-def _surely_unique(rows: DataFrame, number: str, *, apart: bool = False) -> bool:
+def _is_surely_unique(rows: DataFrame, number: str, *, per_file: bool = False) -> bool:
     """Whether a query far cheaper than grouping by the keys shows that no key is there twice, or twice in one file if
-    files are looked at `apart`.
+    files are looked at `per_file`.
 
     `number` is SQL for keys that are whole numbers, close together: they are marked as bits in words of 64, so that
     there is a group for each word instead of each key, and as many bits as rows are as many keys. Others are grouped by
@@ -209,16 +209,16 @@ def _surely_unique(rows: DataFrame, number: str, *, apart: bool = False) -> bool
     if number:
         bits = F.expr(f"bit_or(shiftleft(1L, int({number} & 63)))").alias("bits")
         word = F.expr(f"shiftright({number}, 6)")
-        of_file = word.bitwiseXOR(F.xxhash64(FILE_COLUMN)) if apart else word
+        of_file = word.bitwiseXOR(F.xxhash64(FILE_COLUMN)) if per_file else word
         words = rows.groupBy(of_file.alias("word")).agg(bits, F.count("*").alias("rows"))
         return words.where("bit_count(bits) <> rows").isEmpty()
-    names = [name for name in rows.columns if apart or name != FILE_COLUMN]
+    names = [name for name in rows.columns if per_file or name != FILE_COLUMN]
     # Told to shuffle first, Spark does not try to make groups of what hardly ever repeats before it does.
     hashes = rows.select(F.xxhash64(*names).alias("hash")).repartition("hash")
     return hashes.groupBy("hash").agg(F.count("*").alias("rows")).where("rows > 1").isEmpty()
 
 
-def _whole_number(metric: Metric, batch: Batch) -> str:
+def _dense_key(metric: Metric, batch: Batch) -> str:
     """The key as a whole number in SQL, if it is one, and if bounds say that its values are close together."""
     column = batch.columns[metric.columns[0]]
     if len(metric.columns) > 1 or column.type not in _WHOLE:
@@ -232,7 +232,7 @@ def _whole_number(metric: Metric, batch: Batch) -> str:
     return _WHOLE[column.type].format(_names(metric.columns)[0]) if is_dense else ""
 
 
-def _taken(rows: DataFrame, number: int, near: Near) -> DataFrame:
+def _existing(rows: DataFrame, number: int, near: Candidates) -> DataFrame:
     """The keys that are near, each once; `number` is how many rows there are at most."""
     names = near.table.columns
     mine = rows.select(*names)
@@ -252,16 +252,16 @@ def _patterns(rows: DataFrame, names: Sequence[str]) -> Repeats:
     return Repeats(patterns=tuple(patterns))
 
 
-def _orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, rows: DataFrame) -> Orphans:
-    near = _near_target(metric, batch, base, list(batch.files))
-    missing = _missing(rows, batch.rows(), near)
+def _count_orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, rows: DataFrame) -> Orphans:
+    near = _referenced_candidates(metric, batch, base, list(batch.files))
+    missing = _drop_existing(rows, batch.rows(), near)
     if is_own(plan, metric):
-        return _orphans_of_batch(missing, _parents(metric, batch))
+        return _orphans_of_batch(missing, _parent_keys(metric, batch))
     found = missing.groupBy(FILE_COLUMN).count().collect()
     return Orphans(rows={row[0]: row[1] for row in found})
 
 
-def _parents(metric: Metric, batch: Batch) -> DataFrame:
+def _parent_keys(metric: Metric, batch: Batch) -> DataFrame:
     """The keys by which the batch's rows can be referred to, each once for every file that has it."""
     columns = metric.refers_to.columns if metric.refers_to else ()
     rows = with_key(batch.read(_with_rows(batch)), columns)
@@ -275,10 +275,10 @@ def _orphans_of_batch(missing: DataFrame, parents: DataFrame) -> Orphans:
     names = [name for name in parents.columns if name != _PARENT]
     held = parents.groupBy(*names).agg(F.sort_array(F.collect_set(_PARENT)).alias("files"))
     in_own = F.array_contains("files", F.col(FILE_COLUMN))
-    apart = missing.join(held, on=names, how="left").where(in_own.isNull() | ~in_own)
+    elsewhere_or_none = missing.join(held, on=names, how="left").where(in_own.isNull() | ~in_own)
     rows: dict[str, int] = {}
     elsewhere: dict[str, dict[frozenset[str], int]] = {}
-    for file, files, number in apart.groupBy(FILE_COLUMN, "files").count().collect():
+    for file, files, number in elsewhere_or_none.groupBy(FILE_COLUMN, "files").count().collect():
         if files is None:
             rows[file] = number
         else:
@@ -286,7 +286,7 @@ def _orphans_of_batch(missing: DataFrame, parents: DataFrame) -> Orphans:
     return Orphans(rows=rows, elsewhere=elsewhere)
 
 
-def _without_parent(rows: DataFrame, parents: DataFrame, order: Sequence[str], good: Sequence[str]) -> DataFrame:
+def _drop_with_parent(rows: DataFrame, parents: DataFrame, order: Sequence[str], good: Sequence[str]) -> DataFrame:
     """The rows whose key no parent has, in their own file or in a good one that landed before it."""
     names = [name for name in parents.columns if name != _PARENT]
     theirs = parents.withColumnsRenamed({name: f"{name}_parent" for name in names})
@@ -297,7 +297,7 @@ def _without_parent(rows: DataFrame, parents: DataFrame, order: Sequence[str], g
     return rows.join(theirs, on=same & there, how="left_anti")
 
 
-def _missing(rows: DataFrame, number: int, near: Near | None) -> DataFrame:
+def _drop_existing(rows: DataFrame, number: int, near: Candidates | None) -> DataFrame:
     """The rows whose key is not near; `number` is how many there are at most."""
     if near is None:
         return rows
@@ -305,5 +305,5 @@ def _missing(rows: DataFrame, number: int, near: Near | None) -> DataFrame:
     if near.rows <= _BROADCAST:
         theirs = F.broadcast(theirs)
     elif number <= _BROADCAST:  # the batch is the smaller one: what it finds there is no more than itself
-        theirs = F.broadcast(_taken(rows, number, near))
+        theirs = F.broadcast(_existing(rows, number, near))
     return rows.join(theirs, on=theirs.columns, how="left_anti")

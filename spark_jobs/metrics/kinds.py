@@ -82,11 +82,11 @@ def resolve(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
     return resolved(plan, metric, batch, base)
 
 
-def _null(metric: Metric) -> Column:
+def _is_null(metric: Metric) -> Column:
     return F.col(spark_identifier(metric.columns[0])).isNull()
 
 
-def _broken(metric: Metric) -> Column:
+def _breaks_rule(metric: Metric) -> Column:
     if metric.passes:  # where it isn't true, a null included, the predicate is asked
         return F.when(F.expr(metric.passes), False).otherwise(F.expr(metric.sql))  # noqa: FBT003 - a value
     return F.expr(metric.sql)
@@ -103,8 +103,8 @@ def _rows_of_table(plan: Plan, _: Metric, batch: Batch, base: Base) -> TableRows
 
 KINDS: Mapping[MetricKind, SparkKind] = {
     MetricKind.ROWS: SparkKind(how=How.PASS, number=lambda _: F.count("*"), resolve=_rows_of_table),
-    MetricKind.NULLS: SparkKind(how=How.PASS, fails=_null),
-    MetricKind.FAILING: SparkKind(how=How.PASS, fails=_broken),
+    MetricKind.NULLS: SparkKind(how=How.PASS, fails=_is_null),
+    MetricKind.FAILING: SparkKind(how=How.PASS, fails=_breaks_rule),
     MetricKind.DUPLICATES: SparkKind(
         how=How.BATCH,
         resolve=keys.repeats,

@@ -22,19 +22,19 @@ from lakegate.audit.types import spark_identifier
 from lakegate.audit.verdicts import unparsed_checks
 from spark_jobs.formats.text.rows import TEXT
 from spark_jobs.jvm.session import BASE, LAKE
-from spark_jobs.metrics.failing_keys import PLACE, Landed, of_file, placed
+from spark_jobs.metrics.failing_keys import PLACE, Landed, by_file, with_places
 from spark_jobs.metrics.keys import Batch, Read
 from spark_jobs.metrics.kinds import KINDS, failing
 from spark_jobs.metrics.unparsed import LINE, WHY
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.base import Base
-from spark_jobs.tables.ddl import FIXED, adding, making, saying, table_name
+from spark_jobs.tables.ddl import FIXED, add_columns_sql, create_table_sql, set_properties_sql, table_name
 from spark_jobs.tables.overwrite import overwrite
 
 Failed = Mapping[str, Sequence[str]]
 """The checks, by id, whose failing rows are to go, of each file version that has some."""
 _REASONS = "_lakegate_reasons"
-_WHOLE = {
+_JSON_OPTIONS = {
     "ignoreNullFields": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
@@ -67,7 +67,7 @@ class View:
     entries: Mapping[str, Any] = field(default_factory=dict)
 
 
-def put_aside(
+def quarantine_rows(
     spark: SparkSession,
     job: Job,
     view: View,
@@ -80,12 +80,12 @@ def put_aside(
     `order` are the good files as they landed, `unparsed` the rows that do not parse. A second run of a job that has
     come so far is refused.
     """
-    _make(spark, job)
-    table, of_rows = table_name(LAKE, job.plan.table), _of_rows(job.plan, failed)
-    leaving = [] if unparsed is None else [_lines_aside(job, unparsed)]
+    _prepare_table(spark, job)
+    table, of_rows = table_name(LAKE, job.plan.table), _failed_in_table(job.plan, failed)
+    leaving = [] if unparsed is None else [_quarantined_lines(job, unparsed)]
     if of_rows:
-        rows, columns = marked(view, order, of_rows), view.read(of_rows).columns
-        leaving.append(_rows_aside(job, rows, [name for name in columns if name != FILE_COLUMN]))
+        rows, columns = with_reasons(view, order, of_rows), view.read(of_rows).columns
+        leaving.append(_quarantined_rows(job, rows, [name for name in columns if name != FILE_COLUMN]))
     reduce(DataFrame.union, leaving).writeTo(table_name(LAKE, quarantine_of(job.plan.table))).append()
     if of_rows:
         kept = rows.where(F.size(_REASONS) == 0).select(*map(spark_identifier, columns))
@@ -95,17 +95,17 @@ def put_aside(
 
 def failing_rows(view: View, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
     """How many rows of a file fail any of these checks, given the good files before it."""
-    rows = marked(view, [*earlier, file], {file: checks})
+    rows = with_reasons(view, [*earlier, file], {file: checks})
     return rows.where(F.size(_REASONS) > 0).count()
 
 
-def marked(view: View, order: Sequence[str], failed: Failed) -> DataFrame:
+def with_reasons(view: View, order: Sequence[str], failed: Failed) -> DataFrame:
     """The rows of the files that failed, each with the names of the checks that it fails and that its file failed.
 
     Of rows with the same key the first stays: in the file that landed first, and there in the first data file, unless
     the table has it already. Rows are never shuffled, so that whoever writes them writes each file version apart.
     """
-    rows, reasons = placed(view.read(failed)), []
+    rows, reasons = with_places(view.read(failed)), []
     checks = [check for check in view.plan.checks if any(check.id in ids for ids in failed.values())]
     for number, check in enumerate(checks):
         metric, files = view.plan.metric(check.metric), [file for file, ids in failed.items() if check.id in ids]
@@ -122,57 +122,60 @@ def marked(view: View, order: Sequence[str], failed: Failed) -> DataFrame:
     return rows.withColumn(_REASONS, F.array_compact(F.array(*reasons)))
 
 
-def _of_rows(plan: Plan, failed: Failed) -> dict[str, list[str]]:
+def _failed_in_table(plan: Plan, failed: Failed) -> dict[str, list[str]]:
     """What failed, without the checks of rows that never got to the table."""
     unparsed = unparsed_checks(plan)
     of_rows = {file: [check for check in ids if check not in unparsed] for file, ids in failed.items()}
     return {file: ids for file, ids in of_rows.items() if ids}
 
 
-def _make(spark: SparkSession, job: Job) -> None:
+def _prepare_table(spark: SparkSession, job: Job) -> None:
     """The quarantine table on the branch, as it is at the base but for what the batch replaces. JobError where an
     earlier run wrote there.
     """
     table = quarantine_of(job.plan.table)
     there, base = (iceberg.load(spark, catalog, table) for catalog in (LAKE, BASE))
-    if there is not None and not _as_it_was(job, iceberg.compare(spark, base, there)):
+    if there is not None and not _is_unchanged(job, iceberg.compare(spark, base, there)):
         raise JobError(
             f"batch {job.batch}: on branch {job.branch}, table {table} is not what it was at the base: an earlier run "
             f"of this job has written there. Run: lakegate retry {job.batch}"
         )
-    for statement in making(table, _COLUMNS, FIXED) if there is None else _brought_up(spark, table, there):
+    for statement in create_table_sql(table, _COLUMNS, FIXED) if there is None else _upgrade_sql(spark, table, there):
         spark.sql(statement)
 
 
-def _brought_up(spark: SparkSession, table: str, there: Any) -> list[str]:
+def _upgrade_sql(spark: SparkSession, table: str, there: Any) -> list[str]:
     """The statements for a table that an earlier release made, or of which somebody has said how it is written."""
     known = iceberg.fields(spark, there)
     new = [column for column in _COLUMNS if column.name not in known]
-    return [*([adding(table, new)] if new else []), *saying(table, FIXED, dict(there.properties()))]
+    return [
+        *([add_columns_sql(table, new)] if new else []),
+        *set_properties_sql(table, FIXED, dict(there.properties())),
+    ]
 
 
-def _as_it_was(job: Job, difference: Difference) -> bool:
+def _is_unchanged(job: Job, difference: Difference) -> bool:
     """Whether nothing came, and just rows of what the batch replaces went: those are taken off before the job runs."""
     gone = difference.lost.entries.keys() - {data.path for data in job.replaced_aside}
     return not difference.added.entries and not gone
 
 
-def _rows_aside(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:
-    row = F.to_json(F.struct(*map(spark_identifier, columns)), _WHOLE)
-    return _aside(job, rows.where(F.size(_REASONS) > 0), {"reasons": F.col(_REASONS), "row_json": row})
+def _quarantined_rows(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:
+    row = F.to_json(F.struct(*map(spark_identifier, columns)), _JSON_OPTIONS)
+    return _quarantined(job, rows.where(F.size(_REASONS) > 0), {"reasons": F.col(_REASONS), "row_json": row})
 
 
-def _lines_aside(job: Job, rows: DataFrame) -> DataFrame:
+def _quarantined_lines(job: Job, rows: DataFrame) -> DataFrame:
     known = unparsed_checks(job.plan)
     names = [F.lit(check.name) for check in job.plan.checks if check.id in known]
     said = {"line": F.col(LINE), "text": F.col(TEXT), "why": F.col(WHY)}
-    return _aside(job, rows, {"reasons": F.array(*names), **said})
+    return _quarantined(job, rows, {"reasons": F.array(*names), **said})
 
 
-def _aside(job: Job, rows: DataFrame, said: Mapping[str, Column]) -> DataFrame:
+def _quarantined(job: Job, rows: DataFrame, said: Mapping[str, Column]) -> DataFrame:
     values = {
         FILE_COLUMN: F.col(FILE_COLUMN),
-        "key": of_file({file.id: file.key for file in job.files}),
+        "key": by_file({file.id: file.key for file in job.files}),
         "batch": F.lit(job.batch),
         "attempt": F.lit(job.attempt),
         "put_aside_at": F.current_timestamp(),

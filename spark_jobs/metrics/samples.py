@@ -22,7 +22,7 @@ from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.report import CheckResult, Verdict
 from lakegate.audit.types import canonical, spark_identifier
 from lakegate.audit.verdicts import good
-from spark_jobs.metrics.failing_keys import AGAIN, Landed
+from spark_jobs.metrics.failing_keys import ROWS_OF_KEY, Landed
 from spark_jobs.metrics.keys import Batch
 from spark_jobs.metrics.kinds import KINDS, ByKey, failing
 from spark_jobs.tables.base import Base
@@ -64,7 +64,7 @@ class Search:
     rows: DataFrame
     held: list[DataFrame] = field(default_factory=list)
 
-    def thinned(self, rows: Mapping[str, int]) -> Column:
+    def sampled(self, rows: Mapping[str, int]) -> Column:
         """Whether a row's dice keep it, where each file has so many of its kind; none of a file that is not named."""
         if not rows:
             return F.lit(False)  # noqa: FBT003 - a literal
@@ -80,23 +80,23 @@ def with_samples(plan: Plan, results: Results, batch: Batch, base: Base) -> dict
     pairs = sum(len(each.failing) for each in wanted)
     if not pairs:
         return dict(results)
-    limit = rows_each(pairs)
+    limit = rows_per_sample(pairs)
     rows = batch.read(dict.fromkeys(file for each in wanted for file in each.failing)).select("*", _dice())
     search = Search(results=results, plan=plan, batch=batch, base=base, limit=limit, rows=rows)
-    samples = _find(search, wanted)
-    chosen = {key: fitting(rows, BYTES // pairs) for key, rows in samples.items()}
+    samples = _find_rows(search, wanted)
+    chosen = {key: within_bytes(rows, BYTES // pairs) for key, rows in samples.items()}
     return {
-        file: tuple(replace(check, sample=chosen.get((file, _asked(check)), ())) for check in checks)
+        file: tuple(replace(check, sample=chosen.get((file, _metric_to_sample(check)), ())) for check in checks)
         for file, checks in results.items()
     }
 
 
-def rows_each(pairs: int) -> int:
+def rows_per_sample(pairs: int) -> int:
     """How many rows the report takes of each, where so many pairs of file and metric have some."""
     return max(FEWEST, min(ROWS, ALL_ROWS // pairs))
 
 
-def _asked(check: CheckResult) -> str:
+def _metric_to_sample(check: CheckResult) -> str:
     """The metric that a check wants failing rows of; none where it passed or knows none."""
     return check.metric if check.failing_rows and check.verdict is not Verdict.PASS else ""
 
@@ -108,7 +108,7 @@ def _wanted(plan: Plan, results: Results) -> list[Wanted]:
         (check.metric, file): check.failing_rows
         for file, checks in results.items()
         for check in checks
-        if _asked(check)
+        if _metric_to_sample(check)
     }
     for (metric, file), rows in list(pairs.items())[:PAIRS]:
         found.setdefault(metric, {})[file] = rows
@@ -120,10 +120,10 @@ def _dice() -> Column:
     return F.pmod(F.xxhash64(F.monotonically_increasing_id()), F.lit(_SIDES)).alias(_DICE)
 
 
-def _find(search: Search, wanted: Sequence[Wanted]) -> dict[tuple[str, str], list[Row]]:
+def _find_rows(search: Search, wanted: Sequence[Wanted]) -> dict[tuple[str, str], list[Row]]:
     """Failing rows by file and metric."""
     plan = search.plan
-    tells = [_tell(search, each) for each in wanted]
+    tells = [_failing_condition(search, each) for each in wanted]
     shown = {each.number: _shown_columns(plan, each.metric) for each in wanted}
     names = dict.fromkeys(name for columns in shown.values() for name in columns)
     found: dict[tuple[str, str], list[Row]] = {}
@@ -132,12 +132,12 @@ def _find(search: Search, wanted: Sequence[Wanted]) -> dict[tuple[str, str], lis
         for each in (each for each, is_failing in zip(wanted, tags, strict=True) if is_failing):
             found.setdefault((file, each.metric.id), []).append({name: row[name] for name in shown[each.number]})
     by_id = {each.metric.id: each.metric for each in wanted}
-    return {key: _spread(rows, by_id[key[1]], search.limit) for key, rows in found.items()}
+    return {key: _evenly(rows, by_id[key[1]], search.limit) for key, rows in found.items()}
 
 
 def _collect(search: Search, tells: Sequence[Column], columns: Sequence[planned.Column]) -> list[Any]:
     """File, which of the metrics it fails, and JSON, of every row that fails any."""
-    values = F.struct(*(_shown(column).alias(column.name) for column in columns))
+    values = F.struct(*(_shown_value(column).alias(column.name) for column in columns))
     row = F.to_json(values, {"ignoreNullFields": "false"})
     failed = search.rows.where(reduce(or_, tells))
     try:
@@ -147,20 +147,20 @@ def _collect(search: Search, tells: Sequence[Column], columns: Sequence[planned.
             each.unpersist()
 
 
-def _tell(search: Search, wanted: Wanted) -> Column:
+def _failing_condition(search: Search, wanted: Wanted) -> Column:
     by_key = KINDS[wanted.metric.kind].by_key
-    return _by_key(search, wanted, by_key) if by_key else _by_itself(search, wanted)
+    return _key_condition(search, wanted, by_key) if by_key else _row_condition(search, wanted)
 
 
-def _by_itself(search: Search, wanted: Wanted) -> Column:
+def _row_condition(search: Search, wanted: Wanted) -> Column:
     """What is wrong with a row shows in the row. Rows of other files are not asked: a value of theirs may be one that
     can't be computed with.
     """
     mine = F.col(FILE_COLUMN).isin(list(wanted.failing))
-    return F.when(mine, search.thinned(wanted.failing) & failing(wanted.metric)).otherwise(F.lit(False))  # noqa: FBT003
+    return F.when(mine, search.sampled(wanted.failing) & failing(wanted.metric)).otherwise(F.lit(False))  # noqa: FBT003
 
 
-def _by_key(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
+def _key_condition(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
     """What is wrong with a row is its key: some keys of each file are chosen, and joined to the rows."""
     ranked = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(*map(spark_identifier, wanted.metric.columns)))
     order, fine = list(search.results), good(search.results)
@@ -168,16 +168,16 @@ def _by_key(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
     at_fault = by_key.at_fault(search.plan, wanted.metric, search.batch, search.base, landed).withColumn(_RANK, ranked)
     keys = at_fault.where(F.col(_RANK) <= search.limit).drop(_RANK).persist()
     search.held.append(keys)
-    rows = {row[0]: row[1] for row in keys.groupBy(FILE_COLUMN).agg(F.sum(AGAIN)).collect()}
+    rows = {row[0]: row[1] for row in keys.groupBy(FILE_COLUMN).agg(F.sum(ROWS_OF_KEY)).collect()}
     names = (FILE_COLUMN, *wanted.metric.columns)
     joined = {name: f"_lakegate_{wanted.number}_{at}" for at, name in enumerate(names)}
     chosen = keys.select(*(F.col(spark_identifier(name)).alias(alias) for name, alias in joined.items()))
     same = [F.col(spark_identifier(name)) == F.col(alias) for name, alias in joined.items()]
     search.rows = search.rows.join(F.broadcast(chosen), on=same, how="left")
-    return F.col(joined[FILE_COLUMN]).isNotNull() & search.thinned(rows)
+    return F.col(joined[FILE_COLUMN]).isNotNull() & search.sampled(rows)
 
 
-def _spread(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
+def _evenly(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
     """No more than the limit: from the whole file, or where rows belong together, key by key."""
     by_key = KINDS[metric.kind].by_key
     if by_key and by_key.together:
@@ -185,7 +185,7 @@ def _spread(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
     return [rows[at * len(rows) // limit] for at in range(limit)] if len(rows) > limit else rows
 
 
-def fitting(rows: Sequence[Row], size: int) -> tuple[Row, ...]:
+def within_bytes(rows: Sequence[Row], size: int) -> tuple[Row, ...]:
     """The first of them that take so many bytes, and at least one."""
     taken = 0
     for number, row in enumerate(rows):
@@ -202,7 +202,7 @@ def _shown_columns(plan: Plan, metric: Metric) -> list[str]:
     return list(dict.fromkeys([*first, *there]))[:COLUMNS]
 
 
-def _shown(column: planned.Column) -> Column:
+def _shown_value(column: planned.Column) -> Column:
     """A value as JSON can say it, not longer than a person reads; of a masked one, whether it is there."""
     value, kind = F.col(spark_identifier(column.name)), canonical(column.type)
     if column.masked:

@@ -22,7 +22,7 @@ from spark_jobs.jvm.isolate import THREADS
 from spark_jobs.metrics import samples
 
 LINE, WHY = "line", "why"
-KEPT = 10_000  # characters of a row that is put aside
+MOST_TEXT = 10_000  # characters of a row that is put aside
 
 
 def count(spark: SparkSession, plan: Plan, looks: Sequence[Look], there: Mapping[str, int]) -> dict[str, int]:
@@ -43,9 +43,9 @@ def with_samples(
     wanted = [look for look in looks if any(it.metric in ours and it.failing_rows for it in checks[look.file.id])]
     if not wanted:
         return dict(checks)
-    most, size = samples.rows_each(len(wanted)), samples.BYTES // len(wanted)
+    most, size = samples.rows_per_sample(len(wanted)), samples.BYTES // len(wanted)
     with ThreadPoolExecutor(THREADS) as pool:
-        rows = pool.map(lambda it: samples.fitting(_sample(spark, plan, it, most), size), wanted)
+        rows = pool.map(lambda it: samples.within_bytes(_sample(spark, plan, it, most), size), wanted)
         found = dict(zip([it.file.id for it in wanted], rows, strict=True))
     return {
         file: tuple(replace(it, sample=found[file]) if it.metric in ours and file in found else it for it in results)
@@ -53,25 +53,25 @@ def with_samples(
     }
 
 
-def left_out(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> DataFrame:
+def unparsed_rows(spark: SparkSession, plan: Plan, looks: Sequence[Look]) -> DataFrame:
     """The rows of these files that do not parse: file, line (or row, where fields may hold line ends), text and why.
 
     A task has rows of one file alone.
     """
-    return reduce(DataFrame.union, (_left_out(spark, plan, look) for look in looks))
+    return reduce(DataFrame.union, (_unparsed_rows(spark, plan, look) for look in looks))
 
 
-def _left_out(spark: SparkSession, plan: Plan, look: Look) -> DataFrame:
+def _unparsed_rows(spark: SparkSession, plan: Plan, look: Look) -> DataFrame:
     [part] = parsed(spark, plan, [look])
     rows = part.unparsed()
     blocks = {row[0] for row in rows.select(BLOCK).distinct().collect()}
     before = {0: 0} if plan.files.multiline else _lines_before(spark, plan, look, blocks)
     pairs = [F.lit(part).cast("bigint") for pair in before.items() for part in pair]
     line = (F.create_map(*pairs)[F.col(BLOCK).cast("bigint")] + F.col(AT) + 1).alias(LINE)
-    return rows.select(FILE_COLUMN, line, _text(plan, KEPT), WHY)
+    return rows.select(FILE_COLUMN, line, _shown_text(plan, MOST_TEXT), WHY)
 
 
-def _text(plan: Plan, most: int) -> Column:
+def _shown_text(plan: Plan, most: int) -> Column:
     """The row's text, no longer than that; masked where any column is: it may be any column's, or none's."""
     text = F.lit(MASK) if raw(plan.columns, "") == MASK else F.substring(TEXT, 1, most)
     return text.alias(TEXT)
@@ -81,7 +81,7 @@ def _sample(spark: SparkSession, plan: Plan, look: Look, most: int = samples.ROW
     """The first rows that do not parse: where, why, and the text."""
     [part] = parsed(spark, plan, [look])
     chosen = part.unparsed().orderBy(BLOCK, AT).limit(most)
-    rows = chosen.select(BLOCK, AT, WHY, _text(plan, samples.TEXT)).collect()
+    rows = chosen.select(BLOCK, AT, WHY, _shown_text(plan, samples.TEXT)).collect()
     if plan.files.multiline:
         return tuple({"row": row[AT] + 1, "why": row[WHY], "text": row[TEXT]} for row in rows)
     before = _lines_before(spark, plan, look, {row[BLOCK] for row in rows})

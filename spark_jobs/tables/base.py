@@ -23,7 +23,7 @@ from spark_jobs.tables.ddl import table_name
 
 
 @dataclass(frozen=True, kw_only=True)
-class Near:
+class Candidates:
     """Rows of a table that may have keys of the batch; no more than `rows` of them."""
 
     rows: int
@@ -55,10 +55,10 @@ class Base:
         counted = iceberg.rows(table) if table is not None else 0
         if counted is not None:
             return counted - sum(data.rows for data in replaced) - sum(self.rewritten.get(name, {}).values())
-        rows = self._but_rewritten(name, self.spark.table(table_name(self.catalog, name)))
+        rows = self._without_rewritten(name, self.spark.table(table_name(self.catalog, name)))
         return rows.where(~F.col("_file").isin([data.path for data in replaced])).count()
 
-    def near(self, target: Reference, columns: Sequence[IcebergField], boxes: Sequence[Box]) -> Near | None:
+    def candidates(self, target: Reference, columns: Sequence[IcebergField], boxes: Sequence[Box]) -> Candidates | None:
         """The target's rows that may have a key of the batch, which has it in `columns` and in these boxes; None where
         there are no such rows.
         """
@@ -70,23 +70,23 @@ class Base:
             return None  # a column that came with the batch: no row has a key
         where = near(boxes, [(mine, theirs[name]) for mine, name in zip(columns, target.columns, strict=True)])
         replaced = frozenset(data.path for data in self.replaced.get(target.table, ()))
-        tasks = iceberg.plan(self.spark, table, json.dumps(where), replaced)
+        tasks = iceberg.plan_tasks(self.spark, table, json.dumps(where), replaced)
         if tasks.isEmpty():
             return None
         name = table_name(self.catalog, target.table)
-        rows = self._but_rewritten(target.table, iceberg.staged(self.spark, name, table, tasks))
-        return Near(rows=iceberg.rows_in(tasks), table=rows)
+        rows = self._without_rewritten(target.table, iceberg.read_tasks(self.spark, name, table, tasks))
+        return Candidates(rows=iceberg.rows_in(tasks), table=rows)
 
-    def _but_rewritten(self, name: str, rows: DataFrame) -> DataFrame:
+    def _without_rewritten(self, name: str, rows: DataFrame) -> DataFrame:
         ids = self.rewritten.get(name)
-        return rows.where(~rewritten.of(ids)) if ids else rows
+        return rows.where(~rewritten.is_of(ids)) if ids else rows
 
 
-def fit(base: Base, plan: Plan) -> None:
+def check_references(base: Base, plan: Plan) -> None:
     """Unfit where a foreign key refers to columns that its table has not, or that its values can never equal."""
     referred = [(metric.columns, metric.refers_to) for metric in plan.metrics if metric.refers_to]
     referring = [(columns, target) for columns, target in referred if target.table != plan.table]
-    differences = [said for columns, target in referring for said in _wrong(base, plan, columns, target)]
+    differences = [said for columns, target in referring for said in _mismatches(base, plan, columns, target)]
     if differences:
         raise Unfit(
             f"the contract of {plan.table} does not fit the tables it refers to: {'; '.join(differences)}. Nothing was "
@@ -94,7 +94,7 @@ def fit(base: Base, plan: Plan) -> None:
         )
 
 
-def _wrong(base: Base, plan: Plan, columns: Sequence[str], target: Reference) -> Iterable[str]:
+def _mismatches(base: Base, plan: Plan, columns: Sequence[str], target: Reference) -> Iterable[str]:
     table = base.table(target.table)
     if table is None:
         return  # no such table, no such rows: every key is an orphan, until it is there

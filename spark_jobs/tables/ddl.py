@@ -63,41 +63,41 @@ def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequenc
     Unfit, and no change, where that won't do.
     """
     wanted = plan.columns if columns is None else columns
-    for statement in create(plan, wanted) if table is None else evolve(plan, shape(spark, table), wanted):
+    for statement in create_sql(plan, wanted) if table is None else evolve_sql(plan, shape(spark, table), wanted):
         spark.sql(statement)
 
 
-def create(plan: Plan, columns: Sequence[Column]) -> list[str]:
+def create_sql(plan: Plan, columns: Sequence[Column]) -> list[str]:
     """The statements that make the plan's table and its namespace."""
-    partitions = f" PARTITIONED BY ({_listed(_asked(plan))})" if plan.partitions else ""
-    return making(plan.table, (*columns, _FILE), properties(plan, columns), partitions)
+    partitions = f" PARTITIONED BY ({_listed(_partitions(plan))})" if plan.partitions else ""
+    return create_table_sql(plan.table, (*columns, _FILE), properties(plan, columns), partitions)
 
 
-def making(table: str, columns: Iterable[Column], said: Mapping[str, str], partitions: str = "") -> list[str]:
+def create_table_sql(table: str, columns: Iterable[Column], said: Mapping[str, str], partitions: str = "") -> list[str]:
     """The statements that make a table and its namespace."""
     namespace = ".".join(map(spark_identifier, table.split(".")[:-1]))
-    defined = ", ".join(map(_column, columns))
-    stored = f"TBLPROPERTIES ({_pairs({'format-version': '2', **said})})"
+    defined = ", ".join(map(_column_sql, columns))
+    stored = f"TBLPROPERTIES ({_properties_sql({'format-version': '2', **said})})"
     return [
         f"CREATE NAMESPACE IF NOT EXISTS {LAKE}.{namespace}",
         f"CREATE TABLE {table_name(LAKE, table)} ({defined}) USING iceberg{partitions} {stored}",
     ]
 
 
-def adding(table: str, columns: Iterable[Column]) -> str:
+def add_columns_sql(table: str, columns: Iterable[Column]) -> str:
     """The statement that adds columns to a table."""
-    return f"ALTER TABLE {table_name(LAKE, table)} ADD COLUMNS ({', '.join(map(_column, columns))})"
+    return f"ALTER TABLE {table_name(LAKE, table)} ADD COLUMNS ({', '.join(map(_column_sql, columns))})"
 
 
-def saying(table: str, said: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
+def set_properties_sql(table: str, said: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
     """The statement that makes a table say this of itself; none where it does."""
     changed = {name: text for name, text in said.items() if there.get(name) != text}
-    return [f"ALTER TABLE {table_name(LAKE, table)} SET TBLPROPERTIES ({_pairs(changed)})"] if changed else []
+    return [f"ALTER TABLE {table_name(LAKE, table)} SET TBLPROPERTIES ({_properties_sql(changed)})"] if changed else []
 
 
-def evolve(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
+def evolve_sql(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
     """The statements that add what is new and widen what is wider. Raises Unfit where anything else differs."""
-    if differences := unfit(plan, there):
+    if differences := mismatches(plan, there):
         raise Unfit(
             f"table {plan.table} does not fit its contract: {'; '.join(differences)}. Nothing was appended. A table "
             f"gets new columns and wider types by itself, nothing else: correct the contract, run lakegate contract "
@@ -107,13 +107,13 @@ def evolve(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
     docs = {column.name: column.doc for column in columns}
     target = Struct({column.name: kept(parse(column.type)) for column in columns})
     differing = [pair for pair in pairs(there.own, target) if pair.other is not None and pair.one != pair.other]
-    added = [_added(pair, docs) for pair in differing if pair.one is None]
+    added = [_added_sql(pair, docs) for pair in differing if pair.one is None]
     # A table that somebody else has made: its rows so far are of no file version.
-    added += [] if FILE_COLUMN in there.columns else [_column(_FILE)]
+    added += [] if FILE_COLUMN in there.columns else [_column_sql(_FILE)]
     return [
         *([f"{altered} ADD COLUMNS ({', '.join(added)})"] if added else []),
-        *(f"{altered} ALTER COLUMN {_place(pair)} TYPE {pair.other}" for pair in differing if pair.one is not None),
-        *saying(plan.table, properties(plan, columns, there), there.properties),
+        *(f"{altered} ALTER COLUMN {_path(pair)} TYPE {pair.other}" for pair in differing if pair.one is not None),
+        *set_properties_sql(plan.table, properties(plan, columns, there), there.properties),
     ]
 
 
@@ -139,39 +139,41 @@ def shape(spark: SparkSession, table: Any) -> Shape:
     name = table.schema().findColumnName  # of a nested field, too
     return Shape(
         columns={field["name"]: str(sql_type(field["type"])) for field in fields},
-        partitions=tuple(_spoken(field["transform"], str(name(field["source-id"]))) for field in spec["fields"]),
+        partitions=tuple(
+            _plan_transform(field["transform"], str(name(field["source-id"]))) for field in spec["fields"]
+        ),
         properties=dict(table.properties()),
     )
 
 
-def unfit(plan: Plan, there: Shape) -> list[str]:
+def mismatches(plan: Plan, there: Shape) -> list[str]:
     """Why the table cannot become what the contract says; empty where it can."""
     contract, known = columns_of(plan), there.contract
-    told = [_lost(pair) for pair in pairs(known, contract)]
-    told += [_apart(pair) for pair in pairs(there.own, contract)]
+    told = [_contract_mismatch(pair) for pair in pairs(known, contract)]
+    told += [_table_mismatch(pair) for pair in pairs(there.own, contract)]
     told += confused(there.own, contract)
-    asked = _asked(plan)
+    asked = _partitions(plan)
     if there.partitions != asked:
         told.append(f"the table is partitioned by {_listed(there.partitions)}, the contract says {_listed(asked)}")
-    return [*dict.fromkeys(filter(None, told)), *_advice(known, contract)]
+    return [*dict.fromkeys(filter(None, told)), *_hints(known, contract)]
 
 
-def _lost(pair: Pair) -> str:
+def _contract_mismatch(pair: Pair) -> str:
     """What the contract said and does not hold any more."""
     if pair.other is None:
         return f'column "{pair.label}" is in the table and not in the contract'
     if pair.one is None or _promoted(pair) == pair.other:
         return ""
-    return _differing(pair)
+    return _type_mismatch(pair)
 
 
-def _apart(pair: Pair) -> str:
+def _table_mismatch(pair: Pair) -> str:
     """What the table has otherwise than the contract: wider is fine, by files that made it so."""
     if pair.other is None:
         return ""
     if pair.one is None:
         return f'column "{pair.label}" is new, and the keys of a map cannot change' if pair.keyed else ""
-    return "" if _promoted(pair) else _differing(pair)
+    return "" if _promoted(pair) else _type_mismatch(pair)
 
 
 def _promoted(pair: Pair) -> Type | None:
@@ -180,12 +182,12 @@ def _promoted(pair: Pair) -> Type | None:
     return pair.one if pair.one == pair.other else None
 
 
-def _differing(pair: Pair) -> str:
+def _type_mismatch(pair: Pair) -> str:
     found, wanted = (kind(each) for each in (pair.one, pair.other) if each)
     return f'column "{pair.label}" is {found} in the table, the contract says {wanted}'
 
 
-def _advice(known: Struct, contract: Struct) -> list[str]:
+def _hints(known: Struct, contract: Struct) -> list[str]:
     gone = [name for name in known.fields if name not in contract.fields]
     came = [name for name in contract.fields if name not in known.fields]
     if gone and came:
@@ -195,16 +197,16 @@ def _advice(known: Struct, contract: Struct) -> list[str]:
     )
 
 
-def _place(pair: Pair) -> str:
+def _path(pair: Pair) -> str:
     return ".".join(map(spark_identifier, pair.path))
 
 
-def _added(pair: Pair, docs: Mapping[str, str]) -> str:
+def _added_sql(pair: Pair, docs: Mapping[str, str]) -> str:
     comment = docs.get(pair.label, "") if len(pair.path) == 1 else ""
-    return f"{_place(pair)} {pair.other}" + (f" COMMENT {literal(comment)}" if comment else "")
+    return f"{_path(pair)} {pair.other}" + (f" COMMENT {literal(comment)}" if comment else "")
 
 
-def _column(column: Column) -> str:
+def _column_sql(column: Column) -> str:
     defined = f"{spark_identifier(column.name)} {kept(parse(column.type))}"
     return defined + (f" COMMENT {literal(column.doc)}" if column.doc else "")
 
@@ -214,16 +216,16 @@ def table_name(catalog: str, table: str) -> str:
     return ".".join([catalog, *map(spark_identifier, table.split("."))])
 
 
-def _pairs(values: Mapping[str, str]) -> str:
+def _properties_sql(values: Mapping[str, str]) -> str:
     return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in values.items())
 
 
-def _asked(plan: Plan) -> tuple[str, ...]:
+def _partitions(plan: Plan) -> tuple[str, ...]:
     """The plan's partitions in their one spelling, which is that of a statement, too."""
     return tuple(str(partition(spelled)) for spelled in plan.partitions)
 
 
-def _spoken(transform: str, column: str) -> str:
+def _plan_transform(transform: str, column: str) -> str:
     """An Iceberg transform as a plan spells it: `month` → ``months(`x`)``, `bucket[16]` → ``bucket(16, `x`)``."""
     if sized := re.fullmatch(r"(\w+)\[(\d+)]", transform):
         return str(Partition(column=column, transform=sized[1], width=int(sized[2])))

@@ -11,23 +11,23 @@ from pyspark.sql import DataFrame, SparkSession
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.errors import JobError
 from lakegate.audit.statistics import DataFileStatistics, IcebergField
-from spark_jobs.jvm.failures import FAILURES, names
-from spark_jobs.jvm.gateway import empty_array, jvm, state
+from spark_jobs.jvm.failures import FAILURES, class_names
+from spark_jobs.jvm.gateway import empty_array, jvm, session_state
 
 _BOUNDED = 200  # values of an `in`
 # Opening another file costs as much as a whole split may hold.
-_APART = dict.fromkeys(("split-size", "file-open-cost"), str(128 * 1024 * 1024))
+_FILE_PER_TASK = dict.fromkeys(("split-size", "file-open-cost"), str(128 * 1024 * 1024))
 
 
 def load(spark: SparkSession, catalog: str, table: str) -> Any | None:
     """The table as a catalog of the session has it, or None where there is none."""
-    manager = state(spark).catalogManager()
+    manager = session_state(spark).catalogManager()
     iceberg_catalog = manager.catalog(catalog).icebergCatalog()
     identifier = jvm(spark).org.apache.iceberg.catalog.TableIdentifier.parse(table)
     try:
         return iceberg_catalog.loadTable(identifier)
     except FAILURES as error:
-        if any(name.endswith(("NoSuchTableException", "NoSuchNamespaceException")) for name in names(error)):
+        if any(name.endswith(("NoSuchTableException", "NoSuchNamespaceException")) for name in class_names(error)):
             return None
         raise
 
@@ -61,16 +61,16 @@ def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
     return Difference(
         added=fresh.but(gone.entries.keys()),
         lost=gone.but(fresh.entries.keys()),
-        deletes=_deletes(dropped, brought, new.values()),
+        deletes=_hides_rows(dropped, brought, new.values()),
     )
 
 
 def read(
-    spark: SparkSession, name_in_spark: str, table: Any, entries: Mapping[str, Any], *, apart: bool = False
+    spark: SparkSession, name_in_spark: str, table: Any, entries: Mapping[str, Any], *, per_file: bool = False
 ) -> DataFrame:
     """Exactly these data files of the table, by Iceberg's own reader: no manifest is read, however many there are.
 
-    `apart`: no task reads rows of two of them.
+    `per_file`: no task reads rows of two of them.
     """
     java = jvm(spark)
     tasks = java.java.util.ArrayList()
@@ -82,10 +82,10 @@ def read(
     for entry in entries.values():
         spec = java.org.apache.iceberg.PartitionSpecParser.toJson(table.specs()[entry.specId()])
         tasks.add(java.org.apache.iceberg.BaseFileScanTask(entry, no_deletes, schema, spec, everything))
-    return staged(spark, name_in_spark, table, tasks, _APART if apart else None)
+    return read_tasks(spark, name_in_spark, table, tasks, _FILE_PER_TASK if per_file else None)
 
 
-def plan(spark: SparkSession, table: Any, where: str, without: Collection[str] = ()) -> Any:
+def plan_tasks(spark: SparkSession, table: Any, where: str, without: Collection[str] = ()) -> Any:
     """What Iceberg would read of the table for an expression in its JSON: a list of its own tasks. They leave out data
     files that bounds rule out, and those that it is to do without, and say of the others which of their parts to skip.
     """
@@ -103,7 +103,7 @@ def plan(spark: SparkSession, table: Any, where: str, without: Collection[str] =
     return tasks
 
 
-def any_of(column: str, values: Collection[str]) -> str:
+def in_expression(column: str, values: Collection[str]) -> str:
     """An expression in Iceberg's JSON: the column is one of these. Of more than so many at once, Iceberg asks no bounds
     any more and reads the whole table.
     """
@@ -131,7 +131,7 @@ def has_deletes(table: Any) -> bool:
     return any(map(_deletes_rows, _manifests(table).values()))
 
 
-def staged(
+def read_tasks(
     spark: SparkSession, name_in_spark: str, table: Any, tasks: Any, more: Mapping[str, str] | None = None
 ) -> DataFrame:
     """What these tasks read, by Iceberg's own reader; `more` are options of its."""
@@ -151,7 +151,7 @@ def _manifests(table: Any | None) -> dict[str, Any]:
     if table is None or snapshot is None:
         return found
     for manifest in snapshot.allManifests(table.io()):
-        _once(found, manifest.path(), table, "lists the manifest")
+        _refuse_twice(found, manifest.path(), table, "lists the manifest")
         found[manifest.path()] = manifest
     return found
 
@@ -169,7 +169,7 @@ def _has_files(manifest: Any) -> bool:
     return bool(manifest.hasAddedFiles() or manifest.hasExistingFiles())
 
 
-def _deletes(went: Mapping[str, int], came: Mapping[str, int], after: Iterable[Any]) -> bool:
+def _hides_rows(went: Mapping[str, int], came: Mapping[str, int], after: Iterable[Any]) -> bool:
     """Whether delete files came, or such went as may have hidden rows of what these manifests have: all the table's,
     which are asked only where some went.
     """
@@ -186,7 +186,7 @@ def _oldest(manifests: Iterable[Any]) -> float:
     return min((int(manifest.minSequenceNumber()) for manifest in live), default=inf)
 
 
-def _once(found: Collection[str], path: str, table: Any, what: str) -> None:
+def _refuse_twice(found: Collection[str], path: str, table: Any, what: str) -> None:
     if path in found:
         raise JobError(f"table {table.name()} {what} {path} twice: whoever reads it finds its rows twice")
 
@@ -196,10 +196,10 @@ def _data_files(spark: SparkSession, table: Any | None, manifests: list[Any]) ->
     statistics: dict[str, DataFileStatistics] = {}
     entries: dict[str, Any] = {}
     for manifest in manifests:
-        for entry in _live(spark, table, manifest):
+        for entry in _live_files(spark, table, manifest):
             spec = table.specs()[entry.specId()]  # type: ignore[union-attr]
             told = json.loads(jvm(spark).org.apache.iceberg.ContentFileParser.toJson(entry, spec))
-            _once(entries, told["file-path"], table, "has the data file")
+            _refuse_twice(entries, told["file-path"], table, "has the data file")
             statistics[told["file-path"]] = DataFileStatistics.from_entry(told)
             entries[told["file-path"]] = entry
     return DataFiles(statistics=statistics, entries=entries)
@@ -211,12 +211,12 @@ def _delete_files(spark: SparkSession, table: Any | None, manifests: list[Any]) 
     """
     said, found = jvm(spark).org.apache.iceberg.ContentFileParser.toJson, dict[str, int]()
     for manifest in manifests:
-        for entry in _live(spark, table, manifest):
+        for entry in _live_files(spark, table, manifest):
             found[said(entry, table.specs()[entry.specId()])] = int(entry.dataSequenceNumber())  # type: ignore[union-attr]
     return found
 
 
-def _live(spark: SparkSession, table: Any, manifest: Any) -> Iterator[Any]:
+def _live_files(spark: SparkSession, table: Any, manifest: Any) -> Iterator[Any]:
     """A manifest's files that are not deleted; the reader uses one object for all, hence the copies."""
     files = jvm(spark).org.apache.iceberg.ManifestFiles
     read = files.read if _holds_data(manifest) else files.readDeleteManifest

@@ -18,9 +18,9 @@ def overwrite(spark: SparkSession, name_in_spark: str, table: Any, entries: Iter
     Iceberg cleans up after a commit that it takes for failed. Where that was made all the same and only its answer was
     another, the table would name what is gone: so nothing is deleted, and what is left over is named by nobody.
     """
-    written = _written(spark, name_in_spark, table, rows)
+    written = _write_data_files(spark, name_in_spark, table, rows)
     commit = table.newOverwrite().validateFromSnapshot(table.currentSnapshot().snapshotId())
-    commit.validateNoConflictingData().validateNoConflictingDeletes().deleteWith(_told_and_left(spark))
+    commit.validateNoConflictingData().validateNoConflictingDeletes().deleteWith(_keep_files(spark))
     for entry in entries:
         commit.deleteFile(entry)
     for entry in written:
@@ -28,7 +28,7 @@ def overwrite(spark: SparkSession, name_in_spark: str, table: Any, entries: Iter
     commit.commit()
 
 
-def _written(spark: SparkSession, name_in_spark: str, table: Any, rows: DataFrame) -> list[Any]:
+def _write_data_files(spark: SparkSession, name_in_spark: str, table: Any, rows: DataFrame) -> list[Any]:
     """The rows as data files of the table that no commit names."""
     java = jvm(spark)
     name, coordinator = f"rows-{java.java.util.UUID.randomUUID()}", java.org.apache.iceberg.spark.FileRewriteCoordinator
@@ -39,6 +39,6 @@ def _written(spark: SparkSession, name_in_spark: str, table: Any, rows: DataFram
         coordinator.get().clearRewrite(table, name)
 
 
-def _told_and_left(spark: SparkSession) -> Any:
+def _keep_files(spark: SparkSession) -> Any:
     """Something of Java's own that takes paths and does nothing."""
     return jvm(spark).java.util.stream.Stream.builder()

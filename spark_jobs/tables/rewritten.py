@@ -23,19 +23,19 @@ from spark_jobs.tables.overwrite import overwrite
 _DATA_FILE = "_file"
 
 
-def of(ids: Collection[str]) -> Column:
+def is_of(ids: Collection[str]) -> Column:
     """Whether a row is of one of these file versions. One that somebody wrote himself is of none."""
     return F.coalesce(F.col(FILE_COLUMN).isin(*ids), F.lit(False))  # noqa: FBT003 - a value
 
 
-def take_out(spark: SparkSession, job: Job, table: Any, files: Mapping[str, Any]) -> None:
+def remove_rows(spark: SparkSession, job: Job, table: Any, files: Mapping[str, Any]) -> None:
     """Put, in place of these data files, by path, what they hold but for rows that the job replaces."""
     name = table_name(LAKE, job.plan.table)
-    left = iceberg.read(spark, name, table, files).where(~of(job.rewritten))
+    left = iceberg.read(spark, name, table, files).where(~is_of(job.rewritten))
     overwrite(spark, name, table, files.values(), left)
 
 
-def count(spark: SparkSession, name: str, table: Any, ids: Collection[str]) -> int:
+def count_rows(spark: SparkSession, name: str, table: Any, ids: Collection[str]) -> int:
     """Return how many rows of these file versions a table has."""
     rows = _rows(spark, name, table, _tasks(spark, table, ids), ids)
     return 0 if rows is None else rows.count()
@@ -43,14 +43,14 @@ def count(spark: SparkSession, name: str, table: Any, ids: Collection[str]) -> i
 
 def _tasks(spark: SparkSession, table: Any, ids: Collection[str]) -> Any:
     """What Iceberg would read for rows of these file versions: nothing where bounds say that there are none."""
-    return iceberg.plan(spark, table, iceberg.any_of(FILE_COLUMN, ids))
+    return iceberg.plan_tasks(spark, table, iceberg.in_expression(FILE_COLUMN, ids))
 
 
 def _rows(spark: SparkSession, name: str, table: Any, tasks: Any, ids: Collection[str]) -> DataFrame | None:
-    return None if tasks.isEmpty() else iceberg.staged(spark, name, table, tasks).where(of(ids))
+    return None if tasks.isEmpty() else iceberg.read_tasks(spark, name, table, tasks).where(is_of(ids))
 
 
-def holding(spark: SparkSession, name: str, table: Any, ids: Collection[str]) -> dict[str, Any]:
+def data_files_with(spark: SparkSession, name: str, table: Any, ids: Collection[str]) -> dict[str, Any]:
     """The data files that have rows of these file versions, by path."""
     tasks = _tasks(spark, table, ids)
     rows = _rows(spark, name, table, tasks, ids)
@@ -59,12 +59,12 @@ def holding(spark: SparkSession, name: str, table: Any, ids: Collection[str]) ->
     return {path: files[path] for (path,) in found}
 
 
-def held(spark: SparkSession, name: str, table: Any, files: DataFiles, ids: Collection[str]) -> RowCounts:
+def row_counts(spark: SparkSession, name: str, table: Any, files: DataFiles, ids: Collection[str]) -> RowCounts:
     """What data files of a table hold: by path and file version what the batch replaces, and the rest."""
     if not files.entries:
         return RowCounts()
     rows = iceberg.read(spark, name, table, files.entries)
-    path = F.when(of(ids), F.col(_DATA_FILE)).alias(_DATA_FILE)
+    path = F.when(is_of(ids), F.col(_DATA_FILE)).alias(_DATA_FILE)
     counted = rows.groupBy(path, FILE_COLUMN).count().collect()
     replaced: dict[str, dict[str, int]] = {path: {} for path in files.entries}
     for at, file, number in counted:

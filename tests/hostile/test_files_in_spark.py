@@ -24,7 +24,7 @@ from lakegate.contracts.metrics import Field, Into, Step, breaking
 from lakegate.contracts.sql import predicate
 from lakegate.contracts.types import TYPES
 from spark_jobs.appending import pattern_tries
-from spark_jobs.appending.append import find_corrupt, rows_of, sized
+from spark_jobs.appending.append import check_sizes, find_corrupt, rows_of
 from spark_jobs.formats.avro import claims
 from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm.gateway import jvm
@@ -276,7 +276,7 @@ def busy(limit: int) -> Plan:
 def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: SparkSession, tmp_path: Path) -> None:
     of = busy(10_000_000)
     few = looks(spark, tmp_path, of, b"id,name\n1,12345\n", b"id,name\n" + (b"1,%s\n" % (b"7" * 1000)) * 30)
-    sound, found = pattern_tries.within(spark, of, few)
+    sound, found = pattern_tries.check_tries(spark, of, few)
     assert (sound.rows, sound.faults) == (1, ())
     assert found.faults[0].startswith("the contract's patterns and SQL may take 15,03")
     assert "and the limit is 10,000,000: to take it, set maxPatternTries of the contract's landing" in found.faults[0]
@@ -287,7 +287,9 @@ def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: Spark
 
 def test_texts_that_no_pattern_is_shown_cost_no_tries(spark: SparkSession, tmp_path: Path) -> None:
     of = busy(10_000_000)
-    [found] = pattern_tries.within(spark, of, looks(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001)))
+    [found] = pattern_tries.check_tries(
+        spark, of, looks(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001))
+    )
     assert found.faults == ()
 
 
@@ -299,7 +301,7 @@ def test_a_file_whose_texts_sql_would_look_for_in_each_other_for_hours_is_refuse
     rule = breaking(tree, columns, tries(tree, fields, columns))
     of = by(FileKind.CSV, plan("nyc.t", {"id": "string", "name": "string"}, [rule]), Limits(tries=1_000_000))
     long = b"id,name\n" + (b"%s,%s\n" % (b"a" * 10_000 + b"b", b"a" * 20_000)) * 2 + b",\n"
-    sound, found = pattern_tries.within(spark, of, looks(spark, tmp_path, of, b"id,name\n1,21\n", long))
+    sound, found = pattern_tries.check_tries(spark, of, looks(spark, tmp_path, of, b"id,name\n1,21\n", long))
     assert (sound.rows, sound.faults) == (1, ())
     assert found.faults[0].startswith("the contract's patterns and SQL may take 4,000,000 tries with its texts, and")
     assert found.faults[1].endswith("; let SQL look for no long text in another")
@@ -335,7 +337,7 @@ def test_a_value_that_stands_once_counts_for_every_row_that_has_it(
     of = by(FileKind.PARQUET, of, Limits(uncompressed=200_000_000))
     bodies = [repeating(rows, nested=nested) for rows in (1_500, 3_000)]
     assert max(map(len, bodies)) < 200_000
-    sound, found = sized(spark, of, looks(spark, tmp_path, of, *bodies))
+    sound, found = check_sizes(spark, of, looks(spark, tmp_path, of, *bodies))
     assert (sound.rows, sound.faults) == (1_500, ())
     assert [fault.split(":")[0] for fault in found.faults] == [
         "it has 300,000,000 bytes uncompressed, and the limit is 200,000,000"

@@ -29,7 +29,7 @@ from spark_jobs.appending import append as appending
 from spark_jobs.appending import partition_counts, path_lengths, text_sizes
 from spark_jobs.appending.append import rows_of
 from spark_jobs.engine import SparkEngine
-from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg, nessie
 from spark_jobs.tables.ddl import prepare
@@ -46,7 +46,7 @@ def looks(spark: SparkSession, folder: Path, by: Plan, tables: list[pa.Table]) -
     for file, table in zip(IDS, tables, strict=False):
         (folder / f"{file}.parquet").write_bytes(parquet(table))
         staged.append(JobFile(id=file, key=file, uri=f"file:{folder}/{file}.parquet", size=1))
-    _, seen = fit_all(by, None, look_at_all(spark, by, staged))
+    _, seen = fit_all(by, None, inspect_all(spark, by, staged))
     assert [look.faults for look in seen] == [()] * len(tables)
     return seen
 
@@ -236,7 +236,7 @@ def test_a_file_has_as_many_partitions_as_iceberg_makes_of_its_rows(spark: Spark
     prepare(spark, made, None)
     rows.writeTo(f"{LAKE}.nyc.t").append()
     there = spark.table(f"{LAKE}.nyc.t.partitions").count()
-    assert partition_counts.numbers(made, rows) == ({"f1": there} if by else {})
+    assert partition_counts.count_partitions(made, rows) == ({"f1": there} if by else {})
 
 
 def beyond_its_type(number: str) -> pa.Array:
@@ -299,7 +299,7 @@ def test_what_a_value_takes_in_a_path_is_what_iceberg_writes_there(
 ) -> None:
     by = plan("nyc.t", {"id": "bigint", "name": "string", "raw": "binary"}, partitions=partitions)
     rows = [(1, text, text.encode(), "f1"), (2, None, None, "f2"), (3, "a", b"a", "f1")]
-    found = path_lengths.sizes(
+    found = path_lengths.longest_values(
         by, spark.createDataFrame(rows, f"id bigint, name string, raw binary, {FILE_COLUMN} string")
     )
     assert found.get("f1", 0) == size
@@ -359,7 +359,7 @@ def test_data_files_of_other_file_versions_are_ruled_out_of_however_many_rows_ar
     for each in seen:
         append(spark, by, [each])
     wanted = {seen[1].file.id, *(f"{seen[1].file.id}-{number}" for number in range(others))}
-    tasks = iceberg.plan(spark, iceberg.load(spark, LAKE, by.table), iceberg.any_of(FILE_COLUMN, wanted))
+    tasks = iceberg.plan_tasks(spark, iceberg.load(spark, LAKE, by.table), iceberg.in_expression(FILE_COLUMN, wanted))
     assert iceberg.rows_in(tasks) == 1
 
 
@@ -397,7 +397,7 @@ def test_delete_files_that_came_and_such_as_went_while_they_hide_rows_are_told(
     with_delete_file(spark, tmp_path, by)
     before, table = (loaded(spark, by) for _ in range(2))
     assert iceberg.compare(spark, None, before).deletes
-    [task] = iceberg.plan(spark, table, iceberg.any_of(FILE_COLUMN, IDS))
+    [task] = iceberg.plan_tasks(spark, table, iceberg.in_expression(FILE_COLUMN, IDS))
     table.newRowDelta().removeDeletes(task.deletes()[0]).commit()
     assert spark.table(f"{LAKE}.{by.table}").count() == 2
     assert iceberg.compare(spark, before, loaded(spark, by)).deletes

@@ -19,11 +19,11 @@ from lakegate.contracts import aggregates
 from lakegate.contracts.metrics import Field
 from lakegate.contracts.types import TYPES
 from spark_jobs.appending.append import rows_of
-from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg
-from spark_jobs.tables.ddl import CONTRACT_COLUMNS, Shape, prepare, shape, unfit
+from spark_jobs.tables.ddl import CONTRACT_COLUMNS, Shape, mismatches, prepare, shape
 from tests.support.held import Table
 from tests.support.jobs import parquet
 from tests.support.plans import plan
@@ -43,7 +43,7 @@ def ingest(spark: SparkSession, folder: Path, by: Plan, *tables: pa.Table) -> li
         path.write_bytes(parquet(table))
         staged.append(JobFile(id=path.stem, key=str(number), uri=f"file:{path}", size=path.stat().st_size))
     there = iceberg.load(spark, LAKE, by.table)
-    agreed, looks = fit_all(by, None if there is None else shape(spark, there).own, look_at_all(spark, by, staged))
+    agreed, looks = fit_all(by, None if there is None else shape(spark, there).own, inspect_all(spark, by, staged))
     prepare(spark, by, there, agreed.columns)
     grown = Plan(**{**vars(by), "columns": agreed.columns})
     if good := [look for look in looks if not look.faults]:
@@ -214,8 +214,8 @@ def test_a_contract_that_takes_away_or_narrows_is_unfit(change: dict[str, str], 
     columns = {"id": "int", "s": "struct<`a`:int>", "m": "map<int,int>"}
     there = Shape(columns=columns | {FILE_COLUMN: "string"}, partitions=(), properties={})
     contract = {name: kind for name, kind in (columns | change).items() if kind}
-    assert unfit(plan("nyc.t", columns), there) == []
-    assert said in "; ".join(unfit(plan("nyc.t", contract), there))
+    assert mismatches(plan("nyc.t", columns), there) == []
+    assert said in "; ".join(mismatches(plan("nyc.t", contract), there))
 
 
 def test_a_column_that_files_brought_is_not_the_contracts_by_a_name_in_other_case(

@@ -23,7 +23,7 @@ from lakegate.contracts.types import TYPES
 from spark_jobs import append_and_audit
 from spark_jobs.jvm.session import LAKE, open_catalog
 from spark_jobs.metrics import quarantine
-from spark_jobs.tables.ddl import making
+from spark_jobs.tables.ddl import create_table_sql
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, orphans, plan
@@ -194,7 +194,9 @@ def with_old_quarantine(spark: SparkSession, lake: Lake, by: Plan, at: str) -> s
     branch = unique("old")
     job = stage(lake, by, branch, lake.branch(branch, at), {}).job
     open_catalog(spark, LAKE, job, branch)
-    for statement in making(quarantine_of(by.table), quarantine._COLUMNS[:7], {"write.format.default": "avro"}):
+    for statement in create_table_sql(
+        quarantine_of(by.table), quarantine._COLUMNS[:7], {"write.format.default": "avro"}
+    ):
         spark.sql(statement)
     return lake.head(branch)
 

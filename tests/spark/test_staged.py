@@ -22,10 +22,10 @@ from lakegate.audit.job import JobFile
 from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
 from spark_jobs.appending.append import find_corrupt, rows_of
-from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.failures import FAILURES
 from spark_jobs.jvm.gateway import jvm
-from spark_jobs.jvm.isolate import each
+from spark_jobs.jvm.isolate import per_file
 from tests.support.jobs import parquet
 from tests.support.plans import plan
 from tests.support.spark import raised
@@ -49,7 +49,7 @@ BAD = {bad.wrong: bad.body for bad in bad_files(GOOD, missing="name", wrong="id"
 def look(spark: SparkSession, folder: Path, body: bytes, by: Plan | None = PLAN) -> Look:
     path = folder / "0123456789abcdef0123.parquet"
     path.write_bytes(body)
-    [seen] = look_at_all(spark, PLAN, [JobFile(id=path.stem, key="landed", uri=f"file:{path}", size=len(body))])
+    [seen] = inspect_all(spark, PLAN, [JobFile(id=path.stem, key="landed", uri=f"file:{path}", size=len(body))])
     return fit_all(by, None, [seen])[1][0] if by else seen
 
 
@@ -97,7 +97,7 @@ def test_a_broken_footer_is_refused(spark: SparkSession, tmp_path: Path) -> None
 
 def test_a_staged_copy_that_is_gone_is_that_files_fault(spark: SparkSession, tmp_path: Path) -> None:
     gone = JobFile(id="f", key="landed", uri=f"file:{tmp_path}/f.parquet", size=100)
-    assert look_at_all(spark, PLAN, [gone])[0].faults == ("its staged copy is gone",)
+    assert inspect_all(spark, PLAN, [gone])[0].faults == ("its staged copy is gone",)
 
 
 def test_a_storage_that_cannot_be_reached_is_no_files_fault(spark: SparkSession, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_storage_that_cannot_be_reached_is_no_files_fault(spark: SparkSession,
             spark.conf.set(f"fs.s3a.{option}", value.format(nobody.getsockname()[1]))
         away = JobFile(id="f", key="landed", uri="s3a://away/f.parquet", size=100)
         with pytest.raises(FAILURES, match="Connection refused"):
-            look_at_all(spark, PLAN, [away])
+            inspect_all(spark, PLAN, [away])
         seen = [look(spark, tmp_path, parquet(GOOD)), look(spark, tmp_path, BAD["corrupt page"])]
         with pytest.raises(FAILURES, match="Connection refused"):
             find_corrupt(spark, PLAN, [*seen, replace(seen[0], file=away)])
@@ -122,7 +122,7 @@ def test_what_is_reached_the_second_time_is_read(spark: SparkSession) -> None:
             raise raised(spark, jvm(spark).java.net.ConnectException("Connection refused"))
         return number
 
-    assert each([0, 1, 2], read, 2) == [0, 1, 2]
+    assert per_file([0, 1, 2], read, 2) == [0, 1, 2]
 
 
 def test_corrupt_pages_are_found_by_reading_through(spark: SparkSession, tmp_path: Path) -> None:

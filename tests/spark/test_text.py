@@ -24,7 +24,7 @@ from lakegate.audit.plan import Metric, MetricKind, Plan, Severity
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.contracts.formats import pattern
 from spark_jobs.appending.append import find_corrupt, rows_of
-from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.formats.text.parsing import value
 from spark_jobs.jvm.spark_sql import literal
 from spark_jobs.metrics import samples, unparsed
@@ -62,7 +62,7 @@ def staged(folder: Path, by: Plan, **bodies: bytes) -> list[JobFile]:
 
 
 def looked(spark: SparkSession, folder: Path, by: Plan, **bodies: bytes) -> dict[str, Look]:
-    _, looks = fit_all(by, None, look_at_all(spark, by, staged(folder, by, **bodies)))
+    _, looks = fit_all(by, None, inspect_all(spark, by, staged(folder, by, **bodies)))
     return {look.file.id: look for look in looks}
 
 
@@ -546,13 +546,13 @@ def test_rows_that_are_put_aside_have_their_line_their_text_and_what_is_wrong(
 ) -> None:
     """The text as far as it is kept, and none of it where a column is masked: it may be that column's."""
     by = written(JSON, {"id": "int", "say": "string"})
-    long = '{"id": "x", "say": "' + "a" * unparsed.KEPT + '"}'
+    long = '{"id": "x", "say": "' + "a" * unparsed.MOST_TEXT + '"}'
     body = b'{"id": 1}\n\n}{\n' + long.encode() + b'\n{"id": 2}\n'
-    for is_masked, texts in ((False, ["}{", long[: unparsed.KEPT]]), (True, ["•••", "•••"])):
+    for is_masked, texts in ((False, ["}{", long[: unparsed.MOST_TEXT]]), (True, ["•••", "•••"])):
         columns = tuple(replace(column, masked=is_masked) for column in by.columns)
         masked = replace(by, columns=columns)
         look = looked(spark, tmp_path, masked, f1=body)["f1"]
-        rows = [tuple(row) for row in unparsed.left_out(spark, masked, [look]).collect()]
+        rows = [tuple(row) for row in unparsed.unparsed_rows(spark, masked, [look]).collect()]
         assert [row[:2] for row in rows] == [("f1", 3), ("f1", 4)]
         assert [row[2] for row in rows] == texts
         assert [row[3] for row in rows] == ["it is no JSON object", 'column "id" is no int']

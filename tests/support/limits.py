@@ -133,7 +133,7 @@ PARTS: dict[str, list[Row]] = {
         row("characters of a check's name", checks.LONGEST_NAME, "the report"),
         row("sample rows of a check on a file", samples.ROWS, "the report"),
         row("characters of a value in a sample", samples.TEXT, "the report"),
-        row("characters of a row that does not parse, in quarantine", unparsed.KEPT, "the job"),
+        row("characters of a row that does not parse, in quarantine", unparsed.MOST_TEXT, "the job"),
         row(
             "files, and reasons of each, in a Slack message",
             f"{slack.FILES}, {slack.REASONS}",

@@ -12,7 +12,7 @@ from lakegate.audit.job import JobFile
 from lakegate.audit.limits import DEFAULTS, Limits
 from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
-from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.formats.inspection import inspect_all
 from tests.support.plans import plan
 
 PLAN = plan("nyc.t", {"id": "int", "name": "string"})
@@ -30,4 +30,4 @@ def staged(folder: Path, plan: Plan, *bodies: bytes) -> list[JobFile]:
 
 
 def looks(spark: SparkSession, folder: Path, plan: Plan, *bodies: bytes) -> list[Look]:
-    return fit_all(plan, None, look_at_all(spark, plan, staged(folder, plan, *bodies)))[1]
+    return fit_all(plan, None, inspect_all(spark, plan, staged(folder, plan, *bodies)))[1]

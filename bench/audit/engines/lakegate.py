@@ -10,7 +10,7 @@ from lakegate.audit.look import Look, fit_all
 from lakegate.audit.run import Run, audit_table
 from spark_jobs.appending.append import rows_of
 from spark_jobs.engine import Loaded, SparkEngine
-from spark_jobs.formats.inspection import look_at_all
+from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import ddl, iceberg
 
@@ -34,7 +34,7 @@ def append_and_audit(spark: SparkSession, job: Job) -> Run:
 
 def looked(spark: SparkSession, job: Job) -> list[Look]:
     """What the append knows of the files."""
-    return fit_all(job.plan, None, look_at_all(spark, job.plan, job.files))[1]
+    return fit_all(job.plan, None, inspect_all(spark, job.plan, job.files))[1]
 
 
 def audit(spark: SparkSession, job: Job, appended: str) -> Run:

@@ -15,7 +15,7 @@ from lakegate.audit.limits import Limits, beyond, more_than
 from spark_jobs.formats.avro.blocks import MOST_BYTES, SYNC, Block, walk
 from spark_jobs.formats.footer import Unreadable
 from spark_jobs.jvm import hadoop
-from spark_jobs.jvm.failures import FAILURES, unreached
+from spark_jobs.jvm.failures import FAILURES, is_unreachable
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import SPLIT
 
@@ -63,7 +63,7 @@ def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[str,
     if wrong := beyond(limits, rows=rows):
         return 0, wrong
     _check_splits(blocks, begins)
-    return rows, _too_much(blocks, packed, largest, limits)
+    return rows, _uncompressed_faults(blocks, packed, largest, limits)
 
 
 def _check_rows(count: int, block: Block, least: int, ratio: int) -> None:
@@ -90,7 +90,7 @@ def _check_splits(blocks: Blocks, begins: Mapping[int, int]) -> None:
                 raise Unreadable("the marker between its blocks stands within one, too: readers take it for an end")
 
 
-def _too_much(blocks: Blocks, packed: int, largest: int, limits: Limits) -> tuple[str, ...]:
+def _uncompressed_faults(blocks: Blocks, packed: int, largest: int, limits: Limits) -> tuple[str, ...]:
     """What is said where more comes out of all blocks than is taken. Unreadable where more comes out of one than a
     reader can hold, for it unpacks a block as a whole.
     """
@@ -101,7 +101,7 @@ def _too_much(blocks: Blocks, packed: int, largest: int, limits: Limits) -> tupl
     for count, block in enumerate(blocks, 1):
         most = block.size * ratio
         if may_be_much or most > MOST_BYTES:
-            most = _unpacked(blocks, block, min(MOST_BYTES, limits.uncompressed - found) + 1)
+            most = _count_uncompressed(blocks, block, min(MOST_BYTES, limits.uncompressed - found) + 1)
         found += most
         if found > limits.uncompressed:
             return (more_than(limits, "uncompressed"),)
@@ -110,7 +110,7 @@ def _too_much(blocks: Blocks, packed: int, largest: int, limits: Limits) -> tupl
     return ()
 
 
-def _unpacked(blocks: Blocks, block: Block, most: int) -> int:
+def _count_uncompressed(blocks: Blocks, block: Block, most: int) -> int:
     """How many bytes come out of a block; no more than so many are looked at."""
     java = jvm(blocks.spark)
     io = java.org.apache.commons.io
@@ -121,7 +121,7 @@ def _unpacked(blocks: Blocks, block: Block, most: int) -> int:
         with closing(_UNPACK[blocks.codec](java, java.java.io.BufferedInputStream(bounded))) as unpacked:
             return int(io.IOUtils.copyLarge(unpacked, io.output.NullOutputStream(), 0, most))
     except FAILURES as error:
-        if unreached(error):
+        if is_unreachable(error):
             raise
         return 0  # what is wrong with it is told when its rows are read
 

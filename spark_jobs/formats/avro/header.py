@@ -17,7 +17,7 @@ from spark_jobs.formats.avro.claims import Blocks, rows_in
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
 from spark_jobs.jvm import hadoop
-from spark_jobs.jvm.failures import FAILURES, root
+from spark_jobs.jvm.failures import FAILURES, root_cause
 from spark_jobs.jvm.gateway import jvm
 
 TRUNCATED = "it is truncated: it begins as an Avro file and does not end as one"
@@ -46,13 +46,13 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
         if not ends.last.endswith(header.sync):
             raise Unreadable(TRUNCATED)
         said = _schema(header.schema)
-        if wrong := _too_large(limits, *_size(said)):
+        if wrong := _schema_faults(limits, *_size(said)):
             return Footer(faults=wrong)
         parsed = _parsed(spark, header.schema)
         size = avro_schema.size(json.loads(_canonical(spark, parsed)))
-        if wrong := _too_large(limits, size.columns, size.nesting):
+        if wrong := _schema_faults(limits, size.columns, size.nesting):
             return Footer(faults=wrong)
-        columns = _converted(spark, parsed)
+        columns = _spark_schema(spark, parsed)
         if not isinstance(said, dict) or said.get("type") != "record":
             raise Unreadable("its rows are no records")
         blocks = Blocks(
@@ -63,7 +63,7 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     return Footer(faults=wrong) if wrong else Footer(rows=rows, columns=columns_in(columns))
 
 
-def _too_large(limits: Limits, columns: int, nesting: int) -> tuple[str, ...]:
+def _schema_faults(limits: Limits, columns: int, nesting: int) -> tuple[str, ...]:
     return beyond(limits, columns=columns, nesting=nesting)
 
 
@@ -71,36 +71,36 @@ def _parsed(spark: SparkSession, said: str) -> Any:
     try:
         return jvm(spark).org.apache.avro.Schema.Parser().parse(said)
     except FAILURES as error:
-        raise _strange(error) from None
+        raise _unreadable_schema(error) from None
 
 
 def _canonical(spark: SparkSession, schema: Any) -> str:
     return str(jvm(spark).org.apache.avro.SchemaNormalization.toParsingForm(schema))
 
 
-def _converted(spark: SparkSession, schema: Any) -> str:
+def _spark_schema(spark: SparkSession, schema: Any) -> str:
     """The columns as Spark would read them, in its JSON."""
     try:
         return str(jvm(spark).org.apache.spark.sql.avro.SchemaConverters.toSqlType(schema).dataType().json())
     except FAILURES as error:
-        raise _strange(error) from None
+        raise _unreadable_schema(error) from None
 
 
-def _strange(error: Exception) -> Unreadable:
-    return Unreadable("its schema cannot be read", root(error))
+def _unreadable_schema(error: Exception) -> Unreadable:
+    return Unreadable("its schema cannot be read", root_cause(error))
 
 
 def _header(read: Read, length: int, limits: Limits) -> _Header:
     for size in (_FIRST, limits.footer):
         try:
-            return _taken_apart(read(0, min(size, length)))
+            return _parse_header(read(0, min(size, length)))
         except Short:
             if length <= size:
                 raise Unreadable(TRUNCATED) from None
     raise Unreadable(more_than(limits, "footer"))
 
 
-def _taken_apart(head: bytes) -> _Header:
+def _parse_header(head: bytes) -> _Header:
     found, at = dict[bytes, bytes](), len(_MAGIC)
     count, at = number(head, at)
     while count:

@@ -95,7 +95,7 @@ def lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFra
     return read.select(
         origin(read),
         F.col("_metadata.file_block_start").alias(BLOCK),
-        _at(),
+        _line_number(),
         text.alias(TEXT),
         (F.encode(text, form.encoding) == raw).alias("sound"),
     )
@@ -106,7 +106,7 @@ def records(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataF
     alone that it cannot take, so it is asked for dates that nothing is.
     """
     read = _records(spark, form, 1, {"dateFormat": f"'{_EMPTY}'"}, f"c0 date, {_CORRUPT} string", uris)
-    return read.select(origin(read), _at(), F.coalesce(_CORRUPT, F.col("c0").cast("string")).alias(TEXT))
+    return read.select(origin(read), _line_number(), F.coalesce(_CORRUPT, F.col("c0").cast("string")).alias(TEXT))
 
 
 def left_open(form: FileFormat) -> str:
@@ -130,7 +130,7 @@ def row_of(form: FileFormat) -> str:
     return f"NOT ({_BLANK[form.kind]}) AND NOT {header_of(form)}"
 
 
-def _at() -> SparkColumn:
+def _line_number() -> SparkColumn:
     return F.monotonically_increasing_id().bitwiseAND(_LINE_IN_BLOCK).alias(AT)
 
 
@@ -151,7 +151,7 @@ def _fields_of_records(
     text = F.coalesce(_CORRUPT, F.concat_ws(form.delimiter, *fields))
     # What stands for bytes that are no text may stand in sound ones, too.
     is_sound = F.lit(sound) | ~text.contains(_UNREADABLE)
-    at = F.lit(0).alias(BLOCK), _at()
+    at = F.lit(0).alias(BLOCK), _line_number()
     return read.select(origin(read), *at, text.alias(TEXT), is_sound.alias("sound"), *fields, _CORRUPT)
 
 
@@ -166,11 +166,11 @@ def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[s
         fields = F.from_csv(text, _fields(width), _options(form, width))
         read = body.select("*", fields.alias("f")).select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "f.*", "f")
     there = {name: at for at, name in enumerate(names)}
-    texts = [_field(form, column, there.get(column.name)) for column in plan.columns]
+    texts = [_csv_text(form, column, there.get(column.name)) for column in plan.columns]
     read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
     quotes = {} if form.multiline else {"a quote is out of place": f"NOT {TEXT} RLIKE {literal(_well_quoted(form))}"}
     missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
-    broken = {_unsound(form): "NOT sound", **quotes, f"it does not have {width} fields": missing}
+    broken = {_encoding_fault(form): "NOT sound", **quotes, f"it does not have {width} fields": missing}
     typed = [value(f"t{at}", it.type, form.patterns.get(it.name, "")) for at, it in enumerate(plan.columns)]
     return _parsed(plan, read, typed, broken)
 
@@ -183,7 +183,7 @@ def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[
     other one itself cannot know what the other ends with.
     """
     form, there = plan.files, [column for column in plan.columns if column.name in names]
-    types = ", ".join(f"{spark_identifier(column.name)}: {_read_as(column)}" for column in there)
+    types = ", ".join(f"{spark_identifier(column.name)}: {_json_type(column)}" for column in there)
     wrapped = F.concat(F.lit('{"row":'), TEXT, F.lit(f',"{_END}":true}}'))
     options = {"columnNameOfCorruptRecord": _CORRUPT, "allowNonNumericNumbers": "false", "allowSingleQuotes": "false"}
     read = F.from_json(wrapped, f"row struct<{types}>, {_END} boolean, {_CORRUPT} string", options)
@@ -191,11 +191,11 @@ def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[
     if spelled := [f"{spark_identifier(column.name)}: string" for column in there if _is_decimal(column)]:
         quotes = F.regexp_replace("wrapped", _TO_NUMBER, '$1"$2"')
         body = body.select("*", F.from_json(quotes, f"row struct<{', '.join(spelled)}>").alias("spelled"))
-    texts = [_found(it) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
+    texts = [_json_value(it) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
     values = [text.alias(f"t{at}") for at, text in enumerate(texts)]
     rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *values)
-    broken = {_unsound(form): "NOT sound", **_NO_OBJECT}
-    return _parsed(plan, rows, [_from_json(plan, at) for at in range(len(plan.columns))], broken, json=True)
+    broken = {_encoding_fault(form): "NOT sound", **_NO_OBJECT}
+    return _parsed(plan, rows, [_typed_json(plan, at) for at in range(len(plan.columns))], broken, json=True)
 
 
 def _parsed(plan: Plan, rows: DataFrame, typed: Sequence[str], broken: dict[str, str], *, json: bool = False) -> Parsed:
@@ -230,7 +230,7 @@ _NO_OBJECT = {
 }
 
 
-def _unsound(form: FileFormat) -> str:
+def _encoding_fault(form: FileFormat) -> str:
     return f"its bytes are not {form.encoding}"
 
 
@@ -238,7 +238,7 @@ def _fields(width: int) -> str:
     return ", ".join(f"{name} string" for name in (*(f"c{number}" for number in range(width)), _CORRUPT))
 
 
-def _room(width: int) -> int:
+def _max_fields(width: int) -> int:
     """How many fields the parser takes of a line."""
     return max(_ROOM, width + 1)
 
@@ -246,7 +246,7 @@ def _room(width: int) -> int:
 def _too_wide(form: FileFormat, width: int) -> str:
     """The SQL of whether a line may have more fields than that: only a long one has its delimiters counted."""
     others = f"length(replace({TEXT}, {literal(form.delimiter)}, ''))"
-    return f"octet_length({TEXT}) >= {_room(width)} AND length({TEXT}) - {others} >= {_room(width)}"
+    return f"octet_length({TEXT}) >= {_max_fields(width)} AND length({TEXT}) - {others} >= {_max_fields(width)}"
 
 
 def _options(form: FileFormat, width: int) -> dict[str, str]:
@@ -259,11 +259,11 @@ def _options(form: FileFormat, width: int) -> dict[str, str]:
         "nullValue": _EMPTY,
         "emptyValue": "",
         "columnNameOfCorruptRecord": _CORRUPT,
-        "maxColumns": str(_room(width)),
+        "maxColumns": str(_max_fields(width)),
     }
 
 
-def _field(form: FileFormat, column: Column, at: int | None) -> str:
+def _csv_text(form: FileFormat, column: Column, at: int | None) -> str:
     """A field's text, null where the contract says so. Nothing between quotes is a string, and nothing else."""
     if at is None:
         return "CAST(NULL AS string)"
@@ -292,7 +292,7 @@ def _quoting(form: FileFormat) -> tuple[str, str, str]:
     return quote, f"(?:[^{quote}{escape}]++|{escaped})*+", delimiter
 
 
-def _found(column: Column) -> SparkColumn:
+def _json_value(column: Column) -> SparkColumn:
     """What JSON has in a column that may be there."""
     return F.col("spelled.row" if _is_decimal(column) else "f.row").getField(column.name)
 
@@ -301,12 +301,12 @@ def _is_decimal(column: Column) -> bool:
     return canonical(column.type).startswith("decimal")
 
 
-def _read_as(column: Column) -> str:
+def _json_type(column: Column) -> str:
     kind = canonical(column.type)
     return kind if kind in ("int", "bigint", "float", "double", "boolean") else "string"
 
 
-def _from_json(plan: Plan, at: int) -> str:
+def _typed_json(plan: Plan, at: int) -> str:
     column = plan.columns[at]
     kind = canonical(column.type)
     if _is_decimal(column):

@@ -24,9 +24,9 @@ from lakegate.audit.names import display_name, folded
 from lakegate.audit.plan import Plan, Stance
 from spark_jobs.formats.text.rows import AT, TEXT, header_of, left_open, lines, records, row_of
 from spark_jobs.jvm import hadoop
-from spark_jobs.jvm.failures import FAILURES, names, root
+from spark_jobs.jvm.failures import FAILURES, class_names, root_cause
 from spark_jobs.jvm.gateway import jvm
-from spark_jobs.jvm.isolate import THREADS, each
+from spark_jobs.jvm.isolate import THREADS, per_file
 
 _FIRST = 64  # bytes
 _NO_NAMES = {
@@ -35,7 +35,7 @@ _NO_NAMES = {
 }
 _UNSAID = "compressed by {}, and neither its name nor the contract says so"
 _UNREAD = "compressed by {}, which is not read: gzip, bzip2 and zstd are"
-_KINDS = {
+_OTHER_FORMATS = {
     b"PAR1": "a parquet file",
     b"ORC": "an ORC file",
     b"Obj\x01": "an Avro file",
@@ -68,7 +68,7 @@ _TAIL = (_BZIP2_BITS + _CHECKSUM_BITS) // _BYTE_BITS + 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class Scan:
     """What the lines of one file tell: the bytes of the `longest`; of JSON's objects the `keys`, at most one more than
     there may be, and how many the `widest` has. Where fields may hold line ends: whether a quote is `left_open`, and
     whether all bytes are `sound`, text of the encoding.
@@ -84,24 +84,24 @@ class Seen:
     longest: int = 0
 
 
-def look_at_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
+def inspect_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
     """A look at every file, in their order."""
     with ThreadPoolExecutor(THREADS) as pool:
         wrong = dict(
             zip(
                 [file.id for file in files],
-                pool.map(lambda file: _reason(spark, file, plan.files.limits), files),
+                pool.map(lambda file: _fault_of_bytes(spark, file, plan.files.limits), files),
                 strict=True,
             )
         )
     readable = [file for file in files if not wrong[file.id]]
-    seen = _seen_together(spark, plan.files, readable) if readable else {}
-    return [_look(plan, file, seen.get(file.id, Seen()), wrong[file.id]) for file in files]
+    seen = _scan_all(spark, plan.files, readable) if readable else {}
+    return [_inspect(plan, file, seen.get(file.id, Scan()), wrong[file.id]) for file in files]
 
 
-def _look(plan: Plan, file: JobFile, seen: Seen | str, wrong: str) -> Look:
-    large = () if wrong or isinstance(seen, str) else _too_large(plan.files, seen)
-    reason = wrong or _reason_of(plan, seen)
+def _inspect(plan: Plan, file: JobFile, seen: Scan | str, wrong: str) -> Look:
+    large = () if wrong or isinstance(seen, str) else _limit_faults(plan.files, seen)
+    reason = wrong or _fault_of_lines(plan, seen)
     if large or reason or isinstance(seen, str):
         return Look(file=file, faults=large or (reason,))
     try:
@@ -112,7 +112,7 @@ def _look(plan: Plan, file: JobFile, seen: Seen | str, wrong: str) -> Look:
         return Look(file=file, faults=wide)
     if _may_be_values(plan, layout):
         return Look(file=file, faults=(_NO_NAMES[plan.files.kind],))
-    if untold := _untold(plan, layout):
+    if untold := _hidden_header_fault(plan, layout):
         return Look(file=file, faults=(untold,))
     types = {column.name: column.type for column in plan.columns}
     is_json = plan.files.kind is FileKind.JSON
@@ -122,7 +122,7 @@ def _look(plan: Plan, file: JobFile, seen: Seen | str, wrong: str) -> Look:
     return Look(file=file, rows=seen.rows, columns=columns, layout=tuple(layout), sound=seen.sound, faults=twice)
 
 
-def _too_large(form: FileFormat, seen: Seen) -> tuple[str, ...]:
+def _limit_faults(form: FileFormat, seen: Scan) -> tuple[str, ...]:
     """Which limits a file is beyond, by its lines: asked before these are taken apart."""
     limits, signs = form.limits, seen.header.count(form.delimiter) if form.kind is FileKind.CSV and form.header else 0
     columns = signs + 1 if signs > _MOST_SIGNS * limits.columns else seen.widest
@@ -131,7 +131,7 @@ def _too_large(form: FileFormat, seen: Seen) -> tuple[str, ...]:
     return (more_than(limits, "columns"),) if len(seen.keys) > limits.columns else ()
 
 
-def _reason_of(plan: Plan, seen: Seen | str) -> str:
+def _fault_of_lines(plan: Plan, seen: Scan | str) -> str:
     """Why a file cannot be taken, told from its lines; nothing if it can."""
     if isinstance(seen, str):
         return f"it cannot be read to its end ({raw(plan.columns, seen)})"
@@ -148,7 +148,7 @@ def _may_be_values(plan: Plan, layout: Sequence[str]) -> bool:
     return named and not {*map(folded, layout)} & {folded(column.name) for column in plan.columns}
 
 
-def _untold(plan: Plan, layout: Sequence[str]) -> str:
+def _hidden_header_fault(plan: Plan, layout: Sequence[str]) -> str:
     """The fault of a header that lacks a masked column and has names of its own: they may be that column's values."""
     is_named = plan.files.kind is FileKind.CSV and plan.files.header
     if not is_named or plan.policy.missing_columns is not Stance.FREEZE:
@@ -160,14 +160,14 @@ def _untold(plan: Plan, layout: Sequence[str]) -> str:
     return f"its first line lacks {', '.join(missing)}, and has other names, which are not told: they may be values"
 
 
-def _layout(plan: Plan, seen: Seen) -> list[str]:
+def _layout(plan: Plan, seen: Scan) -> list[str]:
     """The columns in the file's order: by its header, by its objects' keys, or else the contract's."""
     if plan.files.kind is FileKind.JSON:
         return list(seen.keys)
-    return _fields(plan.files, seen.header) if plan.files.header else [column.name for column in plan.columns]
+    return _header_names(plan.files, seen.header) if plan.files.header else [column.name for column in plan.columns]
 
 
-def _fields(form: FileFormat, header: str) -> list[str]:
+def _header_names(form: FileFormat, header: str) -> list[str]:
     told = {"quotechar": form.quote} if form.quote else {"quoting": csv.QUOTE_NONE}
     escaped = {"escapechar": form.escape, "doublequote": False} if form.escape not in ("", form.quote) else {}
     options: dict[str, Any] = {"delimiter": form.delimiter, **told, **escaped}
@@ -185,51 +185,54 @@ def _refuse_open(header: str, options: Mapping[str, Any]) -> None:
             raise
 
 
-def _seen_together(spark: SparkSession, form: FileFormat, files: Sequence[JobFile]) -> dict[str, Seen | str]:
+def _scan_all(spark: SparkSession, form: FileFormat, files: Sequence[JobFile]) -> dict[str, Scan | str]:
     """By file; where they cannot be read together, each by itself, so that one file's trouble is its own."""
     try:
-        return dict(_seen(spark, form, [file.uri for file in files]))
+        return dict(_scan(spark, form, [file.uri for file in files]))
     except FAILURES:
-        found = each(files, lambda file: _seen(spark, form, [file.uri]).get(file.id, Seen()), THREADS)
-        return {file.id: _why(it) if isinstance(it, Exception) else it for file, it in zip(files, found, strict=True)}
+        found = per_file(files, lambda file: _scan(spark, form, [file.uri]).get(file.id, Scan()), THREADS)
+        return {
+            file.id: _reason_of_error(it) if isinstance(it, Exception) else it
+            for file, it in zip(files, found, strict=True)
+        }
 
 
-def _why(error: Exception) -> str:
+def _reason_of_error(error: Exception) -> str:
     """The parser's array of fields is as long as a row may have fields."""
-    said = root(error)
+    said = root_cause(error)
     return "a row has more fields than any may have" if "out of bounds for length" in said else said
 
 
-def _seen(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
+def _scan(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Scan]:
     if form.kind is FileKind.JSON:
-        return _objects(spark, form, uris)
-    found = _csv_lines(spark, form, uris)
+        return _scan_objects(spark, form, uris)
+    found = _scan_csv(spark, form, uris)
     if form.multiline:
         last = F.max_by(F.expr(f"{_is_short(form)} AND {left_open(form)}"), F.col(AT))
         told = [F.count(TEXT).alias("rows"), last.alias("left_open"), F.max(F.octet_length(TEXT)).alias("longest")]
         counted = records(spark, form, uris).groupBy(FILE_COLUMN).agg(*told).collect()
         none = {file: replace(seen, rows=0) for file, seen in found.items()}
-        return none | {row[FILE_COLUMN]: _of_records(found[row[FILE_COLUMN]], row) for row in counted}
+        return none | {row[FILE_COLUMN]: _with_records(found[row[FILE_COLUMN]], row) for row in counted}
     return found
 
 
-def _of_records(of_lines: Seen, row: Row) -> Seen:
+def _with_records(of_lines: Scan, row: Row) -> Scan:
     longest = max(of_lines.longest, row["longest"] or 0)
     return replace(of_lines, rows=row["rows"], left_open=row["left_open"], longest=longest)
 
 
-def _csv_lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
+def _scan_csv(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Scan]:
     header = F.max(F.expr(f"CASE WHEN {header_of(form)} AND {_is_short(form)} THEN {TEXT} END"))
     sound = F.min("sound") if form.multiline else F.lit(False)  # noqa: FBT003
     counted, longest = F.count_if(F.expr(row_of(form))), F.max(F.octet_length(TEXT))
     found = lines(spark, form, uris).groupBy(FILE_COLUMN).agg(counted, header, sound, longest).collect()
     return {
-        file: Seen(rows=rows, header=first or "", sound=sound, longest=longest)
+        file: Scan(rows=rows, header=first or "", sound=sound, longest=longest)
         for file, rows, first, sound, longest in found
     }
 
 
-def _objects(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Seen]:
+def _scan_objects(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Scan]:
     """Lines with the same keys are looked at once, and no more keys are told than there may be columns."""
     most = form.limits.columns
     keys = F.expr(f"CASE WHEN {_is_short(form)} THEN json_object_keys({TEXT}) END").alias("keys")
@@ -247,7 +250,7 @@ def _objects(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict
     first = F.collect_list(F.when(F.col("place") <= most + 1, F.col("key"))).alias("keys")
     found = by_key.withColumn("place", place).groupBy(FILE_COLUMN).agg(F.sum("rows").alias("rows"), *greatest, first)
     return {
-        it[FILE_COLUMN]: Seen(
+        it[FILE_COLUMN]: Scan(
             rows=it["rows"], keys=tuple(it["keys"]), twice=it["twice"], widest=it["wide"], longest=it["long"]
         )
         for it in found.collect()
@@ -259,7 +262,7 @@ def _is_short(form: FileFormat) -> str:
     return f"octet_length({TEXT}) <= {form.limits.line}"
 
 
-def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
+def _fault_of_bytes(spark: SparkSession, file: JobFile, limits: Limits) -> str:
     """Why a file cannot be text as its name says, told from its first and last bytes."""
     if file.size == 0:
         return EMPTY
@@ -267,7 +270,7 @@ def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
     try:
         _, start, end = hadoop.ends(spark, file.uri, _FIRST, _TAIL if suffix == SUFFIXES["bzip2"] else 0)
     except FAILURES as error:
-        if any(name.endswith("FileNotFoundException") for name in names(error)):
+        if any(name.endswith("FileNotFoundException") for name in class_names(error)):
             return GONE
         raise
     if suffix and not _BEGINS[suffix].match(start):
@@ -275,8 +278,8 @@ def _reason(spark: SparkSession, file: JobFile, limits: Limits) -> str:
     if suffix == SUFFIXES["bzip2"] and not _ends_as_bzip2(end):
         return "it does not end as bzip2 does: it is cut off, or something stands behind its end"
     if suffix:
-        return _too_much(spark, file, limits)
-    found = next((said for magic, said in _KINDS.items() if _begins(start, magic)), "")
+        return _uncompressed_fault(spark, file, limits)
+    found = next((said for magic, said in _OTHER_FORMATS.items() if _begins(start, magic)), "")
     return f"it is {found}" if found else ""
 
 
@@ -290,19 +293,19 @@ def _ends_as_bzip2(end: bytes) -> bool:
     return any(bits >> pad & (1 << _BZIP2_BITS) - 1 == _BZIP2_END for pad in range(_BYTE_BITS))
 
 
-def _too_much(spark: SparkSession, file: JobFile, limits: Limits) -> str:
+def _uncompressed_fault(spark: SparkSession, file: JobFile, limits: Limits) -> str:
     """Whether more comes out of a compressed file than is taken: counted where so few bytes could hold as much."""
     ratio = next(ratio for suffix, ratio in _MOST_RATIO.items() if file.uri.endswith(suffix))
     if file.size * ratio <= limits.uncompressed:
         return ""
     try:
-        found = _uncompressed(spark, file.uri, limits.uncompressed + 1)
+        found = _count_uncompressed(spark, file.uri, limits.uncompressed + 1)
     except FAILURES:
         return ""  # what is wrong with it is told when its lines are read
     return more_than(limits, "uncompressed") if found > limits.uncompressed else ""
 
 
-def _uncompressed(spark: SparkSession, uri: str, most: int) -> int:
+def _count_uncompressed(spark: SparkSession, uri: str, most: int) -> int:
     """How many bytes come out; no more than so many are looked at, and none is kept."""
     path, java = hadoop.path(spark, uri), jvm(spark).org.apache
     codec = java.hadoop.io.compress.CompressionCodecFactory(hadoop.configuration(spark)).getCodec(path)
