@@ -35,7 +35,13 @@ def status(installation: Installation, *, as_json: bool) -> Exit:
         say_json(now)
         return Exit.DONE
     at = installation.service.clock.now()
-    for part in (*_in_flight(now, at), *_unseen(now, at), *_unrouted(now, at), *_rejected(now, at), *_published(now, at)):
+    for part in (
+        *_in_flight(now, at),
+        *_unseen(now, at),
+        *_unrouted(now, at),
+        *_rejected(now, at),
+        *_published(now, at),
+    ):
         say(part)
     say(*_next(now))
     return Exit.DONE

@@ -33,8 +33,8 @@ class Judged:
 
 @dataclass(frozen=True, kw_only=True)
 class TakenUp:
-    """Keys of unrouted files that the sweep after a push has taken up, and of those that it left. `failed` is the error of
-    a step of it, which may concern something else.
+    """Keys of unrouted files that the sweep after a push has taken up, and of those that it left. `failed` is the error
+    of one of its steps, which may concern something else.
     """
 
     files: tuple[str, ...] = ()

@@ -69,7 +69,7 @@ class Line:
 class Status:
     """The four lists that `lakegate status` shows, newest first. Where main's log goes back further than it was read,
     `of_last` is how many decisions were, and `older` are the batches that were rejected before and are still kept.
-    What was rejected is `superseded` once its key's other versions decide it. Where the bucket is too large to be listed
+    A rejected file is `superseded` once its key's other versions decide it. Where the bucket is too large to be listed
     each time, what has landed is as it was `seen_at`.
     """
 
