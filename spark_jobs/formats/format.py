@@ -17,9 +17,9 @@ class Format:
     """A format's row in the registry.
 
     `read` returns a file's footer; text has none, so its lines are scanned instead. `options` are for Spark's reader.
-    `corrupt` is the fault of a file that cannot be read to its end, unless `explain` knows what the reader's error means
-    (else ""). `check_machines` returns the same files, with a fault on each that these machines would misread. `repeats`
-    is true if a value may be stored once and stand in many rows.
+    `corrupt` is the fault of a file that cannot be read to its end, unless `explain` knows what the reader's error
+    means (else ""). `check_machines` returns the same files, with a fault on each that these machines would misread.
+    `repeats` is true if a value may be stored once and stand in many rows.
     """
 
     read: Read | None = None

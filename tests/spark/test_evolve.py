@@ -15,9 +15,9 @@ from lakegate.audit.job import JobFile
 from lakegate.audit.look import fit_all
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.reserved import reserved_for
-from lakegate.contracts import aggregates
-from lakegate.contracts.metrics import Field
-from lakegate.contracts.types import TYPES
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import TYPES
+from lakegate.contracts.metrics import aggregates
 from spark_jobs.appending.append import rows_of
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.gateway import jvm
