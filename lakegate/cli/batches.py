@@ -64,7 +64,7 @@ def _unseen(now: Status, at: datetime) -> list[RenderableType]:
 
 
 def _held(now: Status, at: datetime) -> list[RenderableType]:
-    made = terminal.table("file", "since", "why", title=f"Held ({_files(now.held)})")
+    made = terminal.table("file", "since", "why", title=f"Unrouted ({_files(now.held)})")
     for line in now.held[:SHOWN]:
         made.add_row(clean(line.files[0]), ago(line.since, at), "\n".join(map(clean, line.reasons)))
     return [made, *_more(now.held)] if now.held else []

@@ -45,7 +45,7 @@ def test_status_as_json_describes_every_entry_alike(desk: Desk) -> None:
 def test_status_shows_a_person_each_list(desk: Desk) -> None:
     one_of_each(desk)
     told = desk.run("status").stdout
-    for words in ("In flight (1 file)", "Held (1 file)", "Rejected (1 file)", f"Published (1 file, {ROWS} rows)"):
+    for words in ("In flight (1 file)", "Unrouted (1 file)", "Rejected (1 file)", f"Published (1 file, {ROWS} rows)"):
         assert words in told
     assert "carrier required: no value, expected 0 nulls" in told
     assert "Next: lakegate wait" in told
@@ -105,7 +105,7 @@ def test_status_says_when_the_bucket_was_listed_last_where_that_was_long_ago(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.published()
-    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    monkeypatch.setattr("lakegate.workflow.backlog.NOTED", 1)
     desk.sweep()
     desk.world.clock.advance(10 * 60)
     assert "listed the bucket" not in desk.run("status").stdout

@@ -14,7 +14,7 @@ from lakegate.audit import answers, limits
 from lakegate.audit.limits import DEFAULTS
 from lakegate.contracts import backtracking, bounds, checks, document, growth, patterns, reading, sql
 from lakegate.landing import ingestion, routes
-from lakegate.workflow import landed, reconcile, shelf, status
+from lakegate.workflow import backlog, reconcile, registry, status
 from spark_jobs import nessie, partitions, samples, unparsed
 from spark_jobs.formats import avro_blocks, avro_claims
 
@@ -54,7 +54,7 @@ PARTS: dict[str, list[Row]] = {
     "Keys and routes": [
         row("a route, in bytes", routes.LONGEST, PUSH),
         row("a table's name, in characters", reading.LONGEST_TABLE, PUSH),
-        row("contracts named in a held file's reason", shelf.TOLD, "receiving; the rest are counted"),
+        row("contracts named in a held file's reason", registry.TOLD, "receiving; the rest are counted"),
     ],
     "Files": [
         row("bytes", size(DEFAULTS.bytes), "before the file is staged; it is rejected", limits.SETTINGS["bytes"]),
@@ -110,7 +110,7 @@ PARTS: dict[str, list[Row]] = {
             "the sweep; the next one goes on",
         ),
         row("decisions that `status` reads", status.DECISIONS, "`status`, which says so"),
-        row("landed files that a sweep notes for `status`", landed.NOTED, "the sweep"),
+        row("landed files that a sweep notes for `status`", backlog.NOTED, "the sweep"),
     ],
     "Network": [
         row(
