@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
+from lakegate.audit.codec import to_plain
 from lakegate.audit.plan import NOW, Metric, MetricKind, Proof, Reference, Scope
-from lakegate.audit.wire import to_plain
 from lakegate.contracts.types import Comparable, Type, iso
 
 T = TypeVar("T")

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from lakegate.audit.codec import from_json, to_json, to_plain
 from lakegate.audit.limits import DEFAULTS, Limits
 from lakegate.audit.plan import Metric, MetricKind, Plan
-from lakegate.audit.wire import from_json, to_json, to_plain
 from lakegate.contracts import load
 from lakegate.contracts.backtracking import worst
 from lakegate.contracts.metrics import _named

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import structlog
 
-from lakegate.audit.wire import BROKEN, from_json, to_json
+from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.portions import rotated
