@@ -7,9 +7,9 @@ import sys
 
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.codec import from_json
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
-from lakegate.audit.wire import from_json
 from spark_jobs import hadoop
 from spark_jobs.session import LAKE, build, open_catalog
 

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import beyond
 from lakegate.audit.look import Look
+from lakegate.audit.names import display_name
 from lakegate.audit.plan import Metric, Plan
 from spark_jobs import sizes
 from spark_jobs.apart import THREADS, each
@@ -66,5 +66,5 @@ def _judged(plan: Plan, tried: Sequence[Metric], look: Look, found: dict[str, tu
         "tie its pattern to the start with ^, say how many repetitions there may be, or let each end where the next one"
         " cannot begin; let SQL look for no long text in another"
     )
-    why = f"column {shown(most.columns[0])} has most of them: {mend}"
+    why = f"column {display_name(most.columns[0])} has most of them: {mend}"
     return replace(look, faults=(*wrong, why))

@@ -15,7 +15,7 @@ from lakegate.audit.job import Job
 from lakegate.audit.look import Look
 from lakegate.audit.mask import raw
 from lakegate.audit.plan import Plan
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 from spark_jobs import decimals, nessie, not_null, partitions, paths, sizes
 from spark_jobs.apart import each
 from spark_jobs.formats.kinds import FORMATS
@@ -110,7 +110,9 @@ def rows_of(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> DataFrame
 
 def _rows(spark: SparkSession, plan: Plan, shape: Iterable[tuple[str, str]], uris: Sequence[str]) -> DataFrame:
     types = dict(shape)
-    schema = ", ".join(f"{quoted(column.name)} {types[column.name]}" for column in plan.columns if column.name in types)
+    schema = ", ".join(
+        f"{spark_identifier(column.name)} {types[column.name]}" for column in plan.columns if column.name in types
+    )
     found = {name: F.expr(decimals.held(name, kind)) for name, kind in types.items()}
     columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
     reader = spark.read.schema(schema or StructType([])).format(plan.files.kind)

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from lakegate.audit import run
+from lakegate.audit.codec import from_json, to_json
 from lakegate.audit.errors import JobError
 from lakegate.audit.job import CUT_OFF, Job
 from lakegate.audit.mask import masked
 from lakegate.audit.report import Report
-from lakegate.audit.wire import from_json, to_json
 from spark_jobs import hadoop
 from spark_jobs.engine import SparkEngine
 from spark_jobs.java import FAILURES, names, root, unreached

@@ -16,7 +16,7 @@ from lakegate.audit.errors import Unfit
 from lakegate.audit.near import Box, comparable, near
 from lakegate.audit.plan import Plan, Reference
 from lakegate.audit.report import DataFile
-from lakegate.audit.statistics import Field
+from lakegate.audit.statistics import IcebergField
 from lakegate.audit.types import canonical
 from spark_jobs import iceberg, rewritten
 from spark_jobs.table import table_name
@@ -58,7 +58,7 @@ class Base:
         rows = self._but_rewritten(name, self.spark.table(table_name(self.catalog, name)))
         return rows.where(~F.col("_file").isin([data.path for data in replaced])).count()
 
-    def near(self, target: Reference, columns: Sequence[Field], boxes: Sequence[Box]) -> Near | None:
+    def near(self, target: Reference, columns: Sequence[IcebergField], boxes: Sequence[Box]) -> Near | None:
         """The target's rows that may have a key of the batch, which has it in `columns` and in these boxes; None where
         there are no such rows.
         """

@@ -1,7 +1,7 @@
 """A file's decimals, held to the type that the file itself says: Spark takes its word, and makes nulls of others."""
 
-from lakegate.audit.fit import quoted as shown
-from lakegate.audit.types import Array, Atom, Map, Struct, Type, digits, parse, quoted
+from lakegate.audit.names import display_name
+from lakegate.audit.types import Array, Atom, Map, Struct, Type, digits, parse, spark_identifier
 from spark_jobs.parsing import literal
 
 _BEYOND = "it holds a number that is none of the type which the file says"
@@ -9,7 +9,7 @@ _BEYOND = "it holds a number that is none of the type which the file says"
 
 def held(name: str, type_name: str) -> str:
     """The SQL of a column, which ends the reading where a decimal in it has more digits than its type."""
-    column, said = quoted(name), f"{_BEYOND}: column {shown(name)}"
+    column, said = spark_identifier(name), f"{_BEYOND}: column {display_name(name)}"
     beyond = _beyond(column, parse(type_name))
     return f"CASE WHEN {beyond} THEN raise_error({literal(said)}) ELSE {column} END" if beyond else column
 
@@ -24,7 +24,7 @@ def known(said: str) -> str:
 def _beyond(value: str, kind: Type) -> str:
     """The SQL of whether there is such a decimal; nothing where there can be none."""
     if isinstance(kind, Struct):
-        each = [_beyond(f"{value}.{quoted(name)}", part) for name, part in kind.fields.items()]
+        each = [_beyond(f"{value}.{spark_identifier(name)}", part) for name, part in kind.fields.items()]
         return " OR ".join(f"({it})" for it in each if it)
     if isinstance(kind, Array):
         return _any(value, kind.element)

@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.plan import Metric, MetricKind
-from lakegate.audit.statistics import DataFileStatistics, Field
-from lakegate.audit.types import quoted
+from lakegate.audit.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.types import spark_identifier
 from spark_jobs import hadoop
 from spark_jobs.java import FAILURES, jvm
 
@@ -36,7 +36,7 @@ Values = Mapping[str, set[str | None]]
 def prove(
     metrics: Sequence[Metric],
     files: Mapping[str, Sequence[DataFileStatistics]],
-    columns: Mapping[str, Field],
+    columns: Mapping[str, IcebergField],
 ) -> dict[str, set[str]]:
     """By file version, the metrics that its data files' dictionaries prove to be zero."""
     asked = [metric for metric in metrics if _is_of_one_text(metric, columns)]
@@ -50,7 +50,7 @@ def prove(
     return {file: {metric.id for metric in asked if _is_zero(metric, values, failing)} for file, values in read.items()}
 
 
-def _is_of_one_text(metric: Metric, columns: Mapping[str, Field]) -> bool:
+def _is_of_one_text(metric: Metric, columns: Mapping[str, IcebergField]) -> bool:
     if metric.kind is not MetricKind.FAILING or len(metric.columns) != 1:
         return False
     [name] = metric.columns
@@ -78,7 +78,7 @@ def _failing(spark: SparkSession, name: str, values: Collection[str | None], ask
     """
     texts = F.from_json(F.lit(json.dumps(list(values))), "array<string>").alias("texts")
     # The predicate speaks of its column: within `filter`, of each value under the column's name.
-    failing = [F.expr(f"filter(texts, {quoted(name)} -> {metric.sql})") for metric in asked]
+    failing = [F.expr(f"filter(texts, {spark_identifier(name)} -> {metric.sql})") for metric in asked]
     try:
         [told] = spark.sql("VALUES (1)").select(texts).select(*failing).collect()
     except FAILURES:

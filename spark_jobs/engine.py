@@ -13,10 +13,10 @@ from lakegate.audit.engine import Proved
 from lakegate.audit.job import Job
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Column, Plan
-from lakegate.audit.prove import Held
+from lakegate.audit.prove import RowCounts
 from lakegate.audit.quarantine import Results
 from lakegate.audit.report import CheckResult
-from lakegate.audit.statistics import Field
+from lakegate.audit.statistics import IcebergField
 from lakegate.audit.types import Struct
 from lakegate.audit.verdicts import Dependent, Measurements
 from spark_jobs import amounts, hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, unparsed
@@ -82,7 +82,7 @@ class SparkEngine:
     def columns(self, table: Loaded) -> Struct:
         return tables.shape(self.spark, table.own).own
 
-    def fields(self, table: Loaded) -> dict[str, Field]:
+    def fields(self, table: Loaded) -> dict[str, IcebergField]:
         return iceberg.fields(self.spark, table.own)
 
     def same_rows(self, one: Loaded | None, other: Loaded) -> bool:
@@ -112,7 +112,7 @@ class SparkEngine:
     def holding(self, table: Loaded) -> dict[str, Any]:
         return rewritten.holding(self.spark, table.name, table.own, self.job.rewritten)
 
-    def held(self, table: Loaded, files: DataFiles) -> Held:
+    def held(self, table: Loaded, files: DataFiles) -> RowCounts:
         return rewritten.held(self.spark, table.name, table.own, files, self.job.rewritten)
 
     def rewritten_rows(self, table: Loaded) -> int:

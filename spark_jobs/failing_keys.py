@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Metric, Plan, Scope
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 from spark_jobs.base import Base
 from spark_jobs.keys import Batch, orphans, taken, with_key
 
@@ -41,7 +41,7 @@ def repeated_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, landed: 
         return _repeated_in_file(metric, batch, landed)
     order = {file: number for number, file in enumerate(landed.order)}
     before = [file for file in landed.good if order[file] < max(order[mine] for mine in landed.wanted)]
-    keys = [quoted(name) for name in metric.columns]
+    keys = [spark_identifier(name) for name in metric.columns]
     rows = with_key(batch.read(dict.fromkeys([*before, *landed.wanted])), metric.columns)
     twice = rows.groupBy(*keys).agg(F.count("*").alias(AGAIN)).where(F.col(AGAIN) > 1).select(*keys)
     known = taken(plan, metric, batch, base, landed.wanted)
@@ -59,14 +59,14 @@ def repeated_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, landed: 
 def _repeated_in_file(metric: Metric, batch: Batch, landed: Landed) -> DataFrame:
     """Keys that are there twice in the file itself, and their rows there."""
     rows = with_key(batch.read(landed.wanted), metric.columns)
-    there = rows.groupBy(FILE_COLUMN, *map(quoted, metric.columns)).agg(F.count("*").alias(AGAIN))
+    there = rows.groupBy(FILE_COLUMN, *map(spark_identifier, metric.columns)).agg(F.count("*").alias(AGAIN))
     return there.where(F.col(AGAIN) > 1)
 
 
 def orphaned_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, landed: Landed) -> DataFrame:
     """Keys of each file that refer to nothing, and their rows there."""
     rows = orphans(plan, metric, batch, base, landed.wanted, landed.good)
-    return rows.groupBy(FILE_COLUMN, *map(quoted, metric.columns)).agg(F.count("*").alias(AGAIN))
+    return rows.groupBy(FILE_COLUMN, *map(spark_identifier, metric.columns)).agg(F.count("*").alias(AGAIN))
 
 
 def repeating_rows(plan: Plan, metric: Metric, batch: Batch, base: Base, landed: Landed) -> DataFrame:
@@ -75,7 +75,7 @@ def repeating_rows(plan: Plan, metric: Metric, batch: Batch, base: Base, landed:
     apart = [FILE_COLUMN] if metric.scope is Scope.BATCH else []
     among = files if apart else order[: max(map(order.index, files)) + 1]
     at = of_file({file: at for at, file in enumerate(among)})
-    first = Window.partitionBy(*map(quoted, metric.columns), *apart).orderBy(at, *PLACE)
+    first = Window.partitionBy(*map(spark_identifier, metric.columns), *apart).orderBy(at, *PLACE)
     rows = with_key(placed(batch.read(among)), metric.columns)
     numbered = rows.withColumn(_NUMBER, F.row_number().over(first))
     places = numbered.where((F.col(_NUMBER) > 1) & F.col(FILE_COLUMN).isin(list(files))).select(*PLACE)

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.errors import JobError
-from lakegate.audit.statistics import DataFileStatistics, Field
+from lakegate.audit.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.types import Array, Atom, Map, Struct, Type, canonical
 from spark_jobs.java import FAILURES, empty_array, jvm, names, state
 
@@ -32,12 +32,12 @@ def load(spark: SparkSession, catalog: str, table: str) -> Any | None:
         raise
 
 
-def fields(spark: SparkSession, table: Any) -> dict[str, Field]:
+def fields(spark: SparkSession, table: Any) -> dict[str, IcebergField]:
     """The table's columns by name."""
     schema = json.loads(jvm(spark).org.apache.iceberg.SchemaParser.toJson(table.schema()))
     kinds = [(column, column["type"]) for column in schema["fields"]]
     columns = [
-        Field(id=column["id"], name=column["name"], type=kind if isinstance(kind, str) else "nested")
+        IcebergField(id=column["id"], name=column["name"], type=kind if isinstance(kind, str) else "nested")
         for column, kind in kinds
     ]
     return {column.name: column for column in columns}

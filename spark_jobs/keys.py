@@ -16,9 +16,9 @@ from lakegate.audit.duplicates import OwnRepeats, Pattern, Repeats
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.near import BOXES, Box, Range, boxes, is_ordered
 from lakegate.audit.plan import Metric, Plan, Reference, Scope
-from lakegate.audit.statistics import DataFileStatistics, Field, bound, exact
+from lakegate.audit.statistics import DataFileStatistics, IcebergField, bound, exact
 from lakegate.audit.table_scope import Orphans
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 from lakegate.audit.verdicts import Dependent
 from spark_jobs.base import Base, Near
 
@@ -45,7 +45,7 @@ class Batch:
     """The batch as the audit found it: its data files by file version, their columns, a way to read them."""
 
     files: Mapping[str, Sequence[DataFileStatistics]]
-    columns: Mapping[str, Field]
+    columns: Mapping[str, IcebergField]
     read: Read
 
     def rows(self) -> int:
@@ -81,7 +81,7 @@ def is_own(plan: Plan, metric: Metric) -> bool:
 
 def with_key(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     """The rows that have a key: a null makes it none."""
-    return rows.where(reduce(Column.__and__, [F.col(quoted(column)).isNotNull() for column in columns]))
+    return rows.where(reduce(Column.__and__, [F.col(spark_identifier(column)).isNotNull() for column in columns]))
 
 
 def repeats(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
@@ -110,7 +110,7 @@ def _names(columns: Sequence[object]) -> list[str]:
     return [f"_lakegate_key{number}" for number in range(len(columns))]
 
 
-def _named(columns: Sequence[Field]) -> list[tuple[str, Field]]:
+def _named(columns: Sequence[IcebergField]) -> list[tuple[str, IcebergField]]:
     return list(zip(_names(columns), columns, strict=True))
 
 
@@ -120,7 +120,7 @@ def _keyed(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
 
 
 def _keys(columns: Sequence[str]) -> list[Column]:
-    return [F.col(quoted(column)).alias(name) for name, column in zip(_names(columns), columns, strict=True)]
+    return [F.col(spark_identifier(column)).alias(name) for name, column in zip(_names(columns), columns, strict=True)]
 
 
 def _renamed(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
@@ -147,7 +147,7 @@ def _near(metric: Metric, target: Reference, batch: Batch, base: Base, files: It
     return found and Near(rows=found.rows, table=found.table.select(*_keys(target.columns)))
 
 
-def _clusters(rows: DataFrame, columns: Sequence[Field]) -> list[Box]:
+def _clusters(rows: DataFrame, columns: Sequence[IcebergField]) -> list[Box]:
     """Where the keys are, closer than the bounds of whole data files say it: neighbours together, and what is between
     them left out.
     """
@@ -158,7 +158,7 @@ def _clusters(rows: DataFrame, columns: Sequence[Field]) -> list[Box]:
     return [tuple(_range(column, *ends) for ends, column in zip(spans, columns, strict=True)) for spans in ranges]
 
 
-def _range(column: Field, low: Any, high: Any) -> Range:
+def _range(column: IcebergField, low: Any, high: Any) -> Range:
     """The least and the greatest value as a range, if it is one."""
     if not is_ordered(column):
         return None

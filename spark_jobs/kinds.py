@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.table_scope import TableRows
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 from lakegate.audit.verdicts import Dependent
 from spark_jobs import failing_keys, keys
 from spark_jobs.base import Base
@@ -83,7 +83,7 @@ def resolve(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
 
 
 def _null(metric: Metric) -> Column:
-    return F.col(quoted(metric.columns[0])).isNull()
+    return F.col(spark_identifier(metric.columns[0])).isNull()
 
 
 def _broken(metric: Metric) -> Column:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.report import Source
-from lakegate.audit.statistics import DataFileStatistics, Field, measure
+from lakegate.audit.statistics import DataFileStatistics, IcebergField, measure
 from lakegate.audit.verdicts import Dependent, Measured, Measurements
 from spark_jobs import dictionaries
 from spark_jobs.aggregates import numbers, source
@@ -35,7 +35,7 @@ def dependents(plan: Plan, batch: Batch, base: Base) -> dict[str, Dependent]:
 
 
 def metrics(
-    plan: Plan, files: Mapping[str, Sequence[DataFileStatistics]], columns: Mapping[str, Field], read: Read
+    plan: Plan, files: Mapping[str, Sequence[DataFileStatistics]], columns: Mapping[str, IcebergField], read: Read
 ) -> list[Measurements]:
     """Every metric of the rows one by one, for each file version (id → its data files, in their order; of a text file
     none of whose rows parses there are none).
@@ -65,7 +65,7 @@ def _none(metric: Metric) -> dict[str, float | None]:
 
 
 def _proved(
-    wanted: Sequence[Metric], files: Mapping[str, Sequence[DataFileStatistics]], columns: Mapping[str, Field]
+    wanted: Sequence[Metric], files: Mapping[str, Sequence[DataFileStatistics]], columns: Mapping[str, IcebergField]
 ) -> dict[str, dict[str, Measured]]:
     """What is known without reading rows, by file version and metric: from statistics, the rest from dictionaries."""
     known = {file: _told(wanted, data, columns) for file, data in files.items()}
@@ -78,7 +78,7 @@ def _proved(
 
 
 def _told(
-    wanted: Sequence[Metric], data: Sequence[DataFileStatistics], columns: Mapping[str, Field]
+    wanted: Sequence[Metric], data: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]
 ) -> dict[str, Measured]:
     told = {metric.id: measure(metric, data, columns) for metric in wanted}
     return {name: Measured(value=value, source=Source.STATISTICS) for name, value in told.items() if value is not None}

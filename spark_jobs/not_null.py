@@ -11,9 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.fit import quoted as shown
+from lakegate.audit.names import display_name
 from lakegate.audit.plan import Plan
-from lakegate.audit.types import places, quoted
+from lakegate.audit.types import places, spark_identifier
 from spark_jobs.iceberg import sql_type
 from spark_jobs.java import causes
 from spark_jobs.session import LAKE
@@ -35,7 +35,7 @@ def nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
     asked = dict(_required(schema))
     if not asked:
         return {}
-    whole = F.struct(*(F.col(quoted(name)) for name in rows.columns))
+    whole = F.struct(*(F.col(spark_identifier(name)) for name in rows.columns))
     found = rows.groupBy(FILE_COLUMN).agg(*(F.max(has_null(whole)) for has_null in asked.values())).collect()
     labels = {place: label for label, place in places(sql_type(schema.jsonValue()))}
     told = [_said(plan.table, labels[place], place) for place in asked]
@@ -74,9 +74,9 @@ def _of_items(items: Callable[[Column], Column]) -> Callable[[_HasNull], _HasNul
 
 
 def _said(table: str, label: str, place: _Place) -> str:
-    column = ".".join(name if name.isidentifier() else quoted(name) for name in place)
+    column = ".".join(name if name.isidentifier() else spark_identifier(name) for name in place)
     statement = f"ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL"
     return (
-        f"it has nulls in column {shown(label)}, where the table takes none: unless the file is at fault, the table's "
-        f"owner runs {statement} on main, then lakegate retry takes it"
+        f"it has nulls in column {display_name(label)}, where the table takes none: unless the file is at fault, "
+        f"the table's owner runs {statement} on main, then lakegate retry takes it"
     )

@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.fit import quoted as shown
+from lakegate.audit.names import display_name
 from lakegate.audit.partitions import IDENTITY, Partition, partition
 from lakegate.audit.plan import Plan
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 from spark_jobs.session import LAKE
 
 MOST = 1_000
@@ -22,7 +22,7 @@ the handles that a process has; three years of days are about as many.
 
 def too_many(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
     """By file version, what is wrong with those whose rows are of more partitions than can be relied on."""
-    names = ", ".join(shown(each.column) for each in map(partition, plan.partitions))
+    names = ", ".join(display_name(each.column) for each in map(partition, plan.partitions))
     return {
         file: (f"its values of the partition columns {names} make {number:,} partitions, and the most is {MOST:,}",)
         for file, number in numbers(plan, rows).items()
@@ -40,4 +40,4 @@ def numbers(plan: Plan, rows: DataFrame) -> dict[str, int]:
 
 def _value(of: Partition) -> str:
     """The SQL of what Iceberg makes of a row, by Iceberg's own functions."""
-    return quoted(of.column) if of.transform == IDENTITY else f"{LAKE}.system.{of}"
+    return spark_identifier(of.column) if of.transform == IDENTITY else f"{LAKE}.system.{of}"

@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.fit import quoted as shown
+from lakegate.audit.names import display_name
 from lakegate.audit.partitions import IDENTITY, partition
 from lakegate.audit.plan import Plan
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 from spark_jobs.java import causes
 
 LONGEST = 700
@@ -28,7 +28,7 @@ def had_no_room(error: Exception) -> bool:
 
 def too_long(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
     """By file version, what is wrong with those that have values that no path has room for."""
-    names = ", ".join(map(shown, _texts(plan)))
+    names = ", ".join(map(display_name, _texts(plan)))
     return {
         file: (f"its values of the partition columns {names} take {size:,} bytes in a path, and the most is {LONGEST}",)
         for file, size in sizes(plan, rows).items()
@@ -49,7 +49,7 @@ def _texts(plan: Plan) -> Mapping[str, str]:
     """The SQL of what Iceberg writes, by the column of text or bytes."""
     kinds, found = {column.name: column.type for column in plan.columns}, {}
     for each in map(partition, plan.partitions):
-        kind, value = kinds.get(each.column), quoted(each.column)
+        kind, value = kinds.get(each.column), spark_identifier(each.column)
         if kind in ("string", "binary") and each.transform in (IDENTITY, "truncate"):
             written = f"substring({value}, 1, {each.width})" if each.width else value
             found[each.column] = f"replace(base64({written}), '\\r\\n', '')" if kind == "binary" else written

@@ -18,7 +18,7 @@ from lakegate.audit.job import Job
 from lakegate.audit.plan import Column as Kept
 from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 from lakegate.audit.verdicts import unparsed_checks
 from spark_jobs import iceberg
 from spark_jobs.base import Base
@@ -88,7 +88,7 @@ def put_aside(
         leaving.append(_rows_aside(job, rows, [name for name in columns if name != FILE_COLUMN]))
     reduce(DataFrame.union, leaving).writeTo(table_name(LAKE, quarantine_of(job.plan.table))).append()
     if of_rows:
-        kept = rows.where(F.size(_REASONS) == 0).select(*map(quoted, columns))
+        kept = rows.where(F.size(_REASONS) == 0).select(*map(spark_identifier, columns))
         going = [view.entries[data.path] for file in of_rows for data in view.batch.files[file]]
         overwrite(spark, table, iceberg.load(spark, LAKE, job.plan.table), going, kept)
 
@@ -158,7 +158,7 @@ def _as_it_was(job: Job, difference: Difference) -> bool:
 
 
 def _rows_aside(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:
-    row = F.to_json(F.struct(*map(quoted, columns)), _WHOLE)
+    row = F.to_json(F.struct(*map(spark_identifier, columns)), _WHOLE)
     return _aside(job, rows.where(F.size(_REASONS) > 0), {"reasons": F.col(_REASONS), "row_json": row})
 
 

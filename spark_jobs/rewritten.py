@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from lakegate.audit.difference import DataFiles
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
-from lakegate.audit.prove import Held
+from lakegate.audit.prove import RowCounts
 from spark_jobs import iceberg
 from spark_jobs.overwrite import overwrite
 from spark_jobs.session import LAKE
@@ -59,10 +59,10 @@ def holding(spark: SparkSession, name: str, table: Any, ids: Collection[str]) ->
     return {path: files[path] for (path,) in found}
 
 
-def held(spark: SparkSession, name: str, table: Any, files: DataFiles, ids: Collection[str]) -> Held:
+def held(spark: SparkSession, name: str, table: Any, files: DataFiles, ids: Collection[str]) -> RowCounts:
     """What data files of a table hold: by path and file version what the batch replaces, and the rest."""
     if not files.entries:
-        return Held()
+        return RowCounts()
     rows = iceberg.read(spark, name, table, files.entries)
     path = F.when(of(ids), F.col(_DATA_FILE)).alias(_DATA_FILE)
     counted = rows.groupBy(path, FILE_COLUMN).count().collect()
@@ -70,4 +70,4 @@ def held(spark: SparkSession, name: str, table: Any, files: DataFiles, ids: Coll
     for at, file, number in counted:
         if at is not None:
             replaced[at][file] = number
-    return Held(replaced=replaced, others={file: number for at, file, number in counted if at is None})
+    return RowCounts(replaced=replaced, others={file: number for at, file, number in counted if at is None})

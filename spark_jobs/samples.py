@@ -20,7 +20,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.mask import MASK
 from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.report import CheckResult, Verdict
-from lakegate.audit.types import canonical, quoted
+from lakegate.audit.types import canonical, spark_identifier
 from lakegate.audit.verdicts import good
 from spark_jobs.base import Base
 from spark_jobs.failing_keys import AGAIN, Landed
@@ -162,7 +162,7 @@ def _by_itself(search: Search, wanted: Wanted) -> Column:
 
 def _by_key(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
     """What is wrong with a row is its key: some keys of each file are chosen, and joined to the rows."""
-    ranked = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(*map(quoted, wanted.metric.columns)))
+    ranked = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(*map(spark_identifier, wanted.metric.columns)))
     order, fine = list(search.results), good(search.results)
     landed = Landed(order=order, good=fine, wanted=list(wanted.failing))
     at_fault = by_key.at_fault(search.plan, wanted.metric, search.batch, search.base, landed).withColumn(_RANK, ranked)
@@ -171,8 +171,8 @@ def _by_key(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
     rows = {row[0]: row[1] for row in keys.groupBy(FILE_COLUMN).agg(F.sum(AGAIN)).collect()}
     names = (FILE_COLUMN, *wanted.metric.columns)
     joined = {name: f"_lakegate_{wanted.number}_{at}" for at, name in enumerate(names)}
-    chosen = keys.select(*(F.col(quoted(name)).alias(alias) for name, alias in joined.items()))
-    same = [F.col(quoted(name)) == F.col(alias) for name, alias in joined.items()]
+    chosen = keys.select(*(F.col(spark_identifier(name)).alias(alias) for name, alias in joined.items()))
+    same = [F.col(spark_identifier(name)) == F.col(alias) for name, alias in joined.items()]
     search.rows = search.rows.join(F.broadcast(chosen), on=same, how="left")
     return F.col(joined[FILE_COLUMN]).isNotNull() & search.thinned(rows)
 
@@ -204,7 +204,7 @@ def _shown_columns(plan: Plan, metric: Metric) -> list[str]:
 
 def _shown(column: planned.Column) -> Column:
     """A value as JSON can say it, not longer than a person reads; of a masked one, whether it is there."""
-    value, kind = F.col(quoted(column.name)), canonical(column.type)
+    value, kind = F.col(spark_identifier(column.name)), canonical(column.type)
     if column.masked:
         return F.when(value.isNotNull(), F.lit(MASK))
     if kind == "string":

@@ -12,7 +12,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.limits import beyond
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Plan
-from lakegate.audit.types import Array, Map, Struct, Type, parse, quoted
+from lakegate.audit.types import Array, Map, Struct, Type, parse, spark_identifier
 from spark_jobs.formats.kinds import FORMATS
 from spark_jobs.java import causes
 from spark_jobs.parsing import literal
@@ -48,7 +48,9 @@ def too_large(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
 
 def _size(plan: Plan) -> str:
     """The SQL of how many bytes the texts of a row have; nothing where a file has no more than its own."""
-    columns: Iterable[tuple[str, Type]] = ((quoted(column.name), parse(column.type)) for column in plan.columns)
+    columns: Iterable[tuple[str, Type]] = (
+        (spark_identifier(column.name), parse(column.type)) for column in plan.columns
+    )
     parts = [sql for name, kind in columns for sql in _bytes(name, kind)]
     return " + ".join(parts) if FORMATS[plan.files.kind].repeats else ""
 
@@ -57,7 +59,7 @@ def _bytes(value: str, kind: Type) -> Iterator[str]:
     """The SQL of how many bytes each text in a value has."""
     if isinstance(kind, Struct):
         for name, part in kind.fields.items():
-            yield from _bytes(f"{value}.{quoted(name)}", part)
+            yield from _bytes(f"{value}.{spark_identifier(name)}", part)
     elif isinstance(kind, Array):
         yield from _of_all(value, kind.element)
     elif isinstance(kind, Map):

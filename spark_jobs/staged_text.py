@@ -16,12 +16,11 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.fit import FILE_COLUMN, FileColumn
-from lakegate.audit.fit import quoted as shown
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import Limits, beyond, more_than
 from lakegate.audit.look import EMPTY, GONE, Look
 from lakegate.audit.mask import masked, raw
-from lakegate.audit.names import folded
+from lakegate.audit.names import display_name, folded
 from lakegate.audit.plan import Plan, Stance
 from spark_jobs import hadoop
 from spark_jobs.apart import THREADS, each
@@ -154,7 +153,7 @@ def _untold(plan: Plan, layout: Sequence[str]) -> str:
     if not is_named or plan.policy.missing_columns is not Stance.FREEZE:
         return ""
     there, known = set(map(folded, layout)), {folded(column.name) for column in plan.columns}
-    missing = [shown(name) for name in masked(plan.columns) if folded(name) not in there]
+    missing = [display_name(name) for name in masked(plan.columns) if folded(name) not in there]
     if not missing or there <= known:
         return ""
     return f"its first line lacks {', '.join(missing)}, and has other names, which are not told: they may be values"

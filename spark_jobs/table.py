@@ -16,7 +16,7 @@ from lakegate.audit.fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
 from lakegate.audit.partitions import Partition, partition
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.statistics import asked
-from lakegate.audit.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, quoted
+from lakegate.audit.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, spark_identifier
 from spark_jobs import iceberg
 from spark_jobs.java import jvm
 from spark_jobs.session import LAKE
@@ -75,7 +75,7 @@ def create(plan: Plan, columns: Sequence[Column]) -> list[str]:
 
 def making(table: str, columns: Iterable[Column], said: Mapping[str, str], partitions: str = "") -> list[str]:
     """The statements that make a table and its namespace."""
-    namespace = ".".join(map(quoted, table.split(".")[:-1]))
+    namespace = ".".join(map(spark_identifier, table.split(".")[:-1]))
     defined = ", ".join(map(_column, columns))
     stored = f"TBLPROPERTIES ({_pairs({'format-version': '2', **said})})"
     return [
@@ -196,7 +196,7 @@ def _advice(known: Struct, contract: Struct) -> list[str]:
 
 
 def _place(pair: Pair) -> str:
-    return ".".join(map(quoted, pair.path))
+    return ".".join(map(spark_identifier, pair.path))
 
 
 def _added(pair: Pair, docs: Mapping[str, str]) -> str:
@@ -205,13 +205,13 @@ def _added(pair: Pair, docs: Mapping[str, str]) -> str:
 
 
 def _column(column: Column) -> str:
-    defined = f"{quoted(column.name)} {kept(parse(column.type))}"
+    defined = f"{spark_identifier(column.name)} {kept(parse(column.type))}"
     return defined + (f" COMMENT {_text(column.doc)}" if column.doc else "")
 
 
 def table_name(catalog: str, table: str) -> str:
     """The table in a catalog of the session, for a statement."""
-    return ".".join([catalog, *map(quoted, table.split("."))])
+    return ".".join([catalog, *map(spark_identifier, table.split("."))])
 
 
 def _text(text: str) -> str:

@@ -14,9 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.fit import quoted as shown
+from lakegate.audit.names import display_name
 from lakegate.audit.plan import Column, Plan
-from lakegate.audit.types import canonical, quoted
+from lakegate.audit.types import canonical, spark_identifier
 from spark_jobs.origin import origin
 from spark_jobs.parsing import literal, scientific, value
 
@@ -170,12 +170,12 @@ def _json(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[
     other one itself cannot know what the other ends with.
     """
     form, there = plan.files, [column for column in plan.columns if column.name in names]
-    types = ", ".join(f"{quoted(column.name)}: {_read_as(column)}" for column in there)
+    types = ", ".join(f"{spark_identifier(column.name)}: {_read_as(column)}" for column in there)
     wrapped = F.concat(F.lit('{"row":'), TEXT, F.lit(f',"{_END}":true}}'))
     options = {"columnNameOfCorruptRecord": _CORRUPT, "allowNonNumericNumbers": "false", "allowSingleQuotes": "false"}
     read = F.from_json(wrapped, f"row struct<{types}>, {_END} boolean, {_CORRUPT} string", options)
     body = lines(spark, form, uris).where(row_of(form)).select("*", wrapped.alias("wrapped"), read.alias("f"))
-    if spelled := [f"{quoted(column.name)}: string" for column in there if _is_decimal(column)]:
+    if spelled := [f"{spark_identifier(column.name)}: string" for column in there if _is_decimal(column)]:
         quotes = F.regexp_replace("wrapped", _TO_NUMBER, '$1"$2"')
         body = body.select("*", F.from_json(quotes, f"row struct<{', '.join(spelled)}>").alias("spelled"))
     texts = [_found(it) if it in there else F.lit(None).cast(it.type) for it in plan.columns]
@@ -194,7 +194,7 @@ def _parsed(plan: Plan, rows: DataFrame, typed: Sequence[str], broken: dict[str,
         is_wrong = f"(t{at} IS NOT NULL AND v{at} IS NULL)"
         bad += [is_wrong] if is_checked(column, json=json) else []
         given = f"{_RAW}[{literal(column.name)}] IS NOT NULL" if json else f"t{at} IS NOT NULL"
-        wrong[f"column {shown(column.name)} is no {canonical(column.type)}"] = f"({given} AND v{at} IS NULL)"
+        wrong[f"column {display_name(column.name)} is no {canonical(column.type)}"] = f"({given} AND v{at} IS NULL)"
     values = {column.name: f"v{at}" for at, column in enumerate(plan.columns)}
     return Parsed(rows=rows, values=values, broken=broken, wrong=wrong, bad=" OR ".join(f"({it})" for it in bad))
 

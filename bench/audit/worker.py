@@ -22,12 +22,12 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from bench.audit import data
 from bench.audit.engines import Told, lakegate
 from bench.audit.rules import Rule
+from lakegate.audit.codec import from_plain
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.plan import Plan
 from lakegate.audit.report import Verdict
 from lakegate.audit.run import Run
-from lakegate.audit.wire import from_plain
 from spark_jobs.java import jvm
 from spark_jobs.session import AUDIT, BASE, LAKE, build
 

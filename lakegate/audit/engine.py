@@ -7,10 +7,10 @@ from typing import Any, Protocol
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Column, Plan
-from lakegate.audit.prove import Held, PerFile
+from lakegate.audit.prove import PerFile, RowCounts
 from lakegate.audit.quarantine import Results
 from lakegate.audit.report import CheckResult, DataFile
-from lakegate.audit.statistics import Field
+from lakegate.audit.statistics import IcebergField
 from lakegate.audit.types import Struct
 from lakegate.audit.verdicts import Dependent, Measurements
 
@@ -29,7 +29,7 @@ class Proved:
     table: Table
     base: Table | None
     difference: Difference
-    columns: Mapping[str, Field]
+    columns: Mapping[str, IcebergField]
     files: PerFile
     replaced: Sequence[DataFile] = ()
     rewritten: Mapping[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Engine(Protocol):
     def columns(self, table: Table) -> Struct:
         """Return the table's columns but for lakegate's, with their types."""
 
-    def fields(self, table: Table) -> Mapping[str, Field]: ...
+    def fields(self, table: Table) -> Mapping[str, IcebergField]: ...
 
     def same_rows(self, one: Table | None, other: Table) -> bool:
         """Return whether both are the same snapshot, or both have none."""
@@ -77,7 +77,7 @@ class Engine(Protocol):
     def holding(self, table: Table) -> Mapping[str, Any]:
         """Return the data files, by path, that hold rewritten rows which the job replaces."""
 
-    def held(self, table: Table, files: DataFiles) -> Held:
+    def held(self, table: Table, files: DataFiles) -> RowCounts:
         """Return what these data files hold, by file version."""
 
     def rewritten_rows(self, table: Table) -> int:

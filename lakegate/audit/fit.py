@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from lakegate.audit.names import folded
+from lakegate.audit.names import display_name, folded
 from lakegate.audit.partitions import IDENTITY, partition
 from lakegate.audit.plan import Column, Plan, SchemaPolicy, Stance
 from lakegate.audit.reserved import reserved_for
@@ -39,7 +39,6 @@ NOTHING = "void"
 """A type for a column without values, which has no type of its own: it is read as nulls of any other type."""
 
 _NANOSECONDS = re.compile(r"TIMESTAMP\(NANOS")
-_LONGEST = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,12 +101,6 @@ def faults(plan: Plan, found: Sequence[FileColumn]) -> tuple[str, ...]:
     return agree(plan, None, [found]).fits[0].faults
 
 
-def quoted(name: str) -> str:
-    """Return a column's name for a message. It is a stranger's text, so it is kept short and on one line."""
-    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
-    return f'"{shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"}"'
-
-
 @dataclass(kw_only=True)
 class _Judge:
     """A comparison of one file's columns with the contract's and the table's, which has at least those. It collects
@@ -153,12 +146,12 @@ class _Judge:
         for name in [each for each in contract.fields if each not in found.fields]:
             near = _alike(name, found.fields)
             if near or not allowed:
-                hint = f" (the file calls it {quoted(near[0])})" if near else ""
-                yield f"column {quoted(within(label, contract, name))} is missing{hint}"
+                hint = f" (the file calls it {display_name(near[0])})" if near else ""
+                yield f"column {display_name(within(label, contract, name))} is missing{hint}"
 
     def new(self, label: str, name: str, part: Type, contract: Struct, table: Struct) -> Type | None:
         if self.policy.new_columns is Stance.FREEZE or _alike(name, contract.fields):
-            self.faults.append(f"column {quoted(label)} is not in the contract")
+            self.faults.append(f"column {display_name(label)} is not in the contract")
             return None
         in_struct = label != name
         if part == Atom(NOTHING) and not in_struct:
@@ -168,23 +161,23 @@ class _Judge:
             self.discards.append(label)  # a field that the table has is read along with its struct
             return None
         if not in_struct and (whose := reserved_for(name)):
-            self.faults.append(f"column {quoted(label)} is new and its name is reserved: it is {whose}'s own")
+            self.faults.append(f"column {display_name(label)} is new and its name is reserved: it is {whose}'s own")
             return None
         if name in table.fields:
             policy = replace(self.policy, missing_columns=Stance.ALLOW)  # the contract requires none of it
             there = table.fields[name]
             return replace(self, policy=policy, says="the table has").part(label, part, there, there)
         wrong = self.why_not_new(name, part, table)
-        self.faults += [f"column {quoted(label)} is new and {wrong}"] if wrong else []
+        self.faults += [f"column {display_name(label)} is new and {wrong}"] if wrong else []
         return None if wrong else kept(part)
 
     def why_not_new(self, name: str, part: Type, table: Struct) -> str:
         if near := _alike(name, table.fields):
-            return f"differs in case or spaces alone from {quoted(near[0])}, which the table has"
+            return f"differs in case or spaces alone from {display_name(near[0])}, which the table has"
         if not _is_name(name):
             return "its name cannot be a column's"
         if bad := [inner for inner, place in places(part) if not _is_name(place[-1])]:
-            return f"its field {quoted(bad[0])} has a name that cannot be a column's"
+            return f"its field {display_name(bad[0])} has a name that cannot be a column's"
         if folded(name) in _partition_names(self.partitions):
             return "the table's partitions have that name"
         if kinds := list(strangers(part)):
@@ -216,7 +209,7 @@ class _Judge:
     def atom(self, label: str, found: Atom, contract: Atom, table: Atom) -> Atom:
         if holds(contract, found):
             if found != contract and self.policy.narrowed_types is Stance.FREEZE:
-                self.faults.append(f"column {quoted(label)} is {found}, narrower than {self.says}: {contract}")
+                self.faults.append(f"column {display_name(label)} is {found}, narrower than {self.says}: {contract}")
             return table
         wider = promoted(table, found) if self.policy.widened_types is Stance.EVOLVE else None
         if wider is None:
@@ -276,7 +269,9 @@ def _changes(before: Struct, after: Struct) -> list[str]:
     """Return the parts that are new in `after`, or have another type there: `"zip" string`, `"n" bigint, was int`."""
     known = dict(leaves(before))
     changed = [(label, leaf) for label, leaf in leaves(after) if known.get(label) != leaf]
-    return [f"{quoted(label)} {leaf}" + (f", was {known[label]}" if label in known else "") for label, leaf in changed]
+    return [
+        f"{display_name(label)} {leaf}" + (f", was {known[label]}" if label in known else "") for label, leaf in changed
+    ]
 
 
 def _columns(plan: Plan, table: Struct) -> tuple[Column, ...]:
@@ -328,23 +323,25 @@ def confused(table: Struct, grown: Struct) -> Iterator[str]:
 
 
 def _spelled(place: _Place) -> str:
-    return ".".join(map(quoted, place))
+    return ".".join(map(display_name, place))
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
     """Return the faults of columns that cannot be told apart: the engines that read the lake ignore case."""
-    same = [f"column {quoted(name)} is there {times} times" for name, times in Counter(names).items() if times > 1]
+    same = [
+        f"column {display_name(name)} is there {times} times" for name, times in Counter(names).items() if times > 1
+    ]
     spellings: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         spellings.setdefault(folded(name), []).append(name)
-    alike = [" and ".join(map(quoted, group)) for group in spellings.values() if len(group) > 1]
+    alike = [" and ".join(map(display_name, group)) for group in spellings.values() if len(group) > 1]
     return same + [f"columns {group} differ in case alone" for group in alike]
 
 
 def _reordered(names: Sequence[str], contract: Sequence[str]) -> list[str]:
     wanted = [name for name in contract if name in names]
     wrong = [(name, due) for name, due in zip(names, wanted, strict=False) if name != due]
-    return [f"column {quoted(name)} stands where the contract has {quoted(due)}" for name, due in wrong[:1]]
+    return [f"column {display_name(name)} stands where the contract has {display_name(due)}" for name, due in wrong[:1]]
 
 
 def _partition_names(partitions: Iterable[str]) -> set[str]:
@@ -354,5 +351,5 @@ def _partition_names(partitions: Iterable[str]) -> set[str]:
 
 def _mistyped(label: str, found: Type, wanted: str) -> str:
     if isinstance(found, Atom) and _NANOSECONDS.search(found.name):
-        return f"column {quoted(label)} {NANOSECONDS}"
-    return f"column {quoted(label)} is {kind(found)}, {wanted}"
+        return f"column {display_name(label)} {NANOSECONDS}"
+    return f"column {display_name(label)} is {kind(found)}, {wanted}"

@@ -1,8 +1,9 @@
-"""Names of columns as engines compare them, without case. Another module decides which names a column may have."""
+"""Names of columns, as engines compare them (without case) and as messages show them."""
 
 import re
 from functools import lru_cache
 
+_LONGEST = 60
 _DOTTED = re.compile("i\N{COMBINING DOT ABOVE}+")
 
 
@@ -22,3 +23,9 @@ def _folded(letter: str) -> str:
     """
     great = letter.upper()
     return (great if len(great) == 1 else letter).lower()[0]
+
+
+def display_name(name: str) -> str:
+    """Return a column's name for a message. It is a stranger's text, so it is kept short and on one line."""
+    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+    return f'"{shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"}"'

@@ -10,7 +10,7 @@ from math import ceil
 from operator import itemgetter
 from typing import Any
 
-from lakegate.audit.statistics import LAST_ASCII, REPLACED, DataFileStatistics, Field, between
+from lakegate.audit.statistics import LAST_ASCII, REPLACED, DataFileStatistics, IcebergField, between
 
 _WHOLE = ("int", "long")
 _ORDERED = (*_WHOLE, "date", "timestamp", "timestamptz", "string")
@@ -28,16 +28,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Range = tuple[Any, Any] | None
 """A column's least and greatest value, as `bound` decodes them; None if they are unknown."""
 Box = tuple[Range, ...]
-Pairs = Sequence[tuple[Field, Field]]
+Pairs = Sequence[tuple[IcebergField, IcebergField]]
 """Each column of the key in the batch, with the column it is compared with."""
 
 
-def boxes(files: Iterable[DataFileStatistics], columns: Sequence[Field]) -> list[Box]:
+def boxes(files: Iterable[DataFileStatistics], columns: Sequence[IcebergField]) -> list[Box]:
     """Return the ranges of these data files' keys, from their bounds; a file without keys has none."""
     return [box for file in files if (box := _box(file, columns)) is not None]
 
 
-def is_ordered(column: Field) -> bool:
+def is_ordered(column: IcebergField) -> bool:
     """Return True if ranges locate the column's values. Floating-point columns have no such ranges, because bounds
     leave NaN out.
     """
@@ -61,14 +61,14 @@ def comparable(mine: str, theirs: str) -> bool:
     return theirs in _COMPARABLE.get(mine, (mine,))
 
 
-def _box(file: DataFileStatistics, columns: Sequence[Field]) -> Box | None:
+def _box(file: DataFileStatistics, columns: Sequence[IcebergField]) -> Box | None:
     """Return the ranges of a data file's keys, or None if it has no keys."""
     if any(column.id in file.nulls and file.nulls[column.id] == file.values.get(column.id) for column in columns):
         return None
     return tuple(_range(file, column) for column in columns)
 
 
-def _range(file: DataFileStatistics, column: Field) -> Range:
+def _range(file: DataFileStatistics, column: IcebergField) -> Range:
     if not is_ordered(column):
         return None
     try:
@@ -145,7 +145,7 @@ def _said(kind: str, value: Any) -> Any:
     return f"{value:f}" if kind.startswith("decimal(") else value
 
 
-def _compared(how: str, column: Field, value: Any) -> Any:
+def _compared(how: str, column: IcebergField, value: Any) -> Any:
     return {"type": how, "term": column.name, "value": value}
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 
 # An unquoted name is a plain word.
 _SPELLED = re.compile(r"(?:(\w+)\((?:(\d+),\s*)?)?(?:`((?:[^`]|``)+)`|(\w+))(?(1)\))")
@@ -24,9 +24,9 @@ class Partition:
     def __str__(self) -> str:
         """Return the Spark SQL: ``months(`placed`)``."""
         if self.transform == IDENTITY:
-            return quoted(self.column)
+            return spark_identifier(self.column)
         width = "" if self.width is None else f"{self.width}, "
-        return f"{self.transform}({width}{quoted(self.column)})"
+        return f"{self.transform}({width}{spark_identifier(self.column)})"
 
     @property
     def field(self) -> str:

@@ -9,8 +9,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
+from lakegate.audit.codec import later, to_json
 from lakegate.audit.files import PARQUET, FileFormat
-from lakegate.audit.wire import later, to_json
 
 
 class Others(StrEnum):

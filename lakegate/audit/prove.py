@@ -12,7 +12,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.look import Look
 from lakegate.audit.report import DataFile, Rewritten
-from lakegate.audit.statistics import DataFileStatistics, Field
+from lakegate.audit.statistics import DataFileStatistics, IcebergField
 
 PerFile = dict[str, list[DataFileStatistics]]
 # By the first run all data files are younger than all delete files, and any commit of the second drops those.
@@ -25,7 +25,7 @@ DELETE_FILES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
+class RowCounts:
     """How many rows data files hold of file versions (by id): of those that the batch replaces for each data file's
     path (`replaced`), of all `others` in all data files together.
     """
@@ -44,7 +44,7 @@ class Taken:
     rows: Mapping[str, int] = field(default_factory=dict)
 
 
-def left_of(job: Job, difference: Difference, columns: Mapping[str, Field]) -> frozenset[str]:
+def left_of(job: Job, difference: Difference, columns: Mapping[str, IcebergField]) -> frozenset[str]:
     """The commit's new data files, by path, that hold what is left of those that replaced rows were taken out of. The
     batch's own hold rows of one of its file versions alone.
     """
@@ -55,7 +55,7 @@ def left_of(job: Job, difference: Difference, columns: Mapping[str, Field]) -> f
 
 
 def by_file(
-    job: Job, difference: Difference, columns: Mapping[str, Field], left: Collection[str] = frozenset()
+    job: Job, difference: Difference, columns: Mapping[str, IcebergField], left: Collection[str] = frozenset()
 ) -> PerFile:
     """The commit's new data files by the file version whose rows they hold, but for those with what is `left`."""
     column, found = _file_column(job, columns), PerFile()
@@ -114,7 +114,7 @@ def prove_carried(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -
         raise JobError(_said(job, f"its data files are not those that were carried over ({', '.join(strangers[:5])})"))
 
 
-def prove_taken_out(job: Job, base: Held, left: Held, still: int) -> None:
+def prove_taken_out(job: Job, base: RowCounts, left: RowCounts, still: int) -> None:
     """JobError unless each data file that the `base` lost held rows that the batch replaces, no such row is there
     `still`, and all the others that they held are `left`, no more and no less of any file version.
     """
@@ -129,7 +129,7 @@ def prove_taken_out(job: Job, base: Held, left: Held, still: int) -> None:
         raise JobError(_said(job, told))
 
 
-def taken_out(job: Job, lost: DataFiles, kept: DataFiles, base: Held, left: Held, still: int) -> Taken:
+def taken_out(job: Job, lost: DataFiles, kept: DataFiles, base: RowCounts, left: RowCounts, still: int) -> Taken:
     """Return what was taken out, where the data files that the base `lost` held just that and what is `left` of them in
     those that are `kept`. JobError where they did not.
     """
@@ -153,7 +153,7 @@ def as_reported(found: Iterable[DataFileStatistics]) -> tuple[DataFile, ...]:
     return tuple(DataFile(path=data.path, rows=data.rows) for data in found)
 
 
-def _file_column(job: Job, columns: Mapping[str, Field]) -> Field:
+def _file_column(job: Job, columns: Mapping[str, IcebergField]) -> IcebergField:
     column = columns.get(FILE_COLUMN)
     if column is None:
         raise JobError(_said(job, f"it has no column {FILE_COLUMN}"))

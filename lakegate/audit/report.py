@@ -10,8 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from lakegate.audit.codec import from_json
 from lakegate.audit.plan import Severity, Unit
-from lakegate.audit.wire import from_json
 
 
 class Verdict(StrEnum):

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from lakegate.audit.carried import combined, of_table_scope
+from lakegate.audit.codec import from_json
 from lakegate.audit.difference import Difference
 from lakegate.audit.engine import Engine, Proved, Table, View
 from lakegate.audit.errors import JobError, Unfit
@@ -35,11 +36,10 @@ from lakegate.audit.prove import (
 )
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.report import CheckResult, FileReport, Replaced, Report, Verdict
-from lakegate.audit.statistics import Field
+from lakegate.audit.statistics import IcebergField
 from lakegate.audit.types import Struct
 from lakegate.audit.unparsed import left_out
 from lakegate.audit.verdicts import good, judge, unparsed_checks, verdict
-from lakegate.audit.wire import from_json
 
 
 def utc_now() -> datetime:
@@ -300,7 +300,7 @@ def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool 
     return view
 
 
-def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str, Field]) -> dict[str, int]:
+def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str, IcebergField]) -> dict[str, int]:
     """Prove the table, and note its data files. Return how many rows of each file parse."""
     job, left = run.job, left_of(run.job, difference, columns)
     found = by_file(job, difference, columns, left)

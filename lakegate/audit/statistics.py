@@ -27,7 +27,7 @@ _COUNTED = ("boolean", "int", "long", "date")  # discrete: two values have a fix
 
 
 @dataclass(frozen=True, kw_only=True)
-class Field:
+class IcebergField:
     """A column of the table's schema: Iceberg's field id and type."""
 
     id: int
@@ -69,7 +69,7 @@ class DataFileStatistics:
             row_groups=len(entry.get("split-offsets") or ()),
         )
 
-    def constant(self, column: Field) -> str | None:
+    def constant(self, column: IcebergField) -> str | None:
         """Return the text that every row of the column holds, if that is certain (its bounds must not be truncated)."""
         lower, upper = self.lower.get(column.id), self.upper.get(column.id)
         if lower is None or lower != upper or self.nulls.get(column.id) != 0:
@@ -77,7 +77,7 @@ class DataFileStatistics:
         return bytes.fromhex(lower).decode()
 
 
-def measure(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
+def measure(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]) -> float | None:
     """Return the metric over these data files, or None if their statistics do not tell it."""
     told = KINDS.get(metric.kind)
     return told.number(metric, files, columns) if told else None
@@ -91,11 +91,13 @@ def asked(metric: Metric) -> Sequence[str]:
     return told.columns(metric) if told else ()
 
 
-def _nulls(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
+def _nulls(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]) -> float | None:
     return _total(file.nulls.get(columns[metric.columns[0]].id) for file in files)
 
 
-def _none_fails(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
+def _none_fails(
+    metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]
+) -> float | None:
     """Return 0 if statistics prove that no row fails, otherwise None."""
     proof = metric.proof
     return 0 if proof and all(_proves(proof, file, columns[proof.column]) for file in files) else None
@@ -106,7 +108,7 @@ def _total(counts: Iterable[int | None]) -> int | None:
     return None if None in known else sum(count for count in known if count is not None)
 
 
-def _extreme(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, Field]) -> float | None:
+def _extreme(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]) -> float | None:
     """Return the least or the greatest value of a numeric column: numeric bounds are exact, and leave NaN out."""
     if not metric.bound:
         return None
@@ -121,11 +123,11 @@ def _extreme(metric: Metric, files: Sequence[DataFileStatistics], columns: Mappi
     return min(known) if side == "lower" else max(known)
 
 
-def _only_nulls(file: DataFileStatistics, column: Field) -> bool:
+def _only_nulls(file: DataFileStatistics, column: IcebergField) -> bool:
     return column.id in file.nulls and file.nulls[column.id] == file.values.get(column.id)
 
 
-def _proves(proof: Proof, file: DataFileStatistics, column: Field) -> bool:
+def _proves(proof: Proof, file: DataFileStatistics, column: IcebergField) -> bool:
     if not proof.nulls and file.nulls.get(column.id) != 0:
         return False
     if _only_nulls(file, column):
@@ -162,7 +164,7 @@ def _above(greater: Any, smaller: Any, exclusive: bool) -> bool:  # noqa: FBT001
     return bool(greater > smaller if exclusive else greater >= smaller)
 
 
-def between(file: DataFileStatistics, column: Field) -> tuple[Any, Any]:
+def between(file: DataFileStatistics, column: IcebergField) -> tuple[Any, Any]:
     """Return the column's bounds. Raise KeyError if there are none, and ValueError if they cannot be correct."""
     lower, upper = bound(column.type, file.lower[column.id]), bound(column.type, file.upper[column.id])
     if lower > upper:
@@ -229,7 +231,7 @@ def limit(kind: str, value: float | str) -> Any:
 class Told:
     """A kind of metric's rule over statistics, and the columns whose statistics it needs."""
 
-    number: Callable[[Metric, Sequence[DataFileStatistics], Mapping[str, Field]], float | None]
+    number: Callable[[Metric, Sequence[DataFileStatistics], Mapping[str, IcebergField]], float | None]
     columns: Callable[[Metric], Sequence[str]]
 
 

@@ -58,13 +58,13 @@ class Struct:
     fields: Mapping[str, "Type"]
 
     def __str__(self) -> str:
-        return f"struct<{','.join(f'{quoted(name)}:{kind}' for name, kind in self.fields.items())}>"
+        return f"struct<{','.join(f'{spark_identifier(name)}:{kind}' for name, kind in self.fields.items())}>"
 
 
 Type = Atom | Array | Map | Struct
 
 
-def quoted(name: str) -> str:
+def spark_identifier(name: str) -> str:
     """Return a name in backquotes."""
     return f"`{name.replace('`', '``')}`"
 

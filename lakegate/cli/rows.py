@@ -24,7 +24,7 @@ from lakegate.cli.query import SHOWN
 from lakegate.cli.sql import Result, Statement, plain, run
 from lakegate.cli.terminal import busy, console, grid, say, say_json
 from lakegate.counts import count
-from lakegate.duckdb.dialect import STRICTLY, quoted
+from lakegate.duckdb.dialect import STRICTLY, duckdb_identifier
 from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -218,17 +218,21 @@ def statement_for(plan: Plan, failing: Failing, *, parents: bool = True) -> List
 
 
 def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, named: str, columns: Sequence[str]) -> str:
-    mine, key = f"{FILE_COLUMN} = {_text(file.id)}", f"{_text(file.key)} AS {quoted(named)}"
+    mine, key = f"{FILE_COLUMN} = {_text(file.id)}", f"{_text(file.key)} AS {duckdb_identifier(named)}"
     if is_aside(file, _own(failing.check, file)):
         types = {column.name: column.type for column in plan.columns}
         aside = ", ".join(
-            name if metric.kind is MetricKind.UNPARSED else f"{_put_aside(name, types[name])} AS {quoted(name)}"
+            name
+            if metric.kind is MetricKind.UNPARSED
+            else f"{_put_aside(name, types[name])} AS {duckdb_identifier(name)}"
             for name in columns
         )
         failed = f"list_contains(reasons, {_text(failing.check.name)})"
         return f"SELECT {key}, {aside} FROM {_named(quarantine_of(plan.table))} WHERE {mine} AND {failed}"
     wrong = _wrong(metric, plan, failing.report, file)
-    return f"SELECT {key}, {', '.join(map(quoted, columns))} FROM {_named(plan.table)} WHERE {mine} AND {wrong}"
+    return (
+        f"SELECT {key}, {', '.join(map(duckdb_identifier, columns))} FROM {_named(plan.table)} WHERE {mine} AND {wrong}"
+    )
 
 
 def _own(check: CheckResult, file: FileReport) -> CheckResult:
@@ -268,7 +272,7 @@ def _among(metric: Metric, report: Report, file: FileReport) -> str:
 
 
 def _named(table: str) -> str:
-    return ".".join(map(quoted, table.rsplit(".", 1)))
+    return ".".join(map(duckdb_identifier, table.rsplit(".", 1)))
 
 
 def _texts(values: Sequence[str]) -> str:

@@ -215,13 +215,13 @@ def backtracking(pattern: str) -> str:
     return pattern.replace("(?>", "(?:")
 
 
-def quoted(column: str) -> str:
+def duckdb_identifier(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
 def addressed(table: str) -> str:
     """A contract's table as SQL has to name it: words of SQL's own are quoted, as in `"default".orders`."""
-    return ".".join(quoted(part) if part in _RESERVED else part for part in table.split("."))
+    return ".".join(duckdb_identifier(part) if part in _RESERVED else part for part in table.split("."))
 
 
 def _called(name: str, *values: exp.Expr) -> exp.Expr:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind
-from lakegate.duckdb.dialect import quoted, translated
+from lakegate.duckdb.dialect import duckdb_identifier, translated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Rows:
     relation: str
     order: str = ""
     table: str = ""
-    named: Callable[[str], str] = quoted
+    named: Callable[[str], str] = duckdb_identifier
     before: str = "true"
 
 
@@ -48,7 +48,7 @@ def _counted(metric: Metric, rows: Rows) -> str:
 
 
 def _null(metric: Metric, _: Rows) -> str:
-    return f"{quoted(metric.columns[0])} IS NULL"
+    return f"{duckdb_identifier(metric.columns[0])} IS NULL"
 
 
 def _broken(metric: Metric, _: Rows) -> str:
@@ -63,7 +63,7 @@ def _repeats(metric: Metric, rows: Rows) -> str:
 
 def _repeating(metric: Metric, rows: Rows) -> str:
     """A row whose key an earlier one of these has."""
-    place = f"row_number() OVER (PARTITION BY {_listed(metric.columns)} ORDER BY {quoted(rows.order)})"
+    place = f"row_number() OVER (PARTITION BY {_listed(metric.columns)} ORDER BY {duckdb_identifier(rows.order)})"
     return f"({_whole(metric.columns)} AND {place} > 1)"
 
 
@@ -86,11 +86,11 @@ def _orphaned(metric: Metric, rows: Rows) -> str:
 
 def _whole(key: Sequence[str]) -> str:
     """A null among its columns makes it no key."""
-    return " AND ".join(f"{quoted(name)} IS NOT NULL" for name in key)
+    return " AND ".join(f"{duckdb_identifier(name)} IS NOT NULL" for name in key)
 
 
 def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(map(quoted, columns))
+    return ", ".join(map(duckdb_identifier, columns))
 
 
 KINDS: Mapping[MetricKind, DuckDBKind] = {

@@ -17,7 +17,7 @@ from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.quarantine import afterwards, leaving, unforgiving
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.audit.verdicts import Measured, Measurements, judge
-from lakegate.duckdb.dialect import MACROS, STRICTLY, digits_of_floats, quoted
+from lakegate.duckdb.dialect import MACROS, STRICTLY, digits_of_floats, duckdb_identifier
 from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 
@@ -92,7 +92,7 @@ class Judge:
         placed = rows.append_column(_AT, pa.array(range(rows.num_rows), pa.int64()))
         marks = ", ".join(KINDS[metric.kind].failing(metric, _ROWS) for metric in metrics)
         try:
-            return self._all(f"SELECT {marks} FROM made_up ORDER BY {quoted(_AT)}", placed)
+            return self._all(f"SELECT {marks} FROM made_up ORDER BY {duckdb_identifier(_AT)}", placed)
         except _OnlySpark as error:  # a row's value can make a predicate null, which is no error
             raise self._beyond(error.__cause__) from error
 
@@ -131,10 +131,10 @@ class Judge:
         columns = dict.fromkeys(name for reference in own for name in reference.columns)
         if columns and columns.keys() <= set(rows.column_names):
             parents = [
-                f"SELECT {', '.join(map(quoted, columns))} FROM {table}"
-                for table in ("made_up", *([quoted(_GIVEN)] if self._given is not None else []))
+                f"SELECT {', '.join(map(duckdb_identifier, columns))} FROM {table}"
+                for table in ("made_up", *([duckdb_identifier(_GIVEN)] if self._given is not None else []))
             ]
-            view = f"CREATE OR REPLACE TEMP VIEW {quoted(self.plan.table)} AS {' UNION ALL '.join(parents)}"
+            view = f"CREATE OR REPLACE TEMP VIEW {duckdb_identifier(self.plan.table)} AS {' UNION ALL '.join(parents)}"
             self._connection.execute(view)
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import structlog
 
+from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.audit.files import FileFormat
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.limits import beyond
-from lakegate.audit.wire import BROKEN, from_json, to_json
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE, FileVersion

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import structlog
 
+from lakegate.audit.codec import BROKEN, NewerFormat
 from lakegate.audit.job import Job, parse_job
-from lakegate.audit.wire import BROKEN, NewerFormat
 from lakegate.errors import PASSING, Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

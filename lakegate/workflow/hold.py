@@ -10,7 +10,7 @@ from datetime import datetime
 
 import structlog
 
-from lakegate.audit.wire import BROKEN, from_json, to_json
+from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import ToldFile

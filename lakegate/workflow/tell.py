@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import structlog
 
+from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.wire import BROKEN, from_json, to_json
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

@@ -11,9 +11,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.fit import FileColumn
-from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import Limits, beyond
 from lakegate.audit.look import Look
+from lakegate.audit.names import display_name
 from spark_jobs import hadoop
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
@@ -135,7 +135,7 @@ def _misread(columns: tuple[FileColumn, ...]) -> tuple[str, ...]:
         return ("its columns have no names: they are called _col0, _col1, …",)
     unknown = [column for column in columns if column.unreadable]
     return tuple(
-        f"column {shown(it.name)} is {it.unreadable[:60]}, which Spark does not read from ORC" for it in unknown
+        f"column {display_name(it.name)} is {it.unreadable[:60]}, which Spark does not read from ORC" for it in unknown
     )
 
 
@@ -147,7 +147,7 @@ def _before_reform(reader: Any, schema: Any) -> tuple[str, ...]:
     early = [number for number, told in enumerate(reader.getStatistics()) if _first_day(told) < _REFORM]
     within = [max((at for at in names if at <= number), default=0) for number in early]
     return tuple(
-        f"column {shown(names[at])} has days before 1582-10-15, which Spark does not read from ORC as they are"
+        f"column {display_name(names[at])} has days before 1582-10-15, which Spark does not read from ORC as they are"
         for at in dict.fromkeys(within)
         if at in names
     )
@@ -163,7 +163,7 @@ def _null_keys(reader: Any, schema: Any) -> tuple[str, ...]:
     with_nulls = {number for number, it in told if it.hasHasNull() and it.getHasNull()}
     named = zip(schema.getFieldNames(), schema.getChildren(), strict=True)
     wrong = [str(name) for name, kind in named if with_nulls.intersection(_keys(kind))]
-    return tuple(f"column {shown(name)} has a map with a null among its keys" for name in wrong)
+    return tuple(f"column {display_name(name)} has a map with a null among its keys" for name in wrong)
 
 
 def _keys(kind: Any) -> Iterator[int]:

@@ -9,8 +9,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.fit import NOTHING, FileColumn
-from lakegate.audit.fit import quoted as shown
 from lakegate.audit.limits import Limits, beyond
+from lakegate.audit.names import display_name
 from spark_jobs import hadoop
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
@@ -85,7 +85,7 @@ def _schema(spark: SparkSession, about: Any) -> Any:
         return converter.fromParquetMetadata(about).getFileMetaData().getSchema()
     except FAILURES:
         if strange := [element.getName() for element in about.getSchema() if _is_strange(element)]:
-            raise Unreadable(f"column {shown(strange[0])} is of a newer type than Spark knows") from None
+            raise Unreadable(f"column {display_name(strange[0])} is of a newer type than Spark knows") from None
         raise
 
 

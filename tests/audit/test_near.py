@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lakegate.audit.near import BOXES, Pairs, boxes, comparable, near
-from lakegate.audit.statistics import DataFileStatistics, Field
+from lakegate.audit.statistics import DataFileStatistics, IcebergField
 from tests.support import text_bounds
 
-LONG = Field(id=1, name="id", type="long")
+LONG = IcebergField(id=1, name="id", type="long")
 COMPARE = {"gt-eq": operator.ge, "lt-eq": operator.le}
 
 
@@ -55,7 +55,7 @@ def test_no_key_of_the_batch_is_left_out_however_many_files_it_has(ranges: list[
 
 
 def test_the_columns_of_a_key_are_bounded_together_and_named_as_in_the_other_table() -> None:
-    pairs = [(LONG, Field(id=7, name="a.b", type="long")), (Field(id=2, name="y", type="long"), LONG)]
+    pairs = [(LONG, IcebergField(id=7, name="a.b", type="long")), (IcebergField(id=2, name="y", type="long"), LONG)]
     files = [data_file(longs(1, 2), longs(10, 20, 2)), data_file(longs(5, 6), longs(50, 60, 2))]
     expression = of(files, pairs)
     assert [holds(expression, {"a.b": a, "id": b}) for a, b in ((1, 20), (6, 50), (1, 50), (3, 10))] == [
@@ -79,21 +79,21 @@ def test_the_columns_of_a_key_are_bounded_together_and_named_as_in_the_other_tab
 def test_bounds_are_said_as_iceberg_says_single_values(
     kind: str, low: bytes, high: bytes, said: tuple[Any, Any]
 ) -> None:
-    column = Field(id=1, name="id", type=kind)
+    column = IcebergField(id=1, name="id", type=kind)
     found = of([data_file((1, low, high))], [(column, column)])
     assert (found["left"]["value"], found["right"]["value"]) == said
 
 
 @pytest.mark.parametrize("kind", ["double", "float", "boolean", "binary", "timestamp_nano"])
 def test_where_bounds_say_nothing_nothing_is_left_out(kind: str) -> None:
-    column = Field(id=1, name="id", type=kind)
+    column = IcebergField(id=1, name="id", type=kind)
     assert of([data_file((1, bytes(8), bytes(8)))], [(column, column)]) is True
     assert of([data_file((2, bytes(8), bytes(8)))], [(LONG, LONG)]) is True
-    assert of([data_file(longs(2**62, 2**62))], [(Field(id=1, name="t", type="timestamp"), LONG)]) is True
+    assert of([data_file(longs(2**62, 2**62))], [(IcebergField(id=1, name="t", type="timestamp"), LONG)]) is True
 
 
 def test_a_moment_beyond_the_calendar_is_no_bound() -> None:
-    column = Field(id=1, name="at", type="timestamptz")
+    column = IcebergField(id=1, name="at", type="timestamptz")
     assert of([data_file(longs(2**62, 2**62))], [(column, column)]) is True
 
 
@@ -103,20 +103,20 @@ def test_a_moment_beyond_the_calendar_is_no_bound() -> None:
     ids=["crossed", "upper", "within", "rounded up"],
 )
 def test_bounds_of_text_that_was_not_utf_8_leave_nothing_out(low: str, high: str) -> None:
-    name, more = Field(id=1, name="name", type="string"), Field(id=2, name="id", type="long")
+    name, more = IcebergField(id=1, name="name", type="string"), IcebergField(id=2, name="id", type="long")
     file = data_file((1, low.encode(), high.encode()), longs(1, 5, 2))
     assert of([file], [(name, name)]) is True
     assert of([file], [(name, name), (more, more)])["left"] == {"type": "gt-eq", "term": "id", "value": 1}
 
 
 def test_bounds_that_cross_leave_nothing_out() -> None:
-    name = Field(id=1, name="name", type="string")
+    name = IcebergField(id=1, name="name", type="string")
     assert of([data_file((1, b"b", b"a"))], [(name, name)]) is True
     assert of([data_file(longs(2, 1))], [(LONG, LONG)]) is True
 
 
 def test_a_file_without_keys_or_with_keys_too_large_for_the_other_column_is_near_nothing() -> None:
-    small = Field(id=9, name="small", type="int")
+    small = IcebergField(id=9, name="small", type="int")
     assert of([], [(LONG, LONG)]) is False
     assert of([data_file(longs(1, 1), nulls={1: 3})], [(LONG, LONG)]) is False
     assert of([data_file(longs(2**40, 2**41))], [(LONG, small)]) is False
@@ -126,14 +126,14 @@ def test_a_file_without_keys_or_with_keys_too_large_for_the_other_column_is_near
 
 @pytest.mark.parametrize(("kind", "bits"), [("int", 32), ("long", 64)])
 def test_a_range_that_a_truncate_may_begin_again_from_above_leaves_nothing_out(kind: str, bits: int) -> None:
-    column, least = Field(id=1, name="id", type=kind), -(2 ** (bits - 1))
+    column, least = IcebergField(id=1, name="id", type=kind), -(2 ** (bits - 1))
     assert of([data_file(longs(least, 5))], [(LONG, column)]) is True
     assert of([data_file(longs(least + 999_998, least + 999_999))], [(LONG, column)]) is True
     assert of([data_file(longs(least + 10**6, least + 10**6))], [(LONG, column)]) is not True
 
 
 def test_a_range_that_is_cut_at_the_least_of_the_other_column_leaves_nothing_out() -> None:
-    assert of([data_file(longs(-(2**40), 5))], [(LONG, Field(id=9, name="small", type="int"))]) is True
+    assert of([data_file(longs(-(2**40), 5))], [(LONG, IcebergField(id=9, name="small", type="int"))]) is True
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_key_refers_to_what_can_be_equal_to_it(mine: str, theirs: str, *, expe
     assert comparable(mine, theirs) is expected
 
 
-NAME = Field(id=1, name="name", type="string")
+NAME = IcebergField(id=1, name="name", type="string")
 
 
 def overlaps(expression: Any, low: str, high: str | None) -> bool:

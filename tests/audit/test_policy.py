@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.audit.fit import Agreement, FileColumn, agree, quoted
+from lakegate.audit.fit import Agreement, FileColumn, agree
+from lakegate.audit.names import display_name
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.types import Struct, parse
 from tests.support.plans import plan
@@ -168,7 +169,7 @@ def test_a_field_of_a_nested_column_may_have_a_reserved_name() -> None:
 @pytest.mark.parametrize("name", ["Name", " name", "NAME\t", "name\u00a0"])
 def test_a_name_that_differs_in_case_or_spaces_alone_is_a_fault_whatever_the_policy(stance: Stance, name: str) -> None:
     by = asked({"new_columns": stance, "missing_columns": ALLOW})
-    told = quoted(name)
+    told = display_name(name)
     assert faults(by, {"id": "int", name: "string"}) == [
         (f'column "name" is missing (the file calls it {told})', f"column {told} is not in the contract")
     ]
@@ -191,7 +192,7 @@ def test_a_name_that_differs_in_case_alone_from_a_column_of_the_table_is_no_new_
 def test_a_name_that_an_engine_takes_for_a_columns_is_a_fault_whatever_the_policy(stance: Stance, name: str) -> None:
     by = asked({"new_columns": stance, "missing_columns": ALLOW}, {"id": "int", "isim": "string"})
     [found] = faults(by, {"id": "int", name: "string"})
-    assert found[0] == f'column "isim" is missing (the file calls it {quoted(name)})'
+    assert found[0] == f'column "isim" is missing (the file calls it {display_name(name)})'
     there = {"id": "int", "isim": "string", "kalan": "int"}
     assert faults(by, {"id": "int", "isim": "string", "\u212aalan": "int"}, there=there) == [
         {

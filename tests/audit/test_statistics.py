@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lakegate.audit.codec import from_plain, to_plain
 from lakegate.audit.plan import NOW, Metric, MetricKind, Proof
-from lakegate.audit.statistics import DataFileStatistics, Field, bound, limit, measure
-from lakegate.audit.wire import from_plain, to_plain
+from lakegate.audit.statistics import DataFileStatistics, IcebergField, bound, limit, measure
 from tests.support import text_bounds
 
-COLUMN = Field(id=7, name="x", type="int")
+COLUMN = IcebergField(id=7, name="x", type="int")
 
 
 def statistics(

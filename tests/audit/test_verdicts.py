@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.audit.codec import from_json, to_json
 from lakegate.audit.duplicates import Pattern, Repeats
 from lakegate.audit.plan import (
     Check,
@@ -25,7 +26,6 @@ from lakegate.audit.plan import (
 from lakegate.audit.report import Source, Verdict
 from lakegate.audit.table_scope import Orphans, TableRows
 from lakegate.audit.verdicts import Measured, Measurements, expected, good, judge, verdict
-from lakegate.audit.wire import from_json, to_json
 
 
 def check(

@@ -16,16 +16,17 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 from rich.console import Console
 
+from lakegate.audit.codec import to_json
 from lakegate.audit.mask import MASK
 from lakegate.audit.report import DataFile, Verdict
-from lakegate.audit.wire import to_json
 from lakegate.cli import show
 from lakegate.cli.batch import look
 from lakegate.cli.page import page
 from lakegate.cli.rows import Failing, _failing, _why_others, statement_for
 from lakegate.contracts import load
-from lakegate.contracts.metrics import Field, in_future
-from lakegate.contracts.types import TYPES
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import TYPES
+from lakegate.contracts.metrics.rows import in_future
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note
 from lakegate.workflow.reports import read_report, report_name

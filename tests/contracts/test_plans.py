@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lakegate.audit.codec import from_json, from_plain, to_json, to_plain
 from lakegate.audit.plan import (
     Budget,
     Check,
@@ -26,7 +27,6 @@ from lakegate.audit.plan import (
     Stance,
     Unit,
 )
-from lakegate.audit.wire import from_json, from_plain, to_json, to_plain
 from lakegate.contracts import load, overlaps
 from lakegate.landing.ingestion import Ingestion, Reuploads
 from lakegate.landing.routes import Route

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from greenlet import getcurrent, greenlet
 
+from lakegate.audit.codec import to_json
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.duplicates import Pattern, Repeats
 from lakegate.audit.engine import Proved
@@ -19,15 +20,14 @@ from lakegate.audit.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.job import CUT_OFF, Job, JobFile
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Column, Metric, MetricKind, Plan, Severity
-from lakegate.audit.prove import Held
+from lakegate.audit.prove import RowCounts
 from lakegate.audit.quarantine import Results, quarantine_of
 from lakegate.audit.report import CheckResult, Source
 from lakegate.audit.run import Run, append_and_audit
-from lakegate.audit.statistics import DataFileStatistics, Field
+from lakegate.audit.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.table_scope import Orphans
 from lakegate.audit.types import Struct, parse
 from lakegate.audit.verdicts import Dependent, Measured, Measurements
-from lakegate.audit.wire import to_json
 from lakegate.ports import JobState, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
 from lakegate.testing.lake import Commit, Content, Key, KeyKind
@@ -39,7 +39,7 @@ REPEATS = "primary key a unique in the table"
 KEY = 9  # of files that repeat each other, and of no others
 FIELDS = ((1, "a", "int"), (2, "b", "int"))
 NAMES = frozenset(name for _, name, _ in FIELDS)
-FILE = Field(id=0, name=FILE_COLUMN, type="string")
+FILE = IcebergField(id=0, name=FILE_COLUMN, type="string")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +186,7 @@ class StoryEngine:
     def columns(self, table: TableState) -> Struct:
         return Struct({name: parse(kind) for _, name, kind in table.identity.fields})
 
-    def fields(self, _: TableState) -> dict[str, Field]:
+    def fields(self, _: TableState) -> dict[str, IcebergField]:
         return {FILE_COLUMN: FILE}
 
     def same_rows(self, one: TableState | None, other: TableState) -> bool:
@@ -238,13 +238,13 @@ class StoryEngine:
     def holding(self, table: TableState) -> dict[str, int]:
         return {path: rows for path, rows in table.files.items() if self._held({path: rows}, self.job.rewritten)}
 
-    def held(self, _: TableState, files: DataFiles) -> Held:
+    def held(self, _: TableState, files: DataFiles) -> RowCounts:
         replaced, others = {}, Counter[str | None]()
         for path, rows in files.entries.items():
             replaced[path] = {file_of(it): n for it, n in self._held({path: rows}, self.job.rewritten).items()}
             for it, number in self._held({path: rows}, but=self.job.rewritten).items():
                 others[file_of(it)] += number
-        return Held(replaced=replaced, others=others)
+        return RowCounts(replaced=replaced, others=others)
 
     def rewritten_rows(self, table: TableState) -> int:
         return sum(self._held(table.files, self.job.rewritten).values())

@@ -24,7 +24,7 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.prove import by_file, prove
 from lakegate.audit.report import DataFile
 from lakegate.audit.run import Run, resume
-from lakegate.audit.statistics import DataFileStatistics, Field
+from lakegate.audit.statistics import DataFileStatistics, IcebergField
 from spark_jobs import append as appending
 from spark_jobs import iceberg, nessie, partitions, paths, sizes
 from spark_jobs.append import rows_of
@@ -36,7 +36,7 @@ from spark_jobs.table import prepare
 from tests.support.jobs import job, parquet
 from tests.support.plans import plan
 
-FILE = Field(id=3, name=FILE_COLUMN, type="string")
+FILE = IcebergField(id=3, name=FILE_COLUMN, type="string")
 IDS = tuple(f"{number:020x}" for number in range(1, 6))
 
 

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.codec import to_json
 from lakegate.audit.drift import Past
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Column as PlanColumn
@@ -31,7 +32,6 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, unforgiving
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
 from lakegate.audit.verdicts import Dependent, Measurements, good, judge
-from lakegate.audit.wire import to_json
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision

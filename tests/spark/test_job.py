@@ -17,13 +17,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from examples.bad_files import corrupt
+from lakegate.audit.codec import to_plain
 from lakegate.audit.errors import JobError
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.job import Job
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Budget, Metric, MetricKind, Plan, Proof, Severity
 from lakegate.audit.report import Report, Source, Verdict
-from lakegate.audit.wire import to_plain
 from lakegate.cli.terminal import sound
 from spark_jobs import append as appending
 from spark_jobs import engine, hadoop, nessie, session

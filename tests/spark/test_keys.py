@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.errors import Unfit
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Plan, Scope
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 from spark_jobs import keys as of_keys
 from spark_jobs.base import Near, fit
 from spark_jobs.session import LAKE
@@ -32,7 +32,7 @@ def said(table: Table) -> dict[str, list[float | None]]:
 
 def make(spark: SparkSession, name: str, columns: Mapping[str, str], rows: Rows) -> None:
     """A table that somebody else filled, as they like."""
-    schema = ", ".join(f"{quoted(column)} {kind}" for column, kind in columns.items())
+    schema = ", ".join(f"{spark_identifier(column)} {kind}" for column, kind in columns.items())
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {LAKE}.{name.split('.', maxsplit=1)[0]}")
     spark.createDataFrame(list(rows), schema).writeTo(f"{LAKE}.{name}").using("iceberg").create()
 

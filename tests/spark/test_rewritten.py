@@ -20,7 +20,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
-from lakegate.audit.prove import DELETE_FILES, Held, prove_taken_out
+from lakegate.audit.prove import DELETE_FILES, RowCounts, prove_taken_out
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import DataFile, Replaced, Report, Rewritten, Verdict
 from lakegate.ports import FileChanges
@@ -532,13 +532,13 @@ def test_a_stranger_in_the_quarantine_is_refused(main: Callable[[Plan], Main], x
 def test_the_proof_holds_what_was_lost_against_what_is_left() -> None:
     job = unrun(JobFile(id=NEW, key="k", uri="", size=1, replaces=rewritten(OLD)))
     others: dict[str | None, int] = {OTHER: 3, None: 1}
-    base = Held(replaced={"a": {OLD: 2}, "b": {OLD: 1}}, others=others)
-    prove_taken_out(job, base, Held(others=dict(reversed(others.items()))), 0)
+    base = RowCounts(replaced={"a": {OLD: 2}, "b": {OLD: 1}}, others=others)
+    prove_taken_out(job, base, RowCounts(others=dict(reversed(others.items()))), 0)
     with pytest.raises(JobError, match="1 data files of its base are gone that held nothing"):
-        prove_taken_out(job, replace(base, replaced={**base.replaced, "c": {}}), Held(others=others), 0)
+        prove_taken_out(job, replace(base, replaced={**base.replaced, "c": {}}), RowCounts(others=others), 0)
     with pytest.raises(JobError, match="7 rows that the batch replaces are still there"):
-        prove_taken_out(job, base, Held(others=others), 7)
+        prove_taken_out(job, base, RowCounts(others=others), 7)
     wrong: list[dict[str | None, int]] = [{}, {OTHER: 3}, {OTHER: 2, None: 1}, {OTHER: 4, None: 1}, {**others, NEW: 1}]
     for left in wrong:
         with pytest.raises(JobError, match=f"what is left of rewritten data files .* lakegate retry {job.batch}"):
-            prove_taken_out(job, base, Held(others=left), 0)
+            prove_taken_out(job, base, RowCounts(others=left), 0)

@@ -8,10 +8,10 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.types import quoted
-from lakegate.contracts.metrics import Field
-from lakegate.contracts.sql import DEEPEST, Form, predicate, scalar
-from lakegate.contracts.types import physical
+from lakegate.audit.types import spark_identifier
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import physical
+from lakegate.contracts.sql.statements import DEEPEST, Form, predicate, scalar
 
 pytestmark = pytest.mark.spark
 TYPES = {
@@ -110,7 +110,7 @@ QUERIES = (
 
 @pytest.fixture
 def rows(spark: SparkSession) -> DataFrame:
-    schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in TYPES.items())
+    schema = ", ".join(f"{spark_identifier(name)} {kind}" for name, kind in TYPES.items())
     frame = spark.createDataFrame(ROWS, schema)
     frame.createOrReplaceTempView("_lakegate_rows")
     return frame

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.errors import Unfit
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Plan, Proof
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 from spark_jobs import iceberg, paths
 from spark_jobs.session import LAKE
 from spark_jobs.table import Shape, create, evolve, prepare, properties, shape
@@ -102,7 +102,7 @@ def test_a_time_transform_is_recognised(spark: SparkSession, unit: str) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("name", ["amount(EUR)", "days(at)", "a`b", "`a`", "a,b", "bucket(2, a)", "a.b", "'a\" b"])
 def test_a_column_of_any_name_partitions_the_table(spark: SparkSession, name: str) -> None:
-    column = quoted(name)
+    column = spark_identifier(name)
     for table, spelled in (("nyc.whole", column), ("nyc.cut", f"truncate(4, {column})")):
         by = plan(table, {name: "string"}, partitions=[spelled])
         seen = made(spark, by)

@@ -17,7 +17,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.report import CheckResult, DataFile
 from lakegate.audit.statistics import DataFileStatistics
-from lakegate.audit.types import quoted
+from lakegate.audit.types import spark_identifier
 from lakegate.audit.verdicts import Measurements, judge
 from spark_jobs import iceberg
 from spark_jobs.base import Base
@@ -36,14 +36,16 @@ def together(plans: Sequence[Plan], table: str, columns: Sequence[Column]) -> Pl
     however it is written.
     """
     known = {metric.id: metric for plan in plans for metric in plan.metrics}
-    metrics, partitions = tuple(known.values()), (quoted(FILE_COLUMN),)
+    metrics, partitions = tuple(known.values()), (spark_identifier(FILE_COLUMN),)
     every = replace(plans[0], table=table, columns=tuple(columns), metrics=metrics, partitions=partitions)
     return replace(every, checks=(), key=())
 
 
 def write(spark: SparkSession, table: str, columns: Sequence[Column], files: Files) -> None:
     """Append the files to such a table, at once."""
-    schema = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns) + f", {FILE_COLUMN} string"
+    schema = (
+        ", ".join(f"{spark_identifier(column.name)} {column.type}" for column in columns) + f", {FILE_COLUMN} string"
+    )
     rows = [(*row, file) for file, some in files.items() for row in some]
     if rows:
         spark.createDataFrame(rows, schema).writeTo(f"{LAKE}.{table}").append()
@@ -62,7 +64,7 @@ class Table:
 
     def hold(self, files: Mapping[str, Sequence[tuple[object, ...]]]) -> Table:
         prepare(self.spark, self.plan, iceberg.load(self.spark, LAKE, self.plan.table))
-        schema = ", ".join(f"{quoted(column.name)} {column.type}" for column in self.plan.columns)
+        schema = ", ".join(f"{spark_identifier(column.name)} {column.type}" for column in self.plan.columns)
         for file, rows in files.items():
             frame = self.spark.createDataFrame(rows, f"{schema}, {FILE_COLUMN} string")
             frame.na.fill(file, [FILE_COLUMN]).coalesce(1).writeTo(f"{LAKE}.{self.plan.table}").append()

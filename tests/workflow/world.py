@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from lakegate.audit.carried import combined, of_table_scope
+from lakegate.audit.codec import from_json
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.plan import Severity
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
 from lakegate.audit.verdicts import verdict as worst
-from lakegate.audit.wire import from_json
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
