@@ -179,7 +179,7 @@ def _supersede(service: Service, attempt: Attempt, closed: Collection[Supersede]
 
 
 def _require_branch(service: Service, attempt: Attempt) -> None:
-    if service.catalog.head(attempt.branch) is None:
+    if service.branches.head(attempt.branch) is None:
         raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it")
 
 
@@ -198,7 +198,7 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended
     if kept := tell_outcome(service, attempt, claims, ended, receipts):
         _prune(service, attempt, [file for file in claims if file not in kept], ended)
     else:
-        service.catalog.delete_branch(attempt.branch)
+        service.branches.delete_branch(attempt.branch)
     delete_settled(service, attempt)
 
 
@@ -227,7 +227,7 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
     """
     if attempt.number < 2:  # noqa: PLR2004 (a first attempt has no earlier ones)
         return
-    for other in open_attempts(service.catalog):
+    for other in open_attempts(service.branches):
         if other.batch != attempt.batch or other.number >= attempt.number:
             continue
         job = job_of(service.store, other)
@@ -235,7 +235,7 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         if keeps_nothing(service, other, claims):
             if ended := accept_end(service, other, job) if job and claims else None:
                 tell_outcome(service, other, claims, ended, known(service, claims))
-            service.catalog.delete_branch(other.branch)
+            service.branches.delete_branch(other.branch)
 
 
 def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:

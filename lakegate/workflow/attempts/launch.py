@@ -44,10 +44,10 @@ def launch(service: Service, attempt: Attempt) -> None:
 
 def _freeze(service: Service, attempt: Attempt) -> Job | None:
     """The attempt's job: this worker's, or that of another which was first. None where nothing is claimed."""
-    head = service.catalog.head(attempt.branch)
+    head = service.branches.head(attempt.branch)
     if head is None:
         return None
-    base = service.catalog.base(attempt.branch)  # claimed on, it stays; before, it may have been deleted and made anew
+    base = service.branches.base(attempt.branch)  # claimed on, it stays; before, it may have been deleted and made anew
     claims = claims_since(service, attempt, base, head)
     if not claims:
         return None
@@ -119,6 +119,6 @@ def _file(service: Service, claim: Claim, staged: str | Refused, published: Publ
     """What is staged, and what it replaces. Raises Refused where there is nothing to stage."""
     file = claim.file
     if isinstance(staged, Refused):
-        raise Refused(GONE) if service.landing.look(file.key, file.version_id) is None else staged
+        raise Refused(GONE) if service.landing.describe(file.key, file.version_id) is None else staged
     replaces = published.replaced(file, claim.replaces)
     return JobFile(id=file.id, key=file.key, uri=staged, size=file.size, replaces=replaces)

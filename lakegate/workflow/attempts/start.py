@@ -69,11 +69,11 @@ def _take_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> bo
     if _is_used_up(service, attempt, files) or not (files := _agree_on_files(service, attempt, files)):
         return False
     try:
-        service.catalog.create_branch(attempt.branch, service.catalog.head(MAIN) or "")
+        service.branches.create_branch(attempt.branch, service.branches.head(MAIN) or "")
     except Conflict:
         log.info("branch_exists", branch=attempt.branch)
-    base = service.catalog.base(attempt.branch)
-    if service.catalog.head(attempt.branch) == base and _claim(service, attempt, base, files):
+    base = service.branches.base(attempt.branch)
+    if service.branches.head(attempt.branch) == base and _claim(service, attempt, base, files):
         return True
     if _is_used_up(service, attempt, files):  # somebody was first who has no business there
         return False
@@ -89,7 +89,7 @@ def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) ->
     Its job, its run and its report are found by its number, so another use of it would be taken for the first.
     """
     had_a_job = service.store.read(job_name(attempt)) is not None  # looked at first: the branch is older than its job
-    head = service.catalog.head(attempt.branch)
+    head = service.branches.head(attempt.branch)
     if head is None:
         return had_a_job
     base = base_of(service, attempt)
@@ -140,10 +140,10 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
     first = {file.key: (file, its) for file, its in wanted}  # versions of one key go one after the other, oldest first
     claims = [claimed(receipts, file, attempt, its.replaces) for file, its in first.values()]
     if not claims:
-        service.catalog.delete_branch(attempt.branch, base)
+        service.branches.delete_branch(attempt.branch, base)
         return True
     try:
-        service.catalog.commit_receipts(attempt.branch, base, claims)
+        service.ledger.commit_receipts(attempt.branch, base, claims)
     except Conflict:
         log.info("claimed_already", branch=attempt.branch)
         return False

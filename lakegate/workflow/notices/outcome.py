@@ -85,7 +85,7 @@ def tell_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
 
 def tell_approved(service: Service, attempt: Attempt) -> None:
     """Tell of what people let through of this attempt, as main's log has it: each time they did."""
-    for decided in service.catalog.decisions(DECISIONS, batch=attempt.batch):
+    for decided in service.ledger.decisions(DECISIONS, batch=attempt.batch):
         note = decided.note
         if (note.decision, note.attempt) == (Decision.PUBLISHED, attempt.number) and note.by:
             tell(service, f"{attempt.branch}-approved-{decided.commit[:16]}", approved_message(note))
