@@ -36,10 +36,10 @@ from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN
 from lakegate.testing import MemoryClock, MemoryLanding, MemoryNotifier
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempts.start import open_attempt
+from lakegate.workflow.registry import push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
 from tests.flow.conftest import CONTRACT, SubmittedRuns, settings
 from tests.support.nessie import ROOT, Lake, running, unique
 
@@ -205,7 +205,7 @@ def a_second(place: Place, batches: int) -> float:
     for attempt in attempts:
         settle(place.service, attempt)
     took = time.monotonic() - before
-    left = [branch.name for branch in place.service.catalog.branches() if place.table in branch.name]
+    left = [branch.name for branch in place.service.branches.list_branches() if place.table in branch.name]
     there = len(place.service.tables.paths("main", place.table))
     if left or there != batches + 1:
         raise SystemExit(f"{there} data files on main and {len(left)} branches left: not all have landed")

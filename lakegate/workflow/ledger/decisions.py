@@ -8,14 +8,14 @@ import structlog
 
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.portions import portions
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN, DecidedFile, Note
-from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.findings import Finding
 
 log = structlog.get_logger()
 TRIES = 10
@@ -56,7 +56,7 @@ def _decide(
             return []
         note = _note(attempt, decision, open_ones, why, by)
         try:
-            service.catalog.commit_receipts(MAIN, head, _receipts(receipts, attempt, decision, open_ones), note)
+            service.ledger.commit_receipts(MAIN, head, _receipts(receipts, attempt, decision, open_ones), note)
         except Conflict:
             continue
         log.info("decided", decision=decision, table=attempt.table, batch=attempt.batch, files=len(open_ones))

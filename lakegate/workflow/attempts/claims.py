@@ -1,21 +1,20 @@
 """Claims: which file versions are being worked on, and where. They are read from open branches, never from memory."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
 
-from lakegate.audit.codec import BROKEN, NewerFormat
-from lakegate.audit.job import Job, parse_job
-from lakegate.errors import PASSING, Misconfigured
+from lakegate.audit.job import Job
+from lakegate.errors import PASSING
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.lifecycle import State, state_of
+from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import Branch, Catalog, Store
-from lakegate.workflow.archive import known, with_closed
+from lakegate.ports import Branch, Branches
+from lakegate.workflow.attempts.job import readable_job_of
+from lakegate.workflow.ledger.receipts import known, with_closed
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -51,45 +50,20 @@ def claimed_files(receipts: Mapping[str, Receipt | None], attempt: Attempt) -> l
     return [claim.file for claim in claims_in(receipts, attempt)]
 
 
-def job_name(attempt: Attempt) -> str:
-    return f"attempts/{attempt.branch}/job.json"
-
-
-def job_of(store: Store, attempt: Attempt) -> Job | None:
-    """The attempt's job as it was frozen, or None where it has none yet. Raises Misconfigured where a newer release
-    froze it, or it can't be read: then its files wait, undecided, until this one is updated, or somebody mends it.
-    """
-    body = store.read(job_name(attempt))
-    try:
-        return None if body is None else parse_job(body)
-    except NewerFormat as error:
-        raise Misconfigured(f"{job_name(attempt)}: {error}. Nothing is decided until then") from error
-    except BROKEN as error:
-        what = f"the job {job_name(attempt)} can't be read: {error!r}"
-        raise Misconfigured(f"{what}. Nothing is decided until somebody has put it right") from error
-
-
-def readable_job_of(store: Store, attempt: Attempt) -> Job | None:
-    """The same for who only looks at others' attempts: what can't be read is in nobody else's way, and is None."""
-    with suppress(Misconfigured):
-        return job_of(store, attempt)
-    return None
-
-
 def base_of(service: Service, attempt: Attempt) -> str:
     """The commit of main that the attempt's branch was made from.
 
     The frozen job says it at once; the catalog has to look for it, for longer the more main has moved on.
     """
     job = readable_job_of(service.store, attempt)
-    return job.base if job else service.catalog.base(attempt.branch)
+    return job.base if job else service.branches.base(attempt.branch)
 
 
 def claims_on(service: Service, attempt: Attempt, job: Job | None = None) -> list[FileVersion]:
     """What the attempt's branch claims; empty where the branch is gone or was never given claims. `job` is the
     attempt's, where it was read already.
     """
-    head = service.catalog.head(attempt.branch)
+    head = service.branches.head(attempt.branch)
     if head is None:
         return []
     return claims_at(service, attempt, head, job)
@@ -103,17 +77,17 @@ def claims_at(service: Service, attempt: Attempt, head: str, job: Job | None = N
 
 def claims_since(service: Service, attempt: Attempt, base: str, head: str) -> list[Claim]:
     """What the attempt's branch claims at `head`, and what each is to replace."""
-    return claims_in(service.catalog.changes(base, head).receipts, attempt)
+    return claims_in(service.branches.changes(base, head).receipts, attempt)
 
 
-def open_attempts(catalog: Catalog) -> list[Attempt]:
+def open_attempts(branches: Branches) -> list[Attempt]:
     """The attempts whose branches are open."""
-    return list(open_branches(catalog).values())
+    return list(open_branches(branches).values())
 
 
-def open_branches(catalog: Catalog) -> Mapping[Branch, Attempt]:
+def open_branches(branches: Branches) -> Mapping[Branch, Attempt]:
     """The open branches with their attempts. Branches of rebases are their workers' own, and none."""
-    found = ((branch, Attempt.parse(branch.name)) for branch in catalog.branches())
+    found = ((branch, Attempt.parse(branch.name)) for branch in branches.list_branches())
     return {branch: attempt for branch, attempt in found if attempt and not attempt.nonce}
 
 
@@ -126,7 +100,7 @@ def open_files(service: Service, attempt: Attempt, files: Iterable[FileVersion])
 
 def not_taken_on(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Those of an attempt's files that no later attempt at its batch has claimed: these are that one's matter."""
-    others = open_attempts(service.catalog)
+    others = open_attempts(service.branches)
     later = [it for it in others if it.batch == attempt.batch and it.number > attempt.number]
     taken = {file.id for other in later for file in claims_on(service, other)}
     return [file for file in files if file.id not in taken]
@@ -178,7 +152,7 @@ class Looks:
         return OpenClaims(by_key=found)
 
     def _claims(self, keys: set[str], table: str) -> list[tuple[FileVersion, Attempt]]:
-        branches = open_branches(self._service.catalog) if keys else {}
+        branches = open_branches(self._service.branches) if keys else {}
         found = [(file, attempt) for branch, attempt in branches.items() for file in self._of(branch, attempt, table)]
         return [(file, attempt) for file, attempt in found if file.key in keys]
 
@@ -188,7 +162,7 @@ class Looks:
         """
         try:
             if branch not in self._seen:
-                receipts = self._service.catalog.receipts(f"{branch.name}@{branch.head}", self._keys)
+                receipts = self._service.ledger.receipts(f"{branch.name}@{branch.head}", self._keys)
                 self._seen[branch] = claimed_files(receipts, attempt)
             return self._seen[branch]
         except Exception as error:
@@ -202,3 +176,9 @@ def open_claims(service: Service, keys: Iterable[str], decided: Mapping[str, Rec
     """Look once on every open attempt's branch for claims of these keys; the rest is as in `Looks.look`."""
     wanted = set(keys)
     return Looks(service, wanted).look(wanted, decided, table)
+
+
+def claimed(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, replaces: Iterable[str] = ()) -> Receipt:
+    """The file's receipt as it will be when the attempt is published in the place of these versions."""
+    receipt = receipts.get(file.key) or Receipt(bucket=file.bucket, key=file.key)
+    return receipt.decided(Entry.of(file, Decision.PUBLISHED, attempt, replaces=replaces))
