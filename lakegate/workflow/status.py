@@ -25,7 +25,7 @@ from lakegate.workflow.ledger.superseded import overtaken
 from lakegate.workflow.ledger.unrouted import Unrouted
 from lakegate.workflow.registry import Shelf
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.queue import in_place
+from lakegate.workflow.settlement.queue import with_predecessor
 from lakegate.workflow.settlement.reader import crash_of, end_of, observe
 from lakegate.workflow.settlement.rules import Wait, settlement
 
@@ -150,7 +150,7 @@ def _wait(service: Service, line: Line) -> Wait | None:
         claims = claims_on(service, attempt, job) if ended else []
         if job is None or ended is None or not claims:
             return None
-        return settlement(in_place(service, observe(service, attempt, job, claims, ended))).wait
+        return settlement(with_predecessor(service, observe(service, attempt, job, claims, ended))).wait
     except Retryable:
         raise
     except Exception as error:  # noqa: BLE001 (one attempt, of which is told what is wrong with it)
