@@ -14,13 +14,13 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.duplicates import OwnRepeats, Pattern, Repeats
 from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.near import BOXES, Box, Range, boxes, is_ordered
+from lakegate.audit.key_ranges import MOST_RANGES, KeyRanges, Range, is_ordered, key_ranges
 from lakegate.audit.plan import Metric, Plan, Reference, Scope
 from lakegate.audit.statistics import DataFileStatistics, IcebergField, bound, exact
 from lakegate.audit.table_scope import Orphans
 from lakegate.audit.types import spark_identifier
 from lakegate.audit.verdicts import Dependent
-from spark_jobs.base import Base, Near
+from spark_jobs.base import Base, Candidates
 
 Read = Callable[[Iterable[str]], DataFrame]
 """The rows of some file versions of the batch, by their ids."""
@@ -54,10 +54,10 @@ class Batch:
 
 def taken(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str]) -> DataFrame | None:
     """The keys of these files that the table has at the base, by the columns' own names; None where there are none."""
-    near = near_table(plan, metric, batch, base, files)
-    if near is None:
+    candidates = candidates_of_table(plan, metric, batch, base, files)
+    if candidates is None:
         return None
-    return _renamed(_taken(_keyed(batch.read(files), metric.columns), batch.rows(), near), metric.columns)
+    return _renamed(_taken(_keyed(batch.read(files), metric.columns), batch.rows(), candidates), metric.columns)
 
 
 def orphans(
@@ -67,8 +67,8 @@ def orphans(
     `others` name. Where the table refers to itself, they may refer to rows of their own file and of `good` ones that
     landed before it.
     """
-    near = _near_target(metric, batch, base, files)
-    missing = _missing(_keyed(batch.read(files), metric.columns, *others), batch.rows(), near)
+    candidates = _candidates_of_target(metric, batch, base, files)
+    missing = _missing(_keyed(batch.read(files), metric.columns, *others), batch.rows(), candidates)
     if is_own(plan, metric):
         missing = _without_parent(missing, _parents(metric, batch), list(batch.files), good)
     return _renamed(missing, metric.columns, FILE_COLUMN, *others)
@@ -91,7 +91,7 @@ def repeats(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
     rows = _keyed(batch.read(ids), metric.columns)
     if metric.scope is Scope.BATCH:
         return _own_repeats(metric, batch, rows)
-    return _repeats(metric, batch, rows, near_table(plan, metric, batch, base, list(batch.files)))
+    return _repeats(metric, batch, rows, candidates_of_table(plan, metric, batch, base, list(batch.files)))
 
 
 def references(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Orphans:
@@ -128,32 +128,34 @@ def _renamed(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame
     return rows.select(*(F.col(name).alias(column) for name, column in keys), *others)
 
 
-def near_table(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Near | None:
+def candidates_of_table(
+    plan: Plan, metric: Metric, batch: Batch, base: Base, files: Iterable[str]
+) -> Candidates | None:
     """The table's own rows at the base that may repeat, if the metric is about them."""
     if metric.scope is Scope.BATCH:
         return None
-    return _near(metric, Reference(table=plan.table, columns=metric.columns), batch, base, files)
+    return _candidates(metric, Reference(table=plan.table, columns=metric.columns), batch, base, files)
 
 
-def _near_target(metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Near | None:
-    return _near(metric, metric.refers_to, batch, base, files) if metric.refers_to else None
+def _candidates_of_target(metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
+    return _candidates(metric, metric.refers_to, batch, base, files) if metric.refers_to else None
 
 
-def _near(metric: Metric, target: Reference, batch: Batch, base: Base, files: Iterable[str]) -> Near | None:
+def _candidates(metric: Metric, target: Reference, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
     ids, columns = list(files), [batch.columns[name] for name in metric.columns]
-    found = base.near(target, columns, boxes((data for file in ids for data in batch.files[file]), columns))
+    found = base.candidates(target, columns, key_ranges((data for file in ids for data in batch.files[file]), columns))
     if found and found.rows > max(_MANY, _MANY_FOR_EACH * batch.rows()):
-        found = base.near(target, columns, _clusters(_keyed(batch.read(ids), metric.columns), columns))
-    return found and Near(rows=found.rows, table=found.table.select(*_keys(target.columns)))
+        found = base.candidates(target, columns, _clusters(_keyed(batch.read(ids), metric.columns), columns))
+    return found and Candidates(rows=found.rows, table=found.table.select(*_keys(target.columns)))
 
 
-def _clusters(rows: DataFrame, columns: Sequence[IcebergField]) -> list[Box]:
+def _clusters(rows: DataFrame, columns: Sequence[IcebergField]) -> list[KeyRanges]:
     """Where the keys are, closer than the bounds of whole data files say it: neighbours together, and what is between
     them left out.
     """
     numbers = [F.expr(_AS_BOUND.get(column.type, "{}").format(name)) for name, column in _named(columns)]
     ends = [end for number in numbers for end in (F.min(number), F.max(number))]
-    apart = rows.repartitionByRange(BOXES, *_names(columns)).groupBy(F.spark_partition_id()).agg(*ends).collect()
+    apart = rows.repartitionByRange(MOST_RANGES, *_names(columns)).groupBy(F.spark_partition_id()).agg(*ends).collect()
     ranges = [list(zip(row[1::2], row[2::2], strict=True)) for row in apart]
     return [tuple(_range(column, *ends) for ends, column in zip(spans, columns, strict=True)) for spans in ranges]
 
@@ -177,15 +179,15 @@ def _own_repeats(metric: Metric, batch: Batch, rows: DataFrame) -> OwnRepeats:
     return OwnRepeats(rows=dict(found))
 
 
-def _repeats(metric: Metric, batch: Batch, rows: DataFrame, near: Near | None) -> Repeats:
+def _repeats(metric: Metric, batch: Batch, rows: DataFrame, candidates: Candidates | None) -> Repeats:
     """Whether any key repeats is asked first: only a batch at fault pays for where."""
     names = _names(metric.columns)
     faulty = []
     if not _surely_unique(rows, _whole_number(metric, batch)):
         twice = rows.groupBy(*names).agg(F.count("*").alias("rows")).where("rows > 1")
         faulty.append(twice.select(*names, F.lit(False).alias("taken")))  # noqa: FBT003 - a literal
-    if near is not None:
-        faulty.append(_taken(rows, batch.rows(), near).select(*names, F.lit(True).alias("taken")))  # noqa: FBT003
+    if candidates is not None:
+        faulty.append(_taken(rows, batch.rows(), candidates).select(*names, F.lit(True).alias("taken")))  # noqa: FBT003
     if not faulty:
         return Repeats()
     keys = reduce(DataFrame.union, faulty).groupBy(*names).agg(F.max("taken").alias("taken")).cache()
@@ -232,13 +234,13 @@ def _whole_number(metric: Metric, batch: Batch) -> str:
     return _WHOLE[column.type].format(_names(metric.columns)[0]) if is_dense else ""
 
 
-def _taken(rows: DataFrame, number: int, near: Near) -> DataFrame:
-    """The keys that are near, each once; `number` is how many rows there are at most."""
-    names = near.table.columns
+def _taken(rows: DataFrame, number: int, candidates: Candidates) -> DataFrame:
+    """The candidates that are keys of these rows, each once; `number` is how many rows there are at most."""
+    names = candidates.table.columns
     mine = rows.select(*names)
     if number <= _BROADCAST:
-        return near.table.join(F.broadcast(mine), on=names, how="left_semi").distinct()
-    theirs = F.broadcast(near.table) if near.rows <= _BROADCAST else near.table
+        return candidates.table.join(F.broadcast(mine), on=names, how="left_semi").distinct()
+    theirs = F.broadcast(candidates.table) if candidates.rows <= _BROADCAST else candidates.table
     return mine.join(theirs, on=names, how="left_semi").distinct()
 
 
@@ -253,8 +255,8 @@ def _patterns(rows: DataFrame, names: Sequence[str]) -> Repeats:
 
 
 def _orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, rows: DataFrame) -> Orphans:
-    near = _near_target(metric, batch, base, list(batch.files))
-    missing = _missing(rows, batch.rows(), near)
+    candidates = _candidates_of_target(metric, batch, base, list(batch.files))
+    missing = _missing(rows, batch.rows(), candidates)
     if is_own(plan, metric):
         return _orphans_of_batch(missing, _parents(metric, batch))
     found = missing.groupBy(FILE_COLUMN).count().collect()
@@ -297,13 +299,13 @@ def _without_parent(rows: DataFrame, parents: DataFrame, order: Sequence[str], g
     return rows.join(theirs, on=same & there, how="left_anti")
 
 
-def _missing(rows: DataFrame, number: int, near: Near | None) -> DataFrame:
-    """The rows whose key is not near; `number` is how many there are at most."""
-    if near is None:
+def _missing(rows: DataFrame, number: int, candidates: Candidates | None) -> DataFrame:
+    """The rows whose key no candidate has; `number` is how many there are at most."""
+    if candidates is None:
         return rows
-    theirs = near.table
-    if near.rows <= _BROADCAST:
+    theirs = candidates.table
+    if candidates.rows <= _BROADCAST:
         theirs = F.broadcast(theirs)
     elif number <= _BROADCAST:  # the batch is the smaller one: what it finds there is no more than itself
-        theirs = F.broadcast(_taken(rows, number, near))
+        theirs = F.broadcast(_taken(rows, number, candidates))
     return rows.join(theirs, on=theirs.columns, how="left_anti")

@@ -105,13 +105,13 @@ def prove_appended(job: Job, there: Mapping[str, int], rows: Mapping[str, int]) 
         )
 
 
-def prove_carried(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
-    """JobError unless the data files are the very ones that the job says were carried over."""
+def prove_reused(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
+    """JobError unless the data files are the very ones that the job says are reused."""
     there = {file: {data.path for data in files} for file, files in found.items()}
-    carried = {file.id: set(file.data_files) for file in job.files if file.data_files}
-    if there != carried:
-        strangers = sorted(set().union(*there.values()) ^ set().union(*carried.values()))
-        raise JobError(_said(job, f"its data files are not those that were carried over ({', '.join(strangers[:5])})"))
+    reused = {file.id: set(file.data_files) for file in job.files if file.data_files}
+    if there != reused:
+        strangers = sorted(set().union(*there.values()) ^ set().union(*reused.values()))
+        raise JobError(_said(job, f"its data files are not those that it reuses ({', '.join(strangers[:5])})"))
 
 
 def prove_taken_out(job: Job, base: RowCounts, left: RowCounts, still: int) -> None:

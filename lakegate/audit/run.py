@@ -10,15 +10,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 
-from lakegate.audit.carried import combined, of_table_scope
 from lakegate.audit.codec import from_json
 from lakegate.audit.difference import Difference
 from lakegate.audit.engine import Engine, Proved, Table, View
 from lakegate.audit.errors import JobError, Unfit
+from lakegate.audit.evaluation_time import bind_now
 from lakegate.audit.job import Job
 from lakegate.audit.look import Look, fit_all
 from lakegate.audit.mask import masked
-from lakegate.audit.moment import at
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.prove import (
     PerFile,
@@ -29,13 +28,14 @@ from lakegate.audit.prove import (
     left_of,
     prove,
     prove_appended,
-    prove_carried,
+    prove_reused,
     refused,
     rows_of,
     taken_out,
 )
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.report import CheckResult, FileReport, Replaced, Report, Verdict
+from lakegate.audit.reuse import combined, of_table_scope
 from lakegate.audit.statistics import IcebergField
 from lakegate.audit.types import Struct
 from lakegate.audit.unparsed import left_out
@@ -80,7 +80,7 @@ class Run:
     @cached_property
     def plan(self) -> Plan:
         """The job's plan, bound to the moment at which the job began."""
-        return at(self.job.plan, self.started_at)
+        return bind_now(self.job.plan, self.started_at)
 
     @property
     def grown(self) -> Plan:
@@ -104,8 +104,8 @@ def append_and_audit(run: Run) -> Report:
     """Carry out the whole job, from staged files to a report."""
     with run.step("load"):
         _begin(run)
-    if run.job.carries:
-        return _audit_carried(run)
+    if run.job.reuses:
+        return _audit_reused(run)
     with run.step("look"):
         _look(run)
     if run.good:
@@ -134,13 +134,13 @@ def _begin(run: Run) -> None:
         engine.write(job.begun_uri, b"")
 
 
-def _audit_carried(run: Run) -> Report:
+def _audit_reused(run: Run) -> Report:
     """Run the checks of table scope again, and no others: an earlier attempt has appended and audited the rest."""
     job = run.job
     with run.step("load"):
         run.audited = run.engine.head()
         [run.there] = run.engine.load(job.plan.table, run.audited_ref)
-        earlier = from_json(Report, run.engine.read(job.carries))
+        earlier = from_json(Report, run.engine.read(job.reuses))
     known = {entry.id: entry for entry in earlier.files}
     entries = [known[file.id] for file in job.files]
     try:
@@ -148,20 +148,20 @@ def _audit_carried(run: Run) -> Report:
     except Unfit as error:
         run.error = str(error)
     else:
-        found = _judge_carried(run, entries)
+        found = _evaluate_reused(run, entries)
         entries = [replace(entry, checks=combined(entry.checks, found[entry.id])) for entry in entries]
     files = [replace(entry, verdict=verdict(entry.checks)) for entry in entries]
-    return replace(_report(run, files), carried_from=earlier.branch)
+    return replace(_report(run, files), reused_from=earlier.branch)
 
 
-def _judge_carried(run: Run, entries: Sequence[FileReport]) -> dict[str, tuple[CheckResult, ...]]:
+def _evaluate_reused(run: Run, entries: Sequence[FileReport]) -> dict[str, tuple[CheckResult, ...]]:
     """Prove that the branch has these data files beyond its base and no others; then ask what depends on tables."""
     job, engine, plan = run.job, run.engine, of_table_scope(run.job.plan)
     with run.step("prove"):
         difference, columns = engine.compare(run.base, run.there), engine.fields(run.there)
         found = by_file(job, difference, columns)
         prove(job, difference, found, {entry.id: entry.rows for entry in entries if entry.rows})
-        prove_carried(job, found)
+        prove_reused(job, found)
     files = {entry.id: found.get(entry.id, []) for entry in entries}
     proved = Proved(table=run.there, base=run.base, difference=difference, columns=columns, files=files)
     view = engine.view(plan, proved)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from lakegate.audit.evaluation_time import bind_now
 from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.mask import MASK
-from lakegate.audit.moment import at
 from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
@@ -202,7 +202,7 @@ def statement_for(plan: Plan, failing: Failing, *, parents: bool = True) -> List
     """The failing rows as DuckDB's SQL, of when the audit began: file, key and offending columns first. Without
     `parents` the table that the check refers to is not there.
     """
-    plan = at(plan, failing.report.started_at)
+    plan = bind_now(plan, failing.report.started_at)
     metric = plan.metric(failing.check.metric)
     there = [column.name for column in plan.columns]
     first = [name for name in (*plan.key, *failing.check.columns, *metric.columns) if name in there]
