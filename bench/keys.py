@@ -21,8 +21,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit import plan as planned
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.schema_fit import FILE_COLUMN
 from spark_jobs import iceberg, keys, table
 from spark_jobs.base import Base
 from spark_jobs.measure import dependents

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.limits import beyond
 from lakegate.audit.look import Look
 from lakegate.audit.names import display_name
 from lakegate.audit.plan import Metric, Plan
+from lakegate.audit.schema_fit import FILE_COLUMN
 from spark_jobs import sizes
 from spark_jobs.apart import THREADS, each
 from spark_jobs.append import rows_of, sized, unread

@@ -13,9 +13,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.duplicates import OwnRepeats, Pattern, Repeats
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.key_ranges import MOST_RANGES, KeyRanges, Range, is_ordered, key_ranges
 from lakegate.audit.plan import Metric, Plan, Reference, Scope
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.statistics import DataFileStatistics, IcebergField, bound, exact
 from lakegate.audit.table_scope import Orphans
 from lakegate.audit.types import spark_identifier

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.limits import beyond
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Plan
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import Array, Map, Struct, Type, parse, spark_identifier
 from spark_jobs.formats.kinds import FORMATS
 from spark_jobs.java import causes

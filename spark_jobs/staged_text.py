@@ -15,13 +15,13 @@ from pyspark.sql import Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
-from lakegate.audit.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import Limits, beyond, more_than
 from lakegate.audit.look import EMPTY, GONE, Look
 from lakegate.audit.mask import masked, raw
 from lakegate.audit.names import display_name, folded
 from lakegate.audit.plan import Plan, Stance
+from lakegate.audit.schema_fit import FILE_COLUMN, FileColumn
 from spark_jobs import hadoop
 from spark_jobs.apart import THREADS, each
 from spark_jobs.java import FAILURES, jvm, names, root

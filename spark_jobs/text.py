@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.names import display_name
 from lakegate.audit.plan import Column, Plan
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import canonical, spark_identifier
 from spark_jobs.origin import origin
 from spark_jobs.parsing import literal, scientific, value

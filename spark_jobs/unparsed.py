@@ -13,11 +13,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import FileKind
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.look import Look
 from lakegate.audit.mask import MASK, raw
 from lakegate.audit.plan import MetricKind, Plan
 from lakegate.audit.report import CheckResult
+from lakegate.audit.schema_fit import FILE_COLUMN
 from spark_jobs import samples
 from spark_jobs.apart import THREADS
 from spark_jobs.text import AT, BLOCK, TEXT, Parsed, lines, parse

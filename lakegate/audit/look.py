@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lakegate.audit.fit import Agreement, FileColumn, Fit, agree, faults
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import capped
 from lakegate.audit.plan import Plan
+from lakegate.audit.schema_fit import Agreement, FileColumn, Fit, agree, faults
 from lakegate.audit.types import Struct
 
 EMPTY, GONE, NO_ROWS = "it is empty: 0 bytes", "its staged copy is gone", "it has no rows"

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.errors import JobError
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.look import Look
 from lakegate.audit.report import DataFile, Rewritten
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.statistics import DataFileStatistics, IcebergField
 
 PerFile = dict[str, list[DataFileStatistics]]

@@ -1,4 +1,4 @@
-"""The audit's order of steps: look, fit, append, prove, measure, judge, quarantine, measure again, report.
+"""The audit's order of steps: look, fit, append, prove, measure, evaluate, quarantine, measure again, report.
 
 It reads and writes no row: an `Engine` does. It publishes nothing.
 """
@@ -39,7 +39,7 @@ from lakegate.audit.reuse import combined, of_table_scope
 from lakegate.audit.statistics import IcebergField
 from lakegate.audit.types import Struct
 from lakegate.audit.unparsed import left_out
-from lakegate.audit.verdicts import good, judge, unparsed_checks, verdict
+from lakegate.audit.verdicts import evaluate, good, unparsed_checks, verdict
 
 
 def utc_now() -> datetime:
@@ -166,7 +166,7 @@ def _evaluate_reused(run: Run, entries: Sequence[FileReport]) -> dict[str, tuple
     proved = Proved(table=run.there, base=run.base, difference=difference, columns=columns, files=files)
     view = engine.view(plan, proved)
     with run.step("measure"):
-        results = judge(plan, *engine.measure(view))
+        results = evaluate(plan, *engine.measure(view))
     with run.step("sample"):
         return engine.with_samples(view, results, plan, ())
 
@@ -274,7 +274,7 @@ def _aside(run: Run, rows: dict[str, int]) -> PerFile:
 
 
 def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool = False) -> View:
-    """Prove a loaded table; measure, judge and sample these files. `is_left`: no more rows may leave it."""
+    """Prove a loaded table; measure, evaluate and sample these files. `is_left`: no more rows may leave it."""
     job, engine = run.job, run.engine
     with run.step("prove"):
         difference, columns = engine.compare(run.base, loaded), engine.fields(loaded)
@@ -294,7 +294,7 @@ def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool 
         measured, resolved = engine.measure(view)
         dependents = {**resolved, **left_out(run.plan, {look.file.id: look.rows for look in looks}, rows)}
         by = unforgiving(run.plan) if is_left else run.plan
-        results = judge(by, measured, dependents, job.history, partial(engine.failing_rows, view))
+        results = evaluate(by, measured, dependents, job.history, partial(engine.failing_rows, view))
     with run.step("sample"):
         run.checks = engine.with_samples(view, results, run.grown, looks)
     return view

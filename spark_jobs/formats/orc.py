@@ -10,10 +10,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.fit import FileColumn
 from lakegate.audit.limits import Limits, beyond
 from lakegate.audit.look import Look
 from lakegate.audit.names import display_name
+from lakegate.audit.schema_fit import FileColumn
 from spark_jobs import hadoop
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format

@@ -16,7 +16,6 @@ from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.duplicates import Pattern, Repeats
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import JobError
-from lakegate.audit.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.job import CUT_OFF, Job, JobFile
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Column, Metric, MetricKind, Plan, Severity
@@ -24,6 +23,7 @@ from lakegate.audit.prove import RowCounts
 from lakegate.audit.quarantine import Results, quarantine_of
 from lakegate.audit.report import CheckResult, Source
 from lakegate.audit.run import Run, append_and_audit
+from lakegate.audit.schema_fit import FILE_COLUMN, FileColumn
 from lakegate.audit.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.table_scope import Orphans
 from lakegate.audit.types import Struct, parse

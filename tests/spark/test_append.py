@@ -16,7 +16,6 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.errors import JobError
 from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import Limits
 from lakegate.audit.look import Look, fit_all
@@ -24,6 +23,7 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.prove import by_file, prove
 from lakegate.audit.report import DataFile
 from lakegate.audit.run import Run, resume
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.statistics import DataFileStatistics, IcebergField
 from spark_jobs import append as appending
 from spark_jobs import iceberg, nessie, partitions, paths, sizes

@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import JobFile
 from lakegate.audit.look import fit_all
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.reserved import reserved_for
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.contracts import aggregates
 from lakegate.contracts.metrics import Field
 from lakegate.contracts.types import TYPES

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Plan, Scope
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import spark_identifier
 from spark_jobs import keys as of_keys
 from spark_jobs.base import Candidates, fit

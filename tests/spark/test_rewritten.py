@@ -16,13 +16,13 @@ from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.audit.errors import JobError
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.look import Look
 from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
 from lakegate.audit.prove import DELETE_FILES, RowCounts, prove_taken_out
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import DataFile, Replaced, Report, Rewritten, Verdict
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.ports import FileChanges
 from spark_jobs import append as appending
 from spark_jobs import append_and_audit, engine, iceberg
