@@ -79,7 +79,8 @@ def columns_of(plan: Plan) -> Struct:
 
 
 def agree(plan: Plan, there: Struct | None, files: Sequence[Sequence[FileColumn]]) -> Agreement:
-    """Fit files to the table in the order they landed. Each may make the table grow; if two disagree, the later one is at fault.
+    """Fit files to the table in the order they landed. Each may make the table grow; if two disagree, the later one is
+    at fault.
 
     `there` are the table's columns at the attempt's base, or None if there is no table.
     """
