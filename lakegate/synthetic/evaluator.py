@@ -36,8 +36,8 @@ class _OnlySpark(Exception):
 
 class DuckDBEvaluator:
     """An evaluator of a plan's checks on arrow tables. `references` are the tables that its foreign keys refer to, by
-    name; the plan's own table is there with the rows that it has besides those that are evaluated. `past` is what the files
-    before measured, by metric id.
+    name; the plan's own table is there with the rows that it has besides those that are evaluated. `past` is what the
+    files before measured, by metric id.
     """
 
     def __init__(self, plan: Plan, references: Mapping[str, pa.Table], past: Past | None = None) -> None:
