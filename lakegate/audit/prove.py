@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.errors import JobError
+from lakegate.audit.inspection import Inspection
 from lakegate.audit.job import Job
-from lakegate.audit.look import Look
 from lakegate.audit.report import DataFile, Rewritten
 from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.statistics import DataFileStatistics, IcebergField
@@ -90,9 +90,9 @@ def prove(
         raise JobError(_said(job, f"it does not hold each file of the batch once ({told})", table))
 
 
-def expected(looks: Iterable[Look], unparsed: Mapping[str, int]) -> dict[str, int]:
+def expected(inspections: Iterable[Inspection], unparsed: Mapping[str, int]) -> dict[str, int]:
     """Return, by file version, the rows that must be there: all that parse. Of some files there may be none."""
-    rows = {look.file.id: look.rows - unparsed.get(look.file.id, 0) for look in looks}
+    rows = {inspection.id: inspection.rows - unparsed.get(inspection.id, 0) for inspection in inspections}
     return {file: number for file, number in rows.items() if number}
 
 

@@ -1,4 +1,4 @@
-"""The audit's order of steps: look, fit, append, prove, measure, evaluate, quarantine, measure again, report.
+"""The audit's order of steps: inspect, fit, append, prove, measure, evaluate, quarantine, measure again, report.
 
 It reads and writes no row: an `Engine` does. It publishes nothing.
 """
@@ -15,8 +15,8 @@ from lakegate.audit.difference import Difference
 from lakegate.audit.engine import Engine, Proved, Table, View
 from lakegate.audit.errors import JobError, Unfit
 from lakegate.audit.evaluation_time import bind_now
+from lakegate.audit.inspection import Inspection, fit_all
 from lakegate.audit.job import Job
-from lakegate.audit.look import Look, fit_all
 from lakegate.audit.mask import masked
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.prove import (
@@ -56,7 +56,7 @@ class Run:
     now: Callable[[], datetime] = utc_now
     ticks: Callable[[], float] = time.monotonic
     timings: dict[str, float] = field(default_factory=dict)
-    looks: list[Look] = field(default_factory=list)
+    inspections: list[Inspection] = field(default_factory=list)
     there: Table | None = None
     base: Table | None = None
     audited: str = ""
@@ -88,8 +88,8 @@ class Run:
         return replace(self.job.plan, columns=self.columns) if self.columns else self.job.plan
 
     @property
-    def good(self) -> list[Look]:
-        return [look for look in self.looks if not look.faults]
+    def good(self) -> list[Inspection]:
+        return [inspection for inspection in self.inspections if not inspection.faults]
 
     @property
     def base_ref(self) -> str:
@@ -106,8 +106,8 @@ def append_and_audit(run: Run) -> Report:
         _begin(run)
     if run.job.reuses:
         return _audit_reused(run)
-    with run.step("look"):
-        _look(run)
+    with run.step("inspect"):
+        _inspect(run)
     if run.good:
         try:
             _append(run)
@@ -116,7 +116,7 @@ def append_and_audit(run: Run) -> Report:
     run.audited = run.engine.head()
     if run.good and not run.error:
         _audit(run)
-    return _report(run, [_file_report(run, look) for look in run.looks])
+    return _report(run, [_file_report(run, inspection) for inspection in run.inspections])
 
 
 def _begin(run: Run) -> None:
@@ -171,19 +171,27 @@ def _evaluate_reused(run: Run, entries: Sequence[FileReport]) -> dict[str, tuple
         return engine.with_samples(view, results, plan, ())
 
 
-def _look(run: Run) -> None:
-    """Look at the files, and see whether they and the table fit each other."""
-    looks = run.engine.look()
+def _inspect(run: Run) -> None:
+    """Inspect the files, and fit them and the table to each other."""
+    inspections = run.engine.inspect()
     before = None if run.base is None else run.engine.columns(run.base)
-    _agree(run, before, looks)
-    told = run.engine.within(run.grown, run.looks)
-    new = {look.file.id: look.faults for look, it in zip(told, run.looks, strict=True) if look.faults != it.faults}
+    _agree(run, before, inspections)
+    told = run.engine.within(run.grown, run.inspections)
+    new = {
+        inspection.id: inspection.faults
+        for inspection, it in zip(told, run.inspections, strict=True)
+        if inspection.faults != it.faults
+    }
     if new:  # then no column comes by these files
-        _agree(run, before, [replace(look, faults=new.get(look.file.id, look.faults)) for look in looks])
+        _agree(
+            run,
+            before,
+            [replace(inspection, faults=new.get(inspection.id, inspection.faults)) for inspection in inspections],
+        )
 
 
-def _agree(run: Run, before: Struct | None, looks: Sequence[Look]) -> None:
-    agreed, run.looks = fit_all(run.job.plan, before, looks)
+def _agree(run: Run, before: Struct | None, inspections: Sequence[Inspection]) -> None:
+    agreed, run.inspections = fit_all(run.job.plan, before, inspections)
     run.columns, run.evolves = agreed.columns, agreed.evolves
 
 
@@ -197,8 +205,8 @@ def _append(run: Run) -> None:
     with run.step("append"):
         there = _rows_beyond_base(run)
         appended = resume(run, there) if there else run.engine.append(run.grown, run.good)
-        known = {look.file.id: look for look in appended}
-        run.looks = [known.get(look.file.id, look) for look in run.looks]
+        known = {inspection.id: inspection for inspection in appended}
+        run.inspections = [known.get(inspection.id, inspection) for inspection in run.inspections]
 
 
 def _take_out(run: Run) -> None:
@@ -222,20 +230,22 @@ def _rows_beyond_base(run: Run) -> dict[str, int]:
     return rows_of(by_file(run.job, difference, columns, left_of(run.job, difference, columns)))
 
 
-def resume(run: Run, there: Mapping[str, int]) -> list[Look]:
+def resume(run: Run, there: Mapping[str, int]) -> list[Inspection]:
     """Take what an earlier run of this very job has appended, if it is just what this one would append."""
-    missing = [look for look in run.good if look.file.id not in there]
-    faulty = {look.file.id: look for look in run.engine.find_faulty(run.grown, missing) if look.faults}
-    looks = [look for look in run.good if look.file.id not in faulty]
-    prove_appended(run.job, there, expected(looks, run.engine.unparsed(run.grown, looks, there)))
-    return [faulty.get(look.file.id, look) for look in run.good]
+    missing = [inspection for inspection in run.good if inspection.id not in there]
+    faulty = {
+        inspection.id: inspection for inspection in run.engine.find_faulty(run.grown, missing) if inspection.faults
+    }
+    inspections = [inspection for inspection in run.good if inspection.id not in faulty]
+    prove_appended(run.job, there, expected(inspections, run.engine.unparsed(run.grown, inspections, there)))
+    return [faulty.get(inspection.id, inspection) for inspection in run.good]
 
 
 def _audit(run: Run) -> None:
     """Audit what main will hold, loaded afresh at the commit that will be merged."""
     with run.step("load"):
         [loaded] = run.engine.load(run.job.plan.table, run.audited_ref)
-    view = audit_table(run, loaded, [look.file.id for look in run.good])
+    view = audit_table(run, loaded, [inspection.id for inspection in run.good])
     if any(map(leaving, run.checks.values())):
         _put_aside(run, view)
     elif run.job.replaced_aside:
@@ -246,7 +256,7 @@ def _put_aside(run: Run, view: View) -> None:
     """Put failing rows aside of the files that may give them up; then audit what is left, where it is left."""
     before, unparsed_ids = run.checks, unparsed_checks(run.job.plan)
     failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
-    unparsed = [look for look in run.good if unparsed_ids & {*failed.get(look.file.id, ())}]
+    unparsed = [inspection for inspection in run.good if unparsed_ids & {*failed.get(inspection.id, ())}]
     with run.step("quarantine"):
         run.engine.put_aside(view, good(before), failed, run.grown, unparsed)
         run.audited = run.engine.head()
@@ -279,24 +289,27 @@ def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool 
     with run.step("prove"):
         difference, columns = engine.compare(run.base, loaded), engine.fields(loaded)
         rows = _prove(run, loaded, difference, columns)
-    looks = [look for look in run.good if look.file.id in files]
+    inspections = [inspection for inspection in run.good if inspection.id in files]
     proved = Proved(
         table=loaded,
         base=run.base,
         difference=difference,
         columns=columns,
-        files={look.file.id: run.files[look.file.id] for look in looks},
+        files={inspection.id: run.files[inspection.id] for inspection in inspections},
         replaced=job.replaced,
         rewritten=run.taken.rows,
     )
     view = engine.view(run.plan, proved)
     with run.step("measure"):
         measured, resolved = engine.measure(view)
-        dependents = {**resolved, **left_out(run.plan, {look.file.id: look.rows for look in looks}, rows)}
+        dependents = {
+            **resolved,
+            **left_out(run.plan, {inspection.id: inspection.rows for inspection in inspections}, rows),
+        }
         by = unforgiving(run.plan) if is_left else run.plan
         results = evaluate(by, measured, dependents, job.history, partial(engine.failing_rows, view))
     with run.step("sample"):
-        run.checks = engine.with_samples(view, results, run.grown, looks)
+        run.checks = engine.with_samples(view, results, run.grown, inspections)
     return view
 
 
@@ -311,7 +324,7 @@ def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str
     rows = expected(run.good, run.engine.unparsed(run.grown, run.good, arrived))
     kept = {file: number - aside.get(file, 0) for file, number in rows.items()}
     prove(job, difference, found, kept, (*job.replaced, *run.taken.files.data_files))
-    run.files = {look.file.id: found.get(look.file.id, []) for look in run.good}
+    run.files = {inspection.id: found.get(inspection.id, []) for inspection in run.good}
     return rows
 
 
@@ -351,28 +364,28 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
     )
 
 
-def _file_report(run: Run, look: Look) -> FileReport:
-    checks = run.checks.get(look.file.id, ())
-    data = run.files.get(look.file.id, [])
-    audited = bool(data or checks) and not look.faults
+def _file_report(run: Run, inspection: Inspection) -> FileReport:
+    checks = run.checks.get(inspection.id, ())
+    data = run.files.get(inspection.id, [])
+    audited = bool(data or checks) and not inspection.faults
     return FileReport(
-        id=look.file.id,
-        key=look.file.key,
+        id=inspection.id,
+        key=inspection.file.key,
         verdict=verdict(checks) if audited else Verdict.FAIL,
         rows=sum(each.rows for each in data),
-        faults=look.faults,
-        evolves=look.evolves,
-        discards=look.discards,
+        faults=inspection.faults,
+        evolves=inspection.evolves,
+        discards=inspection.discards,
         checks=checks,
         data_files=as_reported(data),
-        quarantined=as_reported(run.aside.get(look.file.id, [])),
-        replaces=_replaces(run, look),
+        quarantined=as_reported(run.aside.get(inspection.id, [])),
+        replaces=_replaces(run, inspection),
     )
 
 
-def _replaces(run: Run, look: Look) -> Replaced:
+def _replaces(run: Run, inspection: Inspection) -> Replaced:
     """Return what the file was to replace, with the rows that were taken out for it."""
-    replaces = look.file.replaces
-    if look.faults:
+    replaces = inspection.file.replaces
+    if inspection.faults:
         return replaces
     return replace(replaces, rewritten_rows=sum(run.taken.rows.get(file, 0) for file in replaces.rewritten))

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.inspection import Inspection
 from lakegate.audit.limits import Limits
-from lakegate.audit.look import Look
 from spark_jobs.formats.footer import Ends, Footer
 
 Read = Callable[[SparkSession, str, Ends, Limits], Footer]
@@ -24,5 +24,5 @@ class Format:
     options: Mapping[str, str] = field(default_factory=dict)
     corrupt: str = "it is corrupt"
     means: Callable[[str], str] = lambda _: ""
-    misread: Callable[[SparkSession, Sequence[Look]], list[Look]] = lambda _, looks: list(looks)
+    misread: Callable[[SparkSession, Sequence[Inspection]], list[Inspection]] = lambda _, inspections: list(inspections)
     repeats: bool = False

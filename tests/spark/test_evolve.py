@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
+from lakegate.audit.inspection import fit_all
 from lakegate.audit.job import JobFile
-from lakegate.audit.look import fit_all
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.reserved import reserved_for
 from lakegate.audit.schema_fit import FILE_COLUMN
@@ -22,7 +22,7 @@ from spark_jobs import iceberg
 from spark_jobs.append import rows_of
 from spark_jobs.java import jvm
 from spark_jobs.session import LAKE
-from spark_jobs.staged import look_at_all
+from spark_jobs.staged import inspect_all
 from spark_jobs.table import CONTRACT_COLUMNS, Shape, prepare, shape, unfit
 from tests.support.held import Table
 from tests.support.jobs import parquet
@@ -43,12 +43,14 @@ def ingest(spark: SparkSession, folder: Path, by: Plan, *tables: pa.Table) -> li
         path.write_bytes(parquet(table))
         staged.append(JobFile(id=path.stem, key=str(number), uri=f"file:{path}", size=path.stat().st_size))
     there = iceberg.load(spark, LAKE, by.table)
-    agreed, looks = fit_all(by, None if there is None else shape(spark, there).own, look_at_all(spark, by, staged))
+    agreed, inspections = fit_all(
+        by, None if there is None else shape(spark, there).own, inspect_all(spark, by, staged)
+    )
     prepare(spark, by, there, agreed.columns)
     grown = Plan(**{**vars(by), "columns": agreed.columns})
-    if good := [look for look in looks if not look.faults]:
+    if good := [inspection for inspection in inspections if not inspection.faults]:
         rows_of(spark, grown, good).writeTo(f"{LAKE}.{by.table}").append()
-    return [look.faults for look in looks]
+    return [inspection.faults for inspection in inspections]
 
 
 def rows(spark: SparkSession) -> list[dict[str, object]]:
