@@ -166,7 +166,7 @@ class SparkEngine:
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return append(self.spark, replace(self.job, plan=plan), inspections)
 
-    def put_aside(
+    def quarantine(
         self,
         view: quarantine.View,
         order: Sequence[str],
@@ -175,4 +175,4 @@ class SparkEngine:
         inspections: Sequence[Inspection],
     ) -> None:
         rows = unparsed.left_out(self.spark, plan, inspections) if inspections else None
-        quarantine.put_aside(self.spark, self.job, view, order, failed, rows)
+        quarantine.quarantine_rows(self.spark, self.job, view, order, failed, rows)

@@ -67,7 +67,7 @@ class View:
     entries: Mapping[str, Any] = field(default_factory=dict)
 
 
-def put_aside(
+def quarantine_rows(
     spark: SparkSession,
     job: Job,
     view: View,
@@ -82,10 +82,10 @@ def put_aside(
     """
     _make(spark, job)
     table, of_rows = table_name(LAKE, job.plan.table), _of_rows(job.plan, failed)
-    leaving = [] if unparsed is None else [_lines_aside(job, unparsed)]
+    leaving = [] if unparsed is None else [_quarantined_lines(job, unparsed)]
     if of_rows:
         rows, columns = marked(view, order, of_rows), view.read(of_rows).columns
-        leaving.append(_rows_aside(job, rows, [name for name in columns if name != FILE_COLUMN]))
+        leaving.append(_quarantined_rows(job, rows, [name for name in columns if name != FILE_COLUMN]))
     reduce(DataFrame.union, leaving).writeTo(table_name(LAKE, quarantine_of(job.plan.table))).append()
     if of_rows:
         kept = rows.where(F.size(_REASONS) == 0).select(*map(spark_identifier, columns))
@@ -153,23 +153,23 @@ def _brought_up(spark: SparkSession, table: str, there: Any) -> list[str]:
 
 def _as_it_was(job: Job, difference: Difference) -> bool:
     """Whether nothing came, and just rows of what the batch replaces went: those are taken off before the job runs."""
-    gone = difference.lost.entries.keys() - {data.path for data in job.replaced_aside}
+    gone = difference.lost.entries.keys() - {data.path for data in job.replaced_quarantined}
     return not difference.added.entries and not gone
 
 
-def _rows_aside(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:
+def _quarantined_rows(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:
     row = F.to_json(F.struct(*map(spark_identifier, columns)), _WHOLE)
-    return _aside(job, rows.where(F.size(_REASONS) > 0), {"reasons": F.col(_REASONS), "row_json": row})
+    return _quarantined(job, rows.where(F.size(_REASONS) > 0), {"reasons": F.col(_REASONS), "row_json": row})
 
 
-def _lines_aside(job: Job, rows: DataFrame) -> DataFrame:
+def _quarantined_lines(job: Job, rows: DataFrame) -> DataFrame:
     known = unparsed_checks(job.plan)
     names = [F.lit(check.name) for check in job.plan.checks if check.id in known]
     said = {"line": F.col(LINE), "text": F.col(TEXT), "why": F.col(WHY)}
-    return _aside(job, rows, {"reasons": F.array(*names), **said})
+    return _quarantined(job, rows, {"reasons": F.array(*names), **said})
 
 
-def _aside(job: Job, rows: DataFrame, said: Mapping[str, Column]) -> DataFrame:
+def _quarantined(job: Job, rows: DataFrame, said: Mapping[str, Column]) -> DataFrame:
     values = {
         FILE_COLUMN: F.col(FILE_COLUMN),
         "key": of_file({file.id: file.key for file in job.files}),

@@ -108,7 +108,7 @@ class Engine(Protocol):
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         """Append these files in one commit. Return them, with a fault on each that could not be written."""
 
-    def put_aside(
+    def quarantine(
         self,
         view: View,
         order: Sequence[str],

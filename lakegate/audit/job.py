@@ -70,7 +70,7 @@ class Job:
         return frozenset(file for each in self.files for file in each.replaces.rewritten)
 
     @property
-    def replaced_aside(self) -> tuple[DataFile, ...]:
+    def replaced_quarantined(self) -> tuple[DataFile, ...]:
         """Data files that were taken off the quarantine table before the job."""
         return tuple(data for file in self.files for data in file.replaces.quarantined)
 

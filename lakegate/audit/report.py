@@ -156,8 +156,8 @@ class FileReport:
         """Remarks on a file, its rejection aside: quarantined rows, warnings, changes to the table."""
         if self.verdict is not Verdict.QUARANTINE:
             return (*self._reasons(Verdict.WARN), *self.changes)
-        aside = f"in quarantine: {self.quarantined_rows:,} of {self.rows + self.quarantined_rows:,} rows"
-        return (aside, *self._reasons(Verdict.QUARANTINE), *self._reasons(Verdict.WARN), *self.changes)
+        quarantined = f"in quarantine: {self.quarantined_rows:,} of {self.rows + self.quarantined_rows:,} rows"
+        return (quarantined, *self._reasons(Verdict.QUARANTINE), *self._reasons(Verdict.WARN), *self.changes)
 
     @property
     def changes(self) -> tuple[str, ...]:

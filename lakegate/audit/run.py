@@ -64,7 +64,7 @@ class Run:
     columns: tuple[Column, ...] = ()
     evolves: tuple[str, ...] = ()
     files: PerFile = field(default_factory=dict)
-    aside: PerFile = field(default_factory=dict)
+    quarantined: PerFile = field(default_factory=dict)
     taken: Taken = field(default_factory=Taken)
     checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
 
@@ -247,20 +247,20 @@ def _audit(run: Run) -> None:
         [loaded] = run.engine.load(run.job.plan.table, run.audited_ref)
     view = audit_table(run, loaded, [inspection.id for inspection in run.good])
     if any(map(leaving, run.checks.values())):
-        _put_aside(run, view)
-    elif run.job.replaced_aside:
-        _aside(run, {})
+        _quarantine(run, view)
+    elif run.job.replaced_quarantined:
+        _prove_quarantine(run, {})
 
 
-def _put_aside(run: Run, view: View) -> None:
+def _quarantine(run: Run, view: View) -> None:
     """Put failing rows aside of the files that may give them up; then audit what is left, where it is left."""
     before, unparsed_ids = run.checks, unparsed_checks(run.job.plan)
     failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
     unparsed = [inspection for inspection in run.good if unparsed_ids & {*failed.get(inspection.id, ())}]
     with run.step("quarantine"):
-        run.engine.put_aside(view, good(before), failed, run.grown, unparsed)
+        run.engine.quarantine(view, good(before), failed, run.grown, unparsed)
         run.audited = run.engine.head()
-        run.aside = _aside(run, {file: _leaving(before[file]) for file in failed})
+        run.quarantined = _prove_quarantine(run, {file: _leaving(before[file]) for file in failed})
     [left] = run.engine.load(run.job.plan.table, run.audited_ref)
     audit_table(run, left, good(before), is_left=True)
     run.checks = afterwards(before, run.checks)
@@ -271,7 +271,7 @@ def _leaving(checks: Iterable[CheckResult]) -> int:
     return next(int(check.value or 0) for check in checks if check.check == BUDGET)
 
 
-def _aside(run: Run, rows: dict[str, int]) -> PerFile:
+def _prove_quarantine(run: Run, rows: dict[str, int]) -> PerFile:
     """Return the data files in the quarantine table, proved to hold just what was to be put aside, in the place of what
     is replaced.
     """
@@ -279,7 +279,7 @@ def _aside(run: Run, rows: dict[str, int]) -> PerFile:
     base, loaded = run.engine.load(name, run.base_ref, run.audited_ref)
     difference = run.engine.compare(base, loaded)
     found = by_file(run.job, difference, run.engine.fields(loaded))
-    prove(run.job, difference, found, rows, run.job.replaced_aside, name)
+    prove(run.job, difference, found, rows, run.job.replaced_quarantined, name)
     return found
 
 
@@ -319,10 +319,10 @@ def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str
     found = by_file(job, difference, columns, left)
     if job.rewritten:
         run.taken = _taken(run, loaded, difference, left)
-    aside, there = rows_of(run.aside), rows_of(found)
-    arrived = {file: number + aside.get(file, 0) for file, number in there.items()}
+    quarantined, there = rows_of(run.quarantined), rows_of(found)
+    arrived = {file: number + quarantined.get(file, 0) for file, number in there.items()}
     rows = expected(run.good, run.engine.unparsed(run.grown, run.good, arrived))
-    kept = {file: number - aside.get(file, 0) for file, number in rows.items()}
+    kept = {file: number - quarantined.get(file, 0) for file, number in rows.items()}
     prove(job, difference, found, kept, (*job.replaced, *run.taken.files.data_files))
     run.files = {inspection.id: found.get(inspection.id, []) for inspection in run.good}
     return rows
@@ -378,7 +378,7 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
         discards=inspection.discards,
         checks=checks,
         data_files=as_reported(data),
-        quarantined=as_reported(run.aside.get(inspection.id, [])),
+        quarantined=as_reported(run.quarantined.get(inspection.id, [])),
         replaces=_replaces(run, inspection),
     )
 

@@ -269,11 +269,11 @@ def _tell(
         tell_approved(service, attempt)
     if warned := [(file, report) for file, report in passed if report.warnings]:
         files = [_told_warnings(file, report) for file, report in warned]
-        aside = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
+        quarantined = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
         tell(
             service,
             f"{attempt.branch}-warned",
-            warned_message(attempt, files, rows, quarantined=aside, replaced=replaced),
+            warned_message(attempt, files, rows, quarantined=quarantined, replaced=replaced),
         )
     return kept
 
@@ -305,9 +305,9 @@ def _told(file: FileVersion, entry: Entry | None, report: FileReport | None) -> 
 
 
 def _told_warnings(file: FileVersion, report: FileReport) -> ToldFile:
-    aside = report.quarantined_rows
+    quarantined = report.quarantined_rows
     reasons = (*report.warnings, *report.unread)
-    return ToldFile(key=file.key, reasons=reasons, rows=report.rows + aside, failing_rows=aside)
+    return ToldFile(key=file.key, reasons=reasons, rows=report.rows + quarantined, failing_rows=quarantined)
 
 
 def delete_settled(service: Service, attempt: Attempt) -> None:

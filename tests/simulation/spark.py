@@ -332,7 +332,7 @@ class StoryEngine:
         self.did("appends")
         return list(inspections)
 
-    def put_aside(
+    def quarantine(
         self, _: View, __: Sequence[str], failed: Mapping[str, Sequence[str]], ___: Plan, ____: Sequence[Inspection]
     ) -> None:
         self.head()
