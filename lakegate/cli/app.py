@@ -143,7 +143,7 @@ def contract_check(files: Contracts, *, as_json: AsJson = False) -> None:
 
 @contract.command("push")
 def contract_push(ctx: typer.Context, files: Contracts, *, as_json: AsJson = False) -> None:
-    """Push contracts: all, or none if one has a fault. Held files that they route are ingested then."""
+    """Push contracts: all, or none if one has a fault. Unrouted files that they route are ingested then."""
     from lakegate.cli import contracts
 
     raise typer.Exit(contracts.push(_installation(ctx), files, as_json=as_json))
@@ -160,7 +160,7 @@ def drop(
     to: Annotated[
         str | None, typer.Option(metavar="PREFIX", help="The folder of the landing bucket, such as nyc/flights/.")
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Stay until each is decided or held.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Stay until each is decided or unrouted.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Upload files to the landing bucket. Without --table and --to, the one contract whose route takes the file's name
@@ -183,7 +183,7 @@ def wait(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Wait until these, or everything that has landed, is decided or held. Exit 1 if any was rejected."""
+    """Wait until these, or everything that has landed, is decided or unrouted. Exit 1 if any was rejected."""
     from lakegate.cli.files import wait as run
 
     raise typer.Exit(run(_installation(ctx), targets or [], timeout, as_json=as_json))
@@ -191,7 +191,7 @@ def wait(
 
 @app.command()
 def status(ctx: typer.Context, *, as_json: AsJson = False) -> None:
-    """What is in flight, held, rejected and published."""
+    """What is in flight, unrouted, rejected and published."""
     from lakegate.cli import batches
 
     raise typer.Exit(batches.status(_installation(ctx), as_json=as_json))

@@ -102,7 +102,7 @@ def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[st
 
 
 def _ways_on(service: Service, found: Rejected, *, tried: bool, appended: bool) -> list[str]:
-    """Return the commands for rejected files: overtaken ones can only be discarded."""
+    """Return the commands for rejected files: superseded ones can only be discarded."""
     gone = {file.id for file in overtaken(service, found.receipts)}
     is_of_use = any(file.id not in gone for file, _ in found.files)
     again = [f"lakegate retry {found.batch}"] if is_of_use and tried else []  # otherwise the contract must change first

@@ -35,7 +35,13 @@ def status(installation: Installation, *, as_json: bool) -> Exit:
         say_json(now)
         return Exit.DONE
     at = installation.service.clock.now()
-    for part in (*_in_flight(now, at), *_unseen(now, at), *_held(now, at), *_rejected(now, at), *_published(now, at)):
+    for part in (
+        *_in_flight(now, at),
+        *_unseen(now, at),
+        *_unrouted(now, at),
+        *_rejected(now, at),
+        *_published(now, at),
+    ):
         say(part)
     say(*_next(now))
     return Exit.DONE
@@ -63,11 +69,11 @@ def _unseen(now: Status, at: datetime) -> list[RenderableType]:
     return [f"A sweep last listed the bucket {when}; what landed since is not shown. lakegate wait lists it anew", ""]
 
 
-def _held(now: Status, at: datetime) -> list[RenderableType]:
-    made = terminal.table("file", "since", "why", title=f"Held ({_files(now.held)})")
-    for line in now.held[:SHOWN]:
+def _unrouted(now: Status, at: datetime) -> list[RenderableType]:
+    made = terminal.table("file", "since", "why", title=f"Unrouted ({_files(now.unrouted)})")
+    for line in now.unrouted[:SHOWN]:
         made.add_row(clean(line.files[0]), ago(line.since, at), "\n".join(map(clean, line.reasons)))
-    return [made, *_more(now.held)] if now.held else []
+    return [made, *_more(now.unrouted)] if now.unrouted else []
 
 
 def _rejected(now: Status, at: datetime) -> list[RenderableType]:
@@ -83,12 +89,12 @@ def _rejected(now: Status, at: datetime) -> list[RenderableType]:
 
 
 def _other_batches(now: Status) -> list[RenderableType]:
-    """Return rejected batches without details: those known from branches alone, and those overtaken, which need no
+    """Return rejected batches without details: those known from branches alone, and those superseded, which need no
     action.
     """
-    gone = dict.fromkeys(line.batch for line in now.overtaken)
+    gone = dict.fromkeys(line.batch for line in now.superseded)
     older = _batches("Rejected earlier, and still on branches", now.older)
-    return [*older, *_batches("Rejected, and overtaken by other versions of their keys since", gone)]
+    return [*older, *_batches("Rejected, and superseded by other versions of their keys since", gone)]
 
 
 def _batches(title: str, batches: Collection[str]) -> list[RenderableType]:
@@ -142,14 +148,14 @@ def _more(lines: Sequence[Line]) -> list[Text]:
 
 
 def _next(now: Status) -> list[str]:
-    if not (now.in_flight or now.held or now.rejected or now.published or now.older):
+    if not (now.in_flight or now.unrouted or now.rejected or now.published or now.older):
         return [
-            "Nothing is in flight, held, rejected or published." if now.discarded else "Nothing has landed yet.",
+            "Nothing is in flight, unrouted, rejected or published." if now.discarded else "Nothing has landed yet.",
             "Next: lakegate contract push CONTRACT, then: lakegate drop FILE --table TABLE --wait",
         ]
     if now.in_flight:
         return ["Next: lakegate wait"]
-    return ["Next: lakegate contract push CONTRACT"] if now.held else []
+    return ["Next: lakegate contract push CONTRACT"] if now.unrouted else []
 
 
 def discard(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:

@@ -33,8 +33,8 @@ class Judged:
 
 @dataclass(frozen=True, kw_only=True)
 class TakenUp:
-    """Keys of held files that the sweep after a push has taken up, and of those that it left. `failed` is the error of
-    a step of it, which may concern something else.
+    """Keys of unrouted files that the sweep after a push has taken up, and of those that it left. `failed` is the error
+    of one of its steps, which may concern something else.
     """
 
     files: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ def check(paths: Sequence[Path], *, as_json: bool) -> Exit:
 
 
 def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) -> Exit:
-    """Push all contracts, or none; then take up held files that they route."""
+    """Push all contracts, or none; then take up unrouted files that they route."""
     files = _read(paths)
     _, judged = _judge(files)
     if any(item.faults for item in judged):
@@ -66,27 +66,27 @@ def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) ->
     try:
         taken = _take_up(installation, pushed)
     except LakegateError as error:
-        raise _left_held("held files may be left", str(error)) from error
+        raise _left_unrouted("unrouted files may be left", str(error)) from error
     if taken.failed and taken.left:
-        raise _left_held(f"{count(len(taken.left), 'held file')} not taken up", taken.failed)
+        raise _left_unrouted(f"{count(len(taken.left), 'unrouted file')} not taken up", taken.failed)
     _report(judged, [], as_json=as_json, verdict="is pushed", taken=taken)
     return Exit.DONE
 
 
-def _left_held(what: str, why: str) -> Retryable:
+def _left_unrouted(what: str, why: str) -> Retryable:
     return Retryable(f"the contracts are pushed, and {what}: {why}. Run: lakegate reconcile")
 
 
 def _take_up(installation: Installation, pushed: Sequence[Contract]) -> TakenUp:
-    """Run a sweep to take up the held files that the contracts route, and check which are left: a sweep takes up a
+    """Run a sweep to take up the unrouted files that the contracts route, and check which are left: a sweep takes up a
     limited number, and any of its steps may fail.
     """
-    waiting = _held_for(installation, pushed)
+    waiting = _unrouted_for(installation, pushed)
     if not waiting:
         return TakenUp()
-    with busy(f"taking up {count(len(waiting), 'held file')}"):
+    with busy(f"taking up {count(len(waiting), 'unrouted file')}"):
         failed = _sweep(installation)
-        left = {file.id: file.key for file in _held_for(installation, pushed)}
+        left = {file.id: file.key for file in _unrouted_for(installation, pushed)}
     files = tuple(file.key for file in waiting if file.id not in left)
     return TakenUp(files=files, left=tuple(left.values()), failed=failed)
 
@@ -125,8 +125,8 @@ def _judge(files: Sequence[tuple[str, bytes]]) -> tuple[list[Contract], list[Jud
     return contracts, judged
 
 
-def _held_for(installation: Installation, pushed: Sequence[Contract]) -> list[FileVersion]:
-    """Return the held files that the pushed contracts route now."""
+def _unrouted_for(installation: Installation, pushed: Sequence[Contract]) -> list[FileVersion]:
+    """Return the unrouted files that the pushed contracts route now."""
     shelf = Shelf.read(installation.service.store)
     tables = {contract.table for contract in pushed}
     routed = [(held.file, shelf.route(held.file.key)) for held in still_held(installation.service)]
@@ -151,9 +151,9 @@ def _report(
 
 def _report_taken_up(taken: TakenUp) -> None:
     if taken.files:
-        say(f"{count(len(taken.files), 'held file')} taken up; next: lakegate wait")
+        say(f"{count(len(taken.files), 'unrouted file')} taken up; next: lakegate wait")
         say(*(f"    {key}" for key in taken.files))
     if taken.left:
-        say(f"{count(len(taken.left), 'held file')} left: the next sweep goes on (now: lakegate reconcile)")
+        say(f"{count(len(taken.left), 'unrouted file')} left: the next sweep goes on (now: lakegate reconcile)")
     if taken.failed:
         say("The sweep, which is tried again by itself, failed at something else:", indented(taken.failed, 4, "yellow"))

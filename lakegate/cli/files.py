@@ -143,7 +143,7 @@ def versions_of(service: Service, now: Status, target: str) -> list[Version]:
     """
     if BATCH.fullmatch(target):
         return _of_batch(service, now, target)
-    waiting = _of_key((*now.in_flight, *now.held), target)
+    waiting = _of_key((*now.in_flight, *now.unrouted), target)
     decided = _of_key((*now.rejected, *now.published, *now.discarded), target)
     if waiting or decided:
         return waiting or decided[:1]
@@ -156,7 +156,7 @@ def versions_of(service: Service, now: Status, target: str) -> list[Version]:
 
 
 def _of_batch(service: Service, now: Status, batch: str) -> list[Version]:
-    lines = (*now.in_flight, *now.rejected, *now.overtaken, *now.published, *now.discarded)
+    lines = (*now.in_flight, *now.rejected, *now.superseded, *now.published, *now.discarded)
     pairs = [pair for line in lines if line.batch == batch for pair in zip(line.files, line.versions, strict=True)]
     if pairs:
         return pairs

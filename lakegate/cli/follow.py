@@ -1,4 +1,4 @@
-"""Following file versions until each is decided or held. It looks; it moves nothing and prints nothing."""
+"""Following file versions until each is decided or unrouted. It looks; it moves nothing and prints nothing."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -88,7 +88,7 @@ class Followed:
 
 def sights(now: Status) -> dict[Version, Sight]:
     """Return every file version that a status knows; work under way takes precedence over earlier decisions."""
-    lines = (*now.discarded, *now.published, *now.overtaken, *now.rejected, *now.held, *now.in_flight)
+    lines = (*now.discarded, *now.published, *now.superseded, *now.rejected, *now.unrouted, *now.in_flight)
     return {(sight.file, sight.version): sight for line in lines for sight in _of_line(line)}
 
 
@@ -108,8 +108,8 @@ def _of_line(line: Line) -> Iterator[Sight]:
 
 
 def _said(state: str, reasons: tuple[str, ...]) -> str:
-    """Return the state to show. Bytes that are on main anyway count as published; ignored or overtaken ones do not. A
-    rejected version that was overtaken since still shows as rejected: that was its decision, whatever came after it.
+    """Return the state to show. Bytes that are on main anyway count as published; ignored or superseded ones do not. A
+    rejected version that was superseded since still shows as rejected: that was its decision, whatever came after it.
     """
     if state == State.SUPERSEDED:
         return Decision.REJECTED

@@ -10,7 +10,7 @@ from lakegate.audit.plan import Check, MetricKind, Plan
 from lakegate.cli.exits import Exit
 from lakegate.cli.terminal import busy, say, say_json
 from lakegate.contracts import load
-from lakegate.contracts.words import meant
+from lakegate.contracts.odcs.vocabulary import meant
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.files import write

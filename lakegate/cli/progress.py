@@ -81,6 +81,6 @@ class Log:
 
 
 def tally(sights: Iterable[Sight]) -> str:
-    """Return `3 landed, 11 appending and auditing`."""
+    """Return `3 queued, 11 appending and auditing`."""
     counted = Counter(sight.state for sight in sights)
     return ", ".join(f"{number:,} {state}" for state, number in counted.items())

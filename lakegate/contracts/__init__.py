@@ -1,11 +1,17 @@
 """Contracts: ODCS YAML in, a plan and a route out; the only place that knows ODCS, and what SQL a contract may say.
 
-It reads no file and no store. Begin with `reading`, which makes a contract of a text. The text as it is:
-`document` (YAML that knows its lines), `bounds` (how large it may be), `shape` (ODCS's JSON schema), `words` (what each
-word of ODCS means here). The table: `table`, `columns`, `types`, `formats`, `policy`, `ingestion`, by `settings` of our
-own. Checks: `checks` of columns, `quality` and `custom` with `rules` and `drifts`, `relationships`, `promises`,
-`quarantine`. Their metrics, in SQL: `metrics`, `aggregates`, `arrays`, `texts` with `patterns`, `characters`,
-`backtracking` and `quick`; `sql`, `syntax`, `growth` and `like` for what people write.
+It reads no file and no store. Begin with `reading`, which makes a contract of a text; `table` makes its plan.
+Each room imports none that stands below it in this list:
+
+- `regex`: patterns, rewritten so that all engines agree on them, and what one costs
+- `odcs`: the text as plain values that know their lines, the words of the standard and ours
+- `columns`: a column's name, type and parts
+- `sql`: SQL that people write, held to an allow-list
+- `metrics`: what is measured, in SQL that we write
+- `checks`: what is demanded of a metric
+- `files`: formats, and what becomes of files that differ
+
+`odcs` takes the types alone from `columns`. A new word begins in `odcs/vocabulary`, a new check is a row in `checks`.
 """
 
 from lakegate.contracts.contract import BRANCH_DAYS, Contract, load, overlaps

@@ -8,14 +8,14 @@ import re
 import structlog
 
 from lakegate.audit.plan import Plan
-from lakegate.contracts import words
-from lakegate.contracts.bounds import check_bounds
 from lakegate.contracts.contract import BRANCH_DAYS, MOST_DAYS, Contract
-from lakegate.contracts.document import Broken, Document, Enough, Item, parse
-from lakegate.contracts.formats import written
-from lakegate.contracts.ingestion import ingestion_of
-from lakegate.contracts.settings import whole_number
-from lakegate.contracts.shape import check_shape, server_words
+from lakegate.contracts.files.formats import written
+from lakegate.contracts.files.ingestion import ingestion_of
+from lakegate.contracts.odcs import vocabulary
+from lakegate.contracts.odcs.document import Broken, Document, Enough, Item, parse
+from lakegate.contracts.odcs.json_schema import check_shape, server_words
+from lakegate.contracts.odcs.settings import whole_number
+from lakegate.contracts.odcs.size_limits import check_bounds
 from lakegate.contracts.table import plan_of
 from lakegate.errors import Fault, Misconfigured
 from lakegate.landing.ingestion import Ingestion
@@ -50,7 +50,7 @@ def _read(text: bytes | str, document: Document) -> Contract | None:
             document.fault((), "a contract is a mapping of ODCS's words, such as `id: flights`")
         return None
     check_bounds(document)
-    words.check_document(document)
+    vocabulary.check_document(document)
     check_shape(document)
     return _contract(Item(document=document, path=(), value=document.root))
 
@@ -108,10 +108,10 @@ def _landing(root: Item) -> Item | None:
     for server in root.each("servers"):
         if server.plain("server") == "landing":
             landing.append(server)
-            words.check(server, words.SERVER, where="a landing server")
+            vocabulary.check(server, vocabulary.SERVER, where="a landing server")
         elif isinstance(kind := server.plain("type"), str):
-            known = {word: words.Word(answer=words.Answer.DESCRIBES) for word in server_words(kind)}
-            words.check(server, known, where=f"a server of type {kind}")
+            known = {word: vocabulary.Word(answer=vocabulary.Answer.DESCRIBES) for word in server_words(kind)}
+            vocabulary.check(server, known, where=f"a server of type {kind}")
     if len(landing) != 1:
         if "servers" not in root.document.root or root.get("servers"):
             where = landing[1] if landing else root.get("servers") or root

@@ -9,19 +9,22 @@ from lakegate.audit.limits import DEFAULTS
 from lakegate.audit.names import folded
 from lakegate.audit.partitions import IDENTITY, Partition
 from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity, Stance
-from lakegate.contracts import words
-from lakegate.contracts.checks import Checked, checked, column_checks, entries, key_checks, without_repeats
-from lakegate.contracts.columns import Read, check_names, check_places, read_column, widened
-from lakegate.contracts.custom import COLUMN, TABLE
-from lakegate.contracts.document import Document, Item
-from lakegate.contracts.formats import Written, parse_checks, spelled
-from lakegate.contracts.metrics import Fields, fingerprint, nulls
-from lakegate.contracts.policy import policy_of
-from lakegate.contracts.promises import promise_checks
-from lakegate.contracts.quality import Around, quality_checks
-from lakegate.contracts.quarantine import budget_of
-from lakegate.contracts.relationships import Referring, column_keys, table_keys
-from lakegate.contracts.settings import setting
+from lakegate.contracts.checks.check import Checked, checked, without_repeats
+from lakegate.contracts.checks.column_rules import column_checks, key_checks
+from lakegate.contracts.checks.custom import COLUMN, TABLE
+from lakegate.contracts.checks.promises import promise_checks
+from lakegate.contracts.checks.quality import Around, quality_checks
+from lakegate.contracts.checks.quarantine import budget_of
+from lakegate.contracts.checks.relationships import Referring, column_keys, table_keys
+from lakegate.contracts.columns.fields import Fields
+from lakegate.contracts.columns.reader import Read, check_names, check_places, read_column, widened
+from lakegate.contracts.files.formats import Written, parse_checks, spelled
+from lakegate.contracts.files.schema_policy import policy_of
+from lakegate.contracts.metrics.metric import fingerprint
+from lakegate.contracts.metrics.rows import nulls
+from lakegate.contracts.odcs import vocabulary
+from lakegate.contracts.odcs.document import Document, Item
+from lakegate.contracts.odcs.settings import setting
 
 _PARTITION, _SEVERITY = "partitionTransform", "severity"
 _PUBLIC = "public"
@@ -115,12 +118,12 @@ def _required_properties(read: Read, severity: Severity) -> list[Checked]:
     names = options.get("required") if options and read.field.type.kind == "struct" else None
     parts = {part.item.plain("name"): part.field for part in read.parts}
     found = []
-    for name in entries(names) if names else ():
+    for name in names.members() if names else ():
         if name.value in parts:
             field = parts[name.value]
             found.append(checked(f"{field.label} required", nulls(field), name.line, severity=severity))
         else:
-            name.fault(f"{read.field.label} has no property {name.value!r}{words.meant(str(name.value), parts)}")
+            name.fault(f"{read.field.label} has no property {name.value!r}{vocabulary.meant(str(name.value), parts)}")
     return found
 
 
@@ -231,7 +234,7 @@ def _severity(column: Item) -> Severity:
     entry = setting(column, _SEVERITY)
     said = entry.plain("value") if entry else Severity.ERROR.value
     if entry and said not in list(Severity):
-        near = words.meant(str(said), Severity)
+        near = vocabulary.meant(str(said), Severity)
         entry.fault(f"severity is {said!r}, and it can be {' or '.join(Severity)}{near}")
         return Severity.ERROR
     return Severity(said)

@@ -18,13 +18,13 @@ class Decision(StrEnum):
 class State(StrEnum):
     """A file version's state, in the words that people read."""
 
-    UNROUTED = "held"  # no contract routes it
-    QUEUED = "landed"  # a contract routes it, and no attempt works on it yet
+    UNROUTED = "unrouted"  # no contract routes it
+    QUEUED = "queued"  # a contract routes it, and no attempt works on it yet
     BLOCKED = "blocked"  # another version of its key is being worked on
     IN_PROGRESS = "in progress"  # an attempt works on it
     PUBLISHED = "published"  # its rows are on main
     REJECTED = "rejected"  # it failed; a retry or an approval may still publish it
-    SUPERSEDED = "overtaken"  # rejected, and its key's other versions on main decide it: no person need act
+    SUPERSEDED = "superseded"  # rejected, and its key's other versions on main decide it: no person need act
     DISCARDED = "discarded"  # given up for good
 
 

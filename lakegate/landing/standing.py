@@ -14,7 +14,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 
 IDENTICAL = "the same bytes are already published under this key"
-OVERTAKEN = "overtaken: a newer version of this key, {current}, is published, or has the bytes that are"
+SUPERSEDED = "superseded: a newer version of this key, {current}, is published, or has the bytes that are"
 IGNORED = "ignored: this key's version {current} is on main, and the contract ignores re-uploads"
 REFUSED = (
     "already published: this key's version {current} is on main, and the contract rejects re-uploads; where it is "
@@ -69,12 +69,12 @@ def _in_order(receipt: Receipt, file: FileVersion, others: list[Entry]) -> Stand
     current = max([*others, *_repeated(receipt, others)], key=lambda entry: entry.order)
     if file.order > current.order:
         return Standing(replaces=frozenset(entry.version_id for entry in others))
-    return Standing(decision=Decision.DISCARDED, reason=OVERTAKEN.format(current=current.version_id))
+    return Standing(decision=Decision.DISCARDED, reason=SUPERSEDED.format(current=current.version_id))
 
 
 def _repeated(receipt: Receipt, on_main: Iterable[Entry]) -> list[Entry]:
     """Return the versions that were discarded because their bytes are on main, in the same table. Each is a new upload
-    of those bytes, so it overtakes older versions even if these come, or are retried, later. A version that a person
+    of those bytes, so it supersedes older versions even if these come, or are retried, later. A version that a person
     discarded says nothing.
     """
     there = {(entry.table, entry.content) for entry in on_main}

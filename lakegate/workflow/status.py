@@ -1,4 +1,4 @@
-"""What is in flight, held, rejected and published: read from branches, notes and main's log. It changes nothing.
+"""What is in flight, unrouted, rejected and published: read from branches, notes and main's log. It changes nothing.
 
 What has landed and nobody works on yet is told as the last sweep saw it, unless the bucket is small: no status takes
 the minutes that listing a large one takes.
@@ -69,16 +69,16 @@ class Line:
 class Status:
     """The four lists that `lakegate status` shows, newest first. Where main's log goes back further than it was read,
     `of_last` is how many decisions were, and `older` are the batches that were rejected before and are still kept.
-    What was rejected is `overtaken` once its key's other versions decide it. Where the bucket is too large to be listed
+    A rejected file is `superseded` once its key's other versions decide it. Where the bucket is too large to be listed
     each time, what has landed is as it was `seen_at`.
     """
 
     in_flight: tuple[Line, ...]
-    held: tuple[Line, ...]
+    unrouted: tuple[Line, ...]
     rejected: tuple[Line, ...]
     published: tuple[Line, ...]
     discarded: tuple[Line, ...] = ()
-    overtaken: tuple[Line, ...] = ()
+    superseded: tuple[Line, ...] = ()
     of_last: int | None = None
     older: tuple[str, ...] = ()
     seen_at: datetime | None = None
@@ -99,16 +99,16 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     landed += [each.file for each in noted if shelf.route(each.file.key)]  # the next sweep takes them up
     decisions = list(service.catalog.decisions(DECISIONS))
     is_cut = len(decisions) >= DECISIONS
-    decided = _decided(decisions, {branch.name for branch in attempts}, _overtaken(service, decisions))
+    decided = _decided(decisions, {branch.name for branch in attempts}, _superseded(service, decisions))
     kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
     older = kept - {line.batch for line in decided if line.state in {State.REJECTED, State.SUPERSEDED}}
     return Status(
         in_flight=_explained(service, _newest_first([*flights, *_landed(shelf, landed)])),
-        held=_newest_first(_held(each) for each in noted if not shelf.route(each.file.key)),
+        unrouted=_newest_first(_unrouted(each) for each in noted if not shelf.route(each.file.key)),
         rejected=tuple(line for line in decided if line.state == State.REJECTED),
         published=tuple(line for line in decided if line.state == State.PUBLISHED),
         discarded=tuple(line for line in decided if line.state == State.DISCARDED),
-        overtaken=tuple(line for line in decided if line.state == State.SUPERSEDED),
+        superseded=tuple(line for line in decided if line.state == State.SUPERSEDED),
         of_last=DECISIONS if is_cut else None,
         older=tuple(sorted(older)) if is_cut else (),
         seen_at=seen.at,
@@ -242,7 +242,7 @@ def _landed(shelf: Shelf, files: Iterable[FileVersion]) -> list[Line]:
     return [_waiting(file, contract.table if contract else "", State.QUEUED) for file, contract in routes]
 
 
-def _held(held: Held) -> Line:
+def _unrouted(held: Held) -> Line:
     return _waiting(held.file, "", State.UNROUTED, (held.reason,))
 
 
@@ -260,8 +260,8 @@ def _waiting(file: FileVersion, table: str, state: str, reasons: tuple[str, ...]
     )
 
 
-def _overtaken(service: Service, decisions: Iterable[Decided]) -> set[tuple[str, str]]:
-    """The keys and version ids of rejected files that are overtaken. Of keys alone of which something else was decided
+def _superseded(service: Service, decisions: Iterable[Decided]) -> set[tuple[str, str]]:
+    """The keys and version ids of rejected files that are superseded. Of keys alone of which something else was decided
     besides: others' receipts need not be read.
     """
     rejected, other = set[str](), set[str]()
@@ -273,7 +273,7 @@ def _overtaken(service: Service, decisions: Iterable[Decided]) -> set[tuple[str,
 
 def _decided(decisions: Iterable[Decided], open_branches: set[str], gone: set[tuple[str, str]]) -> list[Line]:
     """Decisions newest first; a file version counts where it was decided last, and no more once it was replaced. Those
-    that are `gone` are overtaken.
+    that are `gone` are superseded.
     """
     seen: set[tuple[str, str]] = set()
     lines: list[Line] = []

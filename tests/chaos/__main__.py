@@ -109,7 +109,7 @@ class Play:
     def _seen(self, key: str) -> dict[str, Any]:
         """What a person would see of it: what is being done with it, or else what was decided last."""
         status = self.made.json("status")
-        lines = [line for name in ("in_flight", "held", "rejected", "published") for line in status[name]]
+        lines = [line for name in ("in_flight", "unrouted", "rejected", "published") for line in status[name]]
         return next((line for line in lines if key in line["files"]), {"state": "nowhere", "attempt": 0})
 
     def _shown(self, it: Outcome) -> Outcome:
@@ -119,7 +119,7 @@ class Play:
     def wrong(self) -> list[str]:
         """What is not as it must be: every flight of every month once, nothing open any more, no branch left."""
         status = self.made.json("status")
-        open_lists = [f"{name}: {status[name]}" for name in ("in_flight", "held", "rejected") if status[name]]
+        open_lists = [f"{name}: {status[name]}" for name in ("in_flight", "unrouted", "rejected") if status[name]]
         return [*self._wrong_on_main(), *open_lists, *(f"branch {name} is left" for name in self._branches_left())]
 
     def _wrong_on_main(self) -> list[str]:

@@ -43,7 +43,7 @@ def test_rows_that_are_missing_fail_a_run_whose_months_are_all_well() -> None:
 def test_a_table_that_cannot_be_read_is_told_as_what_is_wrong() -> None:
     class Made:
         def json(self, *_: object) -> dict[str, Any]:
-            return {"in_flight": [], "held": [], "rejected": []}
+            return {"in_flight": [], "unrouted": [], "rejected": []}
 
         def query(self, sql: str) -> list[dict[str, Any]]:
             raise AssertionError(f"{sql} ended with 2: there is no table nyc.flights")

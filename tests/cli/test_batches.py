@@ -20,9 +20,9 @@ def test_status_of_an_empty_installation_says_what_to_do(desk: Desk) -> None:
 
 def test_status_as_json_has_the_four_lists_even_when_empty(desk: Desk) -> None:
     told = desk.json("status")
-    assert {name: told[name] for name in ("in_flight", "held", "rejected", "published")} == {
+    assert {name: told[name] for name in ("in_flight", "unrouted", "rejected", "published")} == {
         "in_flight": [],
-        "held": [],
+        "unrouted": [],
         "rejected": [],
         "published": [],
     }
@@ -31,21 +31,21 @@ def test_status_as_json_has_the_four_lists_even_when_empty(desk: Desk) -> None:
 def test_status_as_json_describes_every_entry_alike(desk: Desk) -> None:
     one_of_each(desk)
     told = desk.json("status")
-    for name in ("in_flight", "held", "rejected", "published"):
+    for name in ("in_flight", "unrouted", "rejected", "published"):
         [entry] = told[name]
         assert set(entry) >= MEMBERS
     assert told["published"][0]["rows"] == ROWS
     assert told["published"][0]["files"] == ["nyc/flights/1.parquet"]
     assert told["rejected"][0]["reasons"] == ["carrier required: no value, expected 0 nulls"]
     assert told["rejected"][0]["branch"] in desk.world.branches()
-    assert told["held"][0]["files"] == ["elsewhere/x.parquet"]
-    assert told["in_flight"][0]["state"] == "landed"
+    assert told["unrouted"][0]["files"] == ["elsewhere/x.parquet"]
+    assert told["in_flight"][0]["state"] == "queued"
 
 
 def test_status_shows_a_person_each_list(desk: Desk) -> None:
     one_of_each(desk)
     told = desk.run("status").stdout
-    for words in ("In flight (1 file)", "Held (1 file)", "Rejected (1 file)", f"Published (1 file, {ROWS} rows)"):
+    for words in ("In flight (1 file)", "Unrouted (1 file)", "Rejected (1 file)", f"Published (1 file, {ROWS} rows)"):
         assert words in told
     assert "carrier required: no value, expected 0 nulls" in told
     assert "Next: lakegate wait" in told
@@ -87,14 +87,14 @@ def mended(desk: Desk) -> str:
     return batch
 
 
-def test_status_says_of_what_was_mended_by_another_upload_that_it_is_overtaken(desk: Desk) -> None:
+def test_status_says_of_what_was_mended_by_another_upload_that_it_is_superseded(desk: Desk) -> None:
     batch = mended(desk)
     told = desk.run("status").stdout
     assert "Rejected (" not in told
-    assert f"overtaken by other versions of their keys since (1)\n\n    {batch}\n" in told
+    assert f"superseded by other versions of their keys since (1)\n\n    {batch}\n" in told
 
 
-def test_show_offers_to_discard_what_is_overtaken_and_nothing_that_is_refused(desk: Desk) -> None:
+def test_show_offers_to_discard_what_is_superseded_and_nothing_that_is_refused(desk: Desk) -> None:
     batch = mended(desk)
     words = {command.split()[1] for command in desk.json("show", batch)["next"]}
     assert words & {"retry", "approve", "discard", "wait"} == {"discard"}
@@ -117,7 +117,7 @@ def test_status_says_when_the_bucket_was_listed_last_where_that_was_long_ago(
 def test_status_where_all_was_discarded_does_not_say_that_nothing_has_landed(desk: Desk) -> None:
     assert desk.run("discard", desk.rejected(), "--why", "a test file").exit_code == 0
     told = desk.run("status").stdout
-    assert "Nothing is in flight, held, rejected or published." in told
+    assert "Nothing is in flight, unrouted, rejected or published." in told
     assert "Nothing has landed" not in told
 
 

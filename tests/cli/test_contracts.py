@@ -1,4 +1,4 @@
-"""`contract check` and `contract push`: every fault by its line, all or nothing, and held files taken up."""
+"""`contract check` and `contract push`: every fault by its line, all or nothing, and unrouted files taken up."""
 
 import pytest
 
@@ -65,12 +65,12 @@ def test_a_pushed_contract_takes_up_the_files_that_waited_for_it(desk: Desk) -> 
     desk.run("drop", desk.file("1.parquet"), desk.file("2.txt"), "--to", "nyc/planes/", "--wait")
     told = desk.run("contract", "push", desk.contract())
     assert told.exit_code == 0
-    assert "1 held file taken up" in told.stdout
-    held = [entry["files"] for entry in desk.json("status")["held"]]
+    assert "1 unrouted file taken up" in told.stdout
+    held = [entry["files"] for entry in desk.json("status")["unrouted"]]
     assert held == [["nyc/planes/2.txt"]]
 
 
-def test_a_push_that_routes_nothing_held_runs_no_sweep(desk: Desk) -> None:
+def test_a_push_that_routes_nothing_unrouted_runs_no_sweep(desk: Desk) -> None:
     assert desk.run("contract", "push", desk.contract()).exit_code == 0
     assert desk.sweeps == 0
 
@@ -89,7 +89,7 @@ def test_a_push_whose_sweep_fails_says_that_it_is_pushed(desk: Desk, monkeypatch
     told = desk.run("contract", "push", desk.contract())
     assert told.exit_code == 3
     assert "the contracts are pushed" in told.stderr
-    assert "1 held file not taken up" in told.stderr
+    assert "1 unrouted file not taken up" in told.stderr
     assert "lakegate reconcile" in told.stderr
     assert "nyc.planes" in [contract.table for contract in Shelf.read(desk.world.store).contracts]
 
@@ -113,19 +113,19 @@ def test_a_push_whose_sweep_fails_at_something_else_has_taken_up_what_waited(
         return
     said = desk.run("contract", "push", desk.contract())
     assert said.exit_code == 0
-    for words in ("1 held file taken up", "Slack does not answer"):
+    for words in ("1 unrouted file taken up", "Slack does not answer"):
         assert words in said.stdout
 
 
-def test_a_push_for_more_held_files_than_a_sweep_takes_up_says_how_many_are_left(
+def test_a_push_for_more_unrouted_files_than_a_sweep_takes_up_says_how_many_are_left(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.run("drop", *(desk.file(f"{n}.parquet") for n in range(3)), "--to", "nyc/planes/", "--wait")
     monkeypatch.setattr("lakegate.workflow.reconcile.AT_ONCE", 2)
     told = desk.run("contract", "push", desk.contract())
     assert told.exit_code == 0
-    assert "2 held files taken up" in told.stdout
-    assert "1 held file left: the next sweep goes on" in told.stdout
+    assert "2 unrouted files taken up" in told.stdout
+    assert "1 unrouted file left: the next sweep goes on" in told.stdout
     desk.sweep()
     assert {line["state"] for line in desk.json("status")["in_flight"]} == {"waits for its job to begin"}
 

@@ -127,7 +127,7 @@ def test_other_bytes_under_a_published_key_are_rejected(desk: Desk) -> None:
     assert "already published: this key's version" in again.stdout
 
 
-def test_a_file_that_no_contract_routes_is_held_which_is_no_failure(desk: Desk) -> None:
+def test_a_file_that_no_contract_routes_is_unrouted_which_is_no_failure(desk: Desk) -> None:
     dropped = desk.run("drop", desk.file("1.parquet"), "--to", "elsewhere/", "--wait")
     assert dropped.exit_code == 0
     assert "no contract routes" in dropped.stdout
@@ -235,7 +235,7 @@ def test_wait_that_runs_out_of_time_names_what_is_in_flight(desk: Desk) -> None:
     started = desk.world.clock.now()
     waited = desk.run("wait", "--timeout", "30")
     assert waited.exit_code == 3
-    assert "nyc/flights/1.parquet (landed)" in waited.stderr
+    assert "nyc/flights/1.parquet (queued)" in waited.stderr
     assert "lakegate wait" in waited.stderr
     assert (desk.world.clock.now() - started).total_seconds() == pytest.approx(30)
 

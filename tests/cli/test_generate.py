@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 
-from lakegate.contracts.custom import COLUMN
+from lakegate.contracts.checks.custom import COLUMN
 from tests.cli.desk import Desk
 from tests.support.catalogue import KINDS
 from tests.synthetic.test_rows import HEAD

@@ -24,8 +24,9 @@ from lakegate.cli.batch import look
 from lakegate.cli.page import page
 from lakegate.cli.rows import Failing, _failing, _why_others, statement_for
 from lakegate.contracts import load
-from lakegate.contracts.metrics import Field, in_future
-from lakegate.contracts.types import TYPES
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import TYPES
+from lakegate.contracts.metrics.rows import in_future
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note
 from lakegate.workflow.reports import read_report, report_name

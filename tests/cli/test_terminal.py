@@ -99,16 +99,16 @@ def test_numbers_agree_with_their_noun() -> None:
 
 def test_the_board_shows_each_file_with_its_state_and_the_tally() -> None:
     board = Board()
-    board.show(followed("landed", "published", "landed"))
+    board.show(followed("queued", "published", "queued"))
     text = drawn(board)
-    assert "2 landed, 1 published" in text
+    assert "2 queued, 1 published" in text
     assert "✓ nyc/1.parquet published" in text
 
 
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_board_keeps_to_the_terminal_and_to_the_files_that_move(width: int) -> None:
     board = Board()
-    board.show(followed(*["published"] * 40, "landed"))
+    board.show(followed(*["published"] * 40, "queued"))
     lines = drawn(board, width=width, height=12).splitlines()
     assert len(lines) < 12
     assert any("nyc/40.parquet" in line for line in lines)
@@ -118,6 +118,6 @@ def test_the_board_keeps_to_the_terminal_and_to_the_files_that_move(width: int) 
 def test_a_log_has_a_line_for_each_change_and_none_for_none() -> None:
     out = StringIO()
     log = Log(Console(file=out, width=80))
-    for states in (["landed"], ["landed"], ["published"]):
+    for states in (["queued"], ["queued"], ["published"]):
         log.show(followed(*states))
-    assert [line.split("s  ")[1] for line in out.getvalue().splitlines()] == ["1 landed", "1 published"]
+    assert [line.split("s  ")[1] for line in out.getvalue().splitlines()] == ["1 queued", "1 published"]

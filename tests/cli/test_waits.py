@@ -12,7 +12,7 @@ LINE = Line(
     batch="20130131T0000-00000000", table="nyc.flights", branch="wap-1", files=("a",), versions=("1",), state="audited",
     rows=0, reasons=(), since=AT, attempt=1, waits_for="wap-0 is to be published first", waits_until=AT,
 )  # fmt: skip
-NOW = Status(in_flight=(LINE,), held=(), rejected=(), published=())
+NOW = Status(in_flight=(LINE,), unrouted=(), rejected=(), published=())
 
 
 def test_status_says_what_a_batch_waits_for_and_until_when() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from lakegate.audit.plan import MetricKind
 from lakegate.contracts import load
-from lakegate.contracts.custom import COLUMN, TABLE
+from lakegate.contracts.checks.custom import COLUMN, TABLE
 from tests.support.catalogue import KINDS, Kind, enforced, table, written
 
 NAMES = [f"{kind.word} of {kind.place}" for kind in KINDS]

@@ -12,7 +12,7 @@ import pytest
 from examples import nyc
 from examples.bad_files import BadFile, awkward_keys, bad_files
 from lakegate.contracts import Contract, load, overlaps
-from lakegate.contracts.types import TYPES
+from lakegate.contracts.columns.types import TYPES
 from tests.support.duck import failed_checks
 
 CONTRACTS = Path(__file__).parents[2] / "contracts"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts import load
-from lakegate.contracts.document import DEEPEST, LARGEST
+from lakegate.contracts.odcs.document import DEEPEST, LARGEST
 from lakegate.errors import ContractFaults, Fault
 
 GOOD = (Path(__file__).parent / "shop.yaml").read_text()

@@ -21,7 +21,7 @@ from lakegate.audit.partitions import partition
 from lakegate.audit.plan import Metric, MetricKind, Plan, Proof
 from lakegate.audit.reserved import reserved_for
 from lakegate.contracts import load
-from lakegate.contracts.patterns import portable
+from lakegate.contracts.regex.portable import portable
 from tests.contracts.texts import PATTERNS, REFUSED, TEXTS, Texts
 from tests.support.duck import translated
 

@@ -10,11 +10,11 @@ import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.like import once_through
-from lakegate.contracts.metrics import Field
-from lakegate.contracts.sql import DEEPEST, LONGEST, Form, predicate, scalar
-from lakegate.contracts.syntax import NotAllowed
-from lakegate.contracts.types import physical
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import physical
+from lakegate.contracts.regex.like import once_through
+from lakegate.contracts.sql.allowlist import NotAllowed
+from lakegate.contracts.sql.statements import DEEPEST, LONGEST, Form, predicate, scalar
 
 TYPES = {
     "a": "int",

@@ -444,7 +444,7 @@ def stored_notes_of_sweeps(scene: Scene, body: bytes) -> None:
     scene.receive(scene.drop_good())
     scene.world.clock.advance(2 * 86_400)
     scene.sweep()
-    assert status(scene.world.service).held == ()
+    assert status(scene.world.service).unrouted == ()
     scene.told.append(scene.error)
 
 

@@ -11,8 +11,11 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from lakegate.contracts import Contract, bounds, document, growth, load, patterns, reading, sql, table
-from lakegate.contracts.document import LONGEST_FAULT
+from lakegate.contracts import Contract, load, reading, table
+from lakegate.contracts.odcs import document, size_limits
+from lakegate.contracts.odcs.document import LONGEST_FAULT
+from lakegate.contracts.regex import portable
+from lakegate.contracts.sql import growth, statements
 from lakegate.errors import ContractFaults, Fault
 from tests.hostile import contracts
 from tests.hostile.growth import assert_linear
@@ -329,11 +332,18 @@ def test_the_page_on_contracts_has_every_limit() -> None:
 
     for limit in (
         *(document.LARGEST, document.MOST_NODES, document.DEEPEST, document.LONGEST_WORD, document.MOST_FAULTS),
-        *(bounds.COLUMNS, bounds.CHECKS, bounds.VALUES, bounds.LETTERS, bounds.NAME, LONGEST_FAULT),
-        *(patterns.MOST_CHARACTERS, patterns.DEEPEST, sql.LONGEST),
+        *(
+            size_limits.COLUMNS,
+            size_limits.CHECKS,
+            size_limits.VALUES,
+            size_limits.LETTERS,
+            size_limits.NAME,
+            LONGEST_FAULT,
+        ),
+        *(portable.MOST_CHARACTERS, portable.DEEPEST, statements.LONGEST),
     ):
         assert f"{limit:,}" in told
-    for limit in (sql.NESTED, growth.PIECES, growth.CHARACTERS):
+    for limit in (statements.NESTED, growth.PIECES, growth.CHARACTERS):
         assert f"{limit:,} " in page[page.index("## What SQL may say") : page.index("## Statistics")]
 
 

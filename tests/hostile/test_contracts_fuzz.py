@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from lakegate.contracts import load
-from lakegate.contracts.document import LONGEST_FAULT, MOST_FAULTS
+from lakegate.contracts.odcs.document import LONGEST_FAULT, MOST_FAULTS
 from lakegate.errors import ContractFaults, Fault
 from tests.hostile.contracts import CORPUS, contract
 

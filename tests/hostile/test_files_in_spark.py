@@ -18,11 +18,12 @@ from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.limits import Limits
 from lakegate.audit.mask import MASK
 from lakegate.audit.plan import Plan
-from lakegate.contracts import texts
-from lakegate.contracts.growth import tries
-from lakegate.contracts.metrics import Field, Into, Step, breaking
-from lakegate.contracts.sql import predicate
-from lakegate.contracts.types import TYPES
+from lakegate.contracts.columns.fields import Field, Into, Step
+from lakegate.contracts.columns.types import TYPES
+from lakegate.contracts.metrics import texts
+from lakegate.contracts.metrics.rows import breaking
+from lakegate.contracts.sql.growth import tries_sql
+from lakegate.contracts.sql.statements import predicate
 from spark_jobs import amounts
 from spark_jobs.append import find_corrupt, rows_of, sized
 from spark_jobs.formats import avro_claims
@@ -298,7 +299,7 @@ def test_a_file_whose_texts_sql_would_look_for_in_each_other_for_hours_is_refuse
 ) -> None:
     fields = [Field(label=name, name=name, type=TYPES["string"]) for name in ("id", "name")]
     tree, columns = predicate("CONTAINS(name, id)", fields)
-    rule = breaking(tree, columns, tries(tree, fields, columns))
+    rule = breaking(tree, columns, tries_sql(tree, fields, columns))
     of = by(FileKind.CSV, plan("nyc.t", {"id": "string", "name": "string"}, [rule]), Limits(tries=1_000_000))
     long = b"id,name\n" + (b"%s,%s\n" % (b"a" * 10_000 + b"b", b"a" * 20_000)) * 2 + b",\n"
     sound, found = amounts.within(spark, of, inspections(spark, tmp_path, of, b"id,name\n1,21\n", long))

@@ -11,9 +11,9 @@ from lakegate.audit.codec import from_json, to_json, to_plain
 from lakegate.audit.limits import DEFAULTS, Limits
 from lakegate.audit.plan import Metric, MetricKind, Plan
 from lakegate.contracts import load
-from lakegate.contracts.backtracking import worst
-from lakegate.contracts.metrics import _named
-from lakegate.contracts.patterns import portable
+from lakegate.contracts.metrics.metric import identified
+from lakegate.contracts.regex.cost import worst
+from lakegate.contracts.regex.portable import portable
 
 CONTRACT = """
 apiVersion: v3.1.0
@@ -115,7 +115,7 @@ def test_a_member_that_came_later_is_written_where_it_says_something() -> None:
 
 def test_how_often_a_pattern_is_tried_is_no_part_of_what_it_is() -> None:
     metric = of_pattern(r"\d+\d+x")
-    assert metric.id == _named(replace(metric, tries="")).id
+    assert metric.id == identified(replace(metric, tries="")).id
 
 
 def of_sql(rule: str) -> Metric:

@@ -85,5 +85,5 @@ def _drop_all(installation: Installation, things: Things) -> None:
     words = {"nothing.avro": "rows", "keys.json": "columns", "digits.parquet": "name"}
     for key, reason in found.items():
         assert words[Path(key).name] in reason
-    assert wild in str(installation.json("status")["held"])
+    assert wild in str(installation.json("status")["unrouted"])
     assert installation.query(f"SELECT count(*) AS n FROM {things.table}") == [{"n": 10}]

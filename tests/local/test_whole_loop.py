@@ -128,7 +128,7 @@ def created(installation: Installation, key: str, version: str) -> dict[str, Any
     return {"source": "aws.s3", "detail-type": "Object Created", "detail": {"bucket": bucket, "object": thing}}
 
 
-def test_a_key_that_no_contract_routes_is_held_told_once_and_picked_up(
+def test_a_key_that_no_contract_routes_is_unrouted_told_once_and_picked_up(
     installation: Installation, things: Things
 ) -> None:
     late = things.table.replace("shop.t", "shop.late_t")
@@ -136,7 +136,7 @@ def test_a_key_that_no_contract_routes_is_held_told_once_and_picked_up(
     key = f"{prefix}/1.parquet"
     installation.put(key, parquet(rows(0, 10)))
     installation.wait()
-    (held,) = [entry for entry in installation.json("status")["held"] if key in entry["files"]]
+    (held,) = [entry for entry in installation.json("status")["unrouted"] if key in entry["files"]]
     assert "no contract" in held["reasons"][0]
     assert len(installation.messages(key)) == 1
     things.contract.write_text(CONTRACT.format(table=late, prefix=prefix))

@@ -17,7 +17,7 @@ from lakegate.audit.plan import MetricKind, Plan
 from lakegate.audit.report import CheckResult, Verdict
 from lakegate.audit.verdicts import Measurements, evaluate
 from lakegate.contracts import load
-from lakegate.contracts.custom import COLUMN
+from lakegate.contracts.checks.custom import COLUMN
 from lakegate.synthetic.rows import Maker
 from spark_jobs.measure import measure_all
 from spark_jobs.table import prepare

@@ -20,9 +20,9 @@ import sqlglot
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
-from lakegate.contracts.metrics import Field
-from lakegate.contracts.syntax import Reader, columns_of
-from lakegate.contracts.types import physical
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import physical
+from lakegate.contracts.sql.allowlist import Reader, columns_of
 from lakegate.duckdb.dialect import MACROS, STRICTLY, translated
 from lakegate.synthetic.arrow import arrow_type
 from lakegate.synthetic.evaluator import as_judged

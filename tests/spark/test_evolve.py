@@ -15,9 +15,9 @@ from lakegate.audit.job import JobFile
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.reserved import reserved_for
 from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.contracts import aggregates
-from lakegate.contracts.metrics import Field
-from lakegate.contracts.types import TYPES
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import TYPES
+from lakegate.contracts.metrics import aggregates
 from spark_jobs import iceberg
 from spark_jobs.append import rows_of
 from spark_jobs.java import jvm

@@ -15,10 +15,12 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.plan import Metric
 from lakegate.audit.report import Source, Verdict
-from lakegate.contracts import aggregates, load
-from lakegate.contracts.metrics import Field, queried, value
-from lakegate.contracts.sql import Form, scalar
-from lakegate.contracts.types import physical
+from lakegate.contracts import load
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import physical
+from lakegate.contracts.metrics import aggregates
+from lakegate.contracts.metrics.metric import queried, value
+from lakegate.contracts.sql.statements import Form, scalar
 from tests.support.held import Table
 from tests.support.plans import plan
 

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.contracts.metrics import Field, age
-from lakegate.contracts.types import TYPES
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import TYPES
+from lakegate.contracts.metrics.rows import age
 from tests.contracts.test_promises import promised
 
 pytestmark = pytest.mark.spark

@@ -18,8 +18,9 @@ from lakegate.audit.job import Job
 from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import Report, Verdict
-from lakegate.contracts.metrics import Field, age, in_future
-from lakegate.contracts.types import TYPES
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import TYPES
+from lakegate.contracts.metrics.rows import age, in_future
 from spark_jobs import append_and_audit, quarantine
 from spark_jobs.session import LAKE, open_catalog
 from spark_jobs.table import making

@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.types import spark_identifier
-from lakegate.contracts.metrics import Field
-from lakegate.contracts.sql import DEEPEST, Form, predicate, scalar
-from lakegate.contracts.types import physical
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import physical
+from lakegate.contracts.sql.statements import DEEPEST, Form, predicate, scalar
 
 pytestmark = pytest.mark.spark
 TYPES = {

@@ -22,7 +22,7 @@ from lakegate.audit.inspection import Inspection, fit_all
 from lakegate.audit.job import JobFile
 from lakegate.audit.plan import Metric, MetricKind, Plan, Severity
 from lakegate.audit.report import CheckResult, Source, Verdict
-from lakegate.contracts.formats import pattern
+from lakegate.contracts.files.formats import pattern
 from spark_jobs import samples, unparsed
 from spark_jobs.append import find_corrupt, rows_of
 from spark_jobs.parsing import literal, value

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from lakegate.audit.plan import Check, Metric, MetricKind, Scope
 from lakegate.contracts import load
-from lakegate.contracts.checks import COLUMN_RULES, OPTION_RULES
-from lakegate.contracts.custom import COLUMN, CUSTOM, TABLE
-from lakegate.contracts.quality import LIBRARY
+from lakegate.contracts.checks.column_rules import COLUMN_RULES, OPTION_RULES
+from lakegate.contracts.checks.custom import COLUMN, CUSTOM, TABLE
+from lakegate.contracts.checks.quality import LIBRARY
 
 PAGE = Path(__file__).parents[2] / "docs" / "checks.md"
 BEGIN, END = "<!-- checks: begin -->", "<!-- checks: end -->"

@@ -12,7 +12,11 @@ from lakegate import bootstrap, shown
 from lakegate.adapters import notes, slack
 from lakegate.audit import answers, limits
 from lakegate.audit.limits import DEFAULTS
-from lakegate.contracts import backtracking, bounds, checks, document, growth, patterns, reading, sql
+from lakegate.contracts import reading
+from lakegate.contracts.checks import check
+from lakegate.contracts.odcs import document, size_limits
+from lakegate.contracts.regex import cost, portable
+from lakegate.contracts.sql import growth, statements
 from lakegate.landing import ingestion, routes
 from lakegate.workflow import landed, reconcile, shelf, status
 from spark_jobs import nessie, partitions, samples, unparsed
@@ -54,7 +58,7 @@ PARTS: dict[str, list[Row]] = {
     "Keys and routes": [
         row("a route, in bytes", routes.LONGEST, PUSH),
         row("a table's name, in characters", reading.LONGEST_TABLE, PUSH),
-        row("contracts named in a held file's reason", shelf.TOLD, "receiving; the rest are counted"),
+        row("contracts named in an unrouted file's reason", shelf.TOLD, "receiving; the rest are counted"),
     ],
     "Files": [
         row("bytes", size(DEFAULTS.bytes), "before the file is staged; it is rejected", limits.SETTINGS["bytes"]),
@@ -86,20 +90,20 @@ PARTS: dict[str, list[Row]] = {
         row("words and values of YAML", document.MOST_NODES, PUSH),
         row("nesting of YAML", document.DEEPEST, PUSH),
         row("characters of a key", document.LONGEST_WORD, PUSH),
-        row("columns with the parts of nested ones", bounds.COLUMNS, PUSH),
-        row("entries of `quality`, `relationships` and `slaProperties`", bounds.CHECKS, PUSH),
-        row("values of one list", bounds.VALUES, PUSH),
-        row("characters of a text", bounds.LETTERS, PUSH),
-        row("characters of a name", bounds.NAME, PUSH),
-        row("characters of a pattern", patterns.MOST_CHARACTERS, PUSH),
-        row("groups of a pattern within each other", patterns.DEEPEST, PUSH),
-        row("repetitions of a pattern, those within others multiplied", patterns.LONGEST, PUSH),
-        row("tries of a pattern with one text", backtracking.MOST, f"{PUSH}, or longer texts count as failing"),
-        row("characters of SQL", sql.LONGEST, PUSH),
-        row("parentheses, CASE and signs of SQL within each other", sql.NESTED, PUSH),
+        row("columns with the parts of nested ones", size_limits.COLUMNS, PUSH),
+        row("entries of `quality`, `relationships` and `slaProperties`", size_limits.CHECKS, PUSH),
+        row("values of one list", size_limits.VALUES, PUSH),
+        row("characters of a text", size_limits.LETTERS, PUSH),
+        row("characters of a name", size_limits.NAME, PUSH),
+        row("characters of a pattern", portable.MOST_CHARACTERS, PUSH),
+        row("groups of a pattern within each other", portable.DEEPEST, PUSH),
+        row("repetitions of a pattern, those within others multiplied", portable.LONGEST, PUSH),
+        row("tries of a pattern with one text", cost.MOST, f"{PUSH}, or longer texts count as failing"),
+        row("characters of SQL", statements.LONGEST, PUSH),
+        row("parentheses, CASE and signs of SQL within each other", statements.NESTED, PUSH),
         row("growth of a text by SQL", f"{growth.TIMES} times and {growth.CHARACTERS:,} characters", PUSH),
         row("pieces of SQL, those of queries in FROM each time that they are named", growth.PIECES, PUSH),
-        row("pieces of a WHERE, for each aggregate that it is put to", sql.COPIES, PUSH),
+        row("pieces of a WHERE, for each aggregate that it is put to", statements.COPIES, PUSH),
     ],
     "Batches and sweeps": [
         row("files of a batch", ingestion.MOST_FILES, "receiving; the rest are another batch", "batchFiles"),
@@ -128,7 +132,7 @@ PARTS: dict[str, list[Row]] = {
         row("faults of a file", limits.MOST_FAULTS, "the report; more are counted"),
         row("faults of a contract", document.MOST_FAULTS, "`contract check`; the search ends"),
         row("characters of a contract's fault", document.LONGEST_FAULT, "`contract check`"),
-        row("characters of a check's name", checks.LONGEST_NAME, "the report"),
+        row("characters of a check's name", check.LONGEST_NAME, "the report"),
         row("sample rows of a check on a file", samples.ROWS, "the report"),
         row("characters of a value in a sample", samples.TEXT, "the report"),
         row("characters of a row that does not parse, in quarantine", unparsed.KEPT, "the job"),

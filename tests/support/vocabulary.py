@@ -7,35 +7,35 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lakegate.contracts import words
-from lakegate.contracts.custom import CUSTOM
-from lakegate.contracts.quality import LIBRARY
+from lakegate.contracts.checks.custom import CUSTOM
+from lakegate.contracts.checks.quality import LIBRARY
+from lakegate.contracts.odcs import vocabulary
 
 PAGE = Path(__file__).parents[2] / "docs" / "contracts.md"
 BEGIN, END = "<!-- words: begin -->", "<!-- words: end -->"
 
 PLACES = {
-    "The contract": words.CONTRACT,
-    "`servers[]`, the one named `landing`": words.SERVER,
-    "`schema[]`, the table": words.TABLE,
-    "`properties[]`, a column": words.COLUMN,
-    "`enum[]` of a column": words.ENUM_VALUE,
-    "`logicalTypeOptions` of `integer`": words.INTEGER_OPTIONS,
-    "`logicalTypeOptions` of `number`": words.NUMBER_OPTIONS,
-    "`logicalTypeOptions` of `date`": words.DATE_OPTIONS,
-    "`logicalTypeOptions` of `timestamp`": words.TIMESTAMP_OPTIONS,
-    "`logicalTypeOptions` of `string`": words.STRING_OPTIONS,
-    "`logicalTypeOptions` of `object`": words.OBJECT_OPTIONS,
-    "`logicalTypeOptions` of `array`": words.ARRAY_OPTIONS,
-    "`map` of a column of type `map`": words.MAP,
-    "`logicalTypeOptions` of `physicalType: binary`": words.BINARY_OPTIONS,
-    "`quality[]`, of a column or of the table": words.QUALITY,
-    "`slaProperties[].property`": words.SLA,
-    "`relationships[]`, of a column or of the table": words.RELATIONSHIP,
-    "`customProperties[].property` of the landing server with `vendor: lakegate`": words.SERVER_SETTINGS,
-    "`customProperties[].property` of the table with `vendor: lakegate`": words.TABLE_SETTINGS,
-    "`customProperties[].property` of a column with `vendor: lakegate`": words.COLUMN_SETTINGS,
-    "`customProperties[].property` of a check in `quality` with `vendor: lakegate`": words.QUALITY_SETTINGS,
+    "The contract": vocabulary.CONTRACT,
+    "`servers[]`, the one named `landing`": vocabulary.SERVER,
+    "`schema[]`, the table": vocabulary.TABLE,
+    "`properties[]`, a column": vocabulary.COLUMN,
+    "`enum[]` of a column": vocabulary.ENUM_VALUE,
+    "`logicalTypeOptions` of `integer`": vocabulary.INTEGER_OPTIONS,
+    "`logicalTypeOptions` of `number`": vocabulary.NUMBER_OPTIONS,
+    "`logicalTypeOptions` of `date`": vocabulary.DATE_OPTIONS,
+    "`logicalTypeOptions` of `timestamp`": vocabulary.TIMESTAMP_OPTIONS,
+    "`logicalTypeOptions` of `string`": vocabulary.STRING_OPTIONS,
+    "`logicalTypeOptions` of `object`": vocabulary.OBJECT_OPTIONS,
+    "`logicalTypeOptions` of `array`": vocabulary.ARRAY_OPTIONS,
+    "`map` of a column of type `map`": vocabulary.MAP,
+    "`logicalTypeOptions` of `physicalType: binary`": vocabulary.BINARY_OPTIONS,
+    "`quality[]`, of a column or of the table": vocabulary.QUALITY,
+    "`slaProperties[].property`": vocabulary.SLA,
+    "`relationships[]`, of a column or of the table": vocabulary.RELATIONSHIP,
+    "`customProperties[].property` of the landing server with `vendor: lakegate`": vocabulary.SERVER_SETTINGS,
+    "`customProperties[].property` of the table with `vendor: lakegate`": vocabulary.TABLE_SETTINGS,
+    "`customProperties[].property` of a column with `vendor: lakegate`": vocabulary.COLUMN_SETTINGS,
+    "`customProperties[].property` of a check in `quality` with `vendor: lakegate`": vocabulary.QUALITY_SETTINGS,
 }
 
 
@@ -44,13 +44,13 @@ def tables() -> str:
     return "\n".join([*(_table(title, place) for title, place in PLACES.items()), _library(), _custom()])
 
 
-def _table(title: str, place: words.Place) -> str:
+def _table(title: str, place: vocabulary.Place) -> str:
     rows = [f"| `{word}` | {it.answer.value} | {it.note} |" for word, it in _by_answer(place)]
     return "\n".join([f"### {title}", "", "| word | | |", "|---|---|---|", *rows, ""])
 
 
-def _by_answer(place: words.Place) -> list[tuple[str, words.Word]]:
-    order = list(words.Answer)
+def _by_answer(place: vocabulary.Place) -> list[tuple[str, vocabulary.Word]]:
+    order = list(vocabulary.Answer)
     return sorted(place.items(), key=lambda entry: order.index(entry[1].answer))
 
 

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from lakegate.audit.plan import Metric, MetricKind, Plan
 from lakegate.contracts import load
-from lakegate.contracts.texts import FORMATS
+from lakegate.contracts.metrics.texts import FORMATS
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.rows import Maker, Rows
 from tests.support.duck import failed_checks

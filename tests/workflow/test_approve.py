@@ -160,7 +160,7 @@ def test_a_file_whose_key_has_another_version_published_cannot_be_approved(world
     batch = rejected(world, "1")
     world.drop("1b", rows=5, under=world.key("1"))
     world.run()
-    refused(world, batch, "overtaken")
+    refused(world, batch, "superseded")
 
 
 def test_the_first_rows_of_a_table_may_be_approved_ones() -> None:

@@ -62,7 +62,7 @@ def receive_in_vain(world: World, name: str, monkeypatch: pytest.MonkeyPatch) ->
         assert receive(world.service, [Arrival(key=file.key, version_id=file.version_id)])
 
 
-def rejected_with_one_that_is_overtaken(world: World) -> str:
+def rejected_with_one_that_is_superseded(world: World) -> str:
     """Two files of a batch are rejected; the vendor mends one of them by another upload."""
     world.drop("2", rows=7, bad="broken", deliver=False)
     again(world, "1b", bad="broken", deliver=False)
@@ -85,18 +85,18 @@ def rejected_and_mended(world: World) -> str:
     return line.batch
 
 
-def test_what_was_rejected_and_is_overtaken_needs_nobody(world: World) -> None:
+def test_what_was_rejected_and_is_superseded_needs_nobody(world: World) -> None:
     batch = rejected_and_mended(world)
     now = status(world.service)
-    assert (now.rejected, [(line.batch, line.state) for line in now.overtaken]) == ((), [(batch, "overtaken")])
+    assert (now.rejected, [(line.batch, line.state) for line in now.superseded]) == ((), [(batch, "superseded")])
 
 
 def test_of_a_batch_what_is_not_overtaken_stays_to_be_looked_at(world: World) -> None:
-    batch = rejected_with_one_that_is_overtaken(world)
+    batch = rejected_with_one_that_is_superseded(world)
     now = status(world.service)
-    [rejected], [overtaken] = now.rejected, now.overtaken
+    [rejected], [superseded] = now.rejected, now.superseded
     assert (rejected.batch, rejected.files) == (batch, (world.key("2"),))
-    assert (overtaken.batch, overtaken.files) == (batch, (world.key("1"),))
+    assert (superseded.batch, superseded.files) == (batch, (world.key("1"),))
 
 
 @pytest.mark.parametrize("word", ["append", "reject"])
@@ -108,56 +108,56 @@ def test_what_may_be_published_beside_the_other_version_or_by_another_contract_i
     assert [line.batch for line in status(world.service).rejected] == [batch]
 
 
-def test_without_a_contract_nothing_is_known_to_be_overtaken(world: World) -> None:
+def test_without_a_contract_nothing_is_known_to_be_superseded(world: World) -> None:
     batch = rejected_and_mended(world)
     world.remove_contract()
     assert [line.batch for line in status(world.service).rejected] == [batch]
 
 
-def test_who_waited_for_what_is_overtaken_hears_that_it_was_rejected(world: World) -> None:
+def test_who_waited_for_what_is_superseded_hears_that_it_was_rejected(world: World) -> None:
     rejected_and_mended(world)
     file = world.files["2"]
     assert sights(status(world.service))[file.key, file.version_id].state == Decision.REJECTED
 
 
-def test_what_is_overtaken_is_not_said_to_be_older_than_main_s_log_was_read(
+def test_what_is_superseded_is_not_said_to_be_older_than_main_s_log_was_read(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rejected_and_mended(world)
     monkeypatch.setattr("lakegate.workflow.status.DECISIONS", 2)
     now = status(world.service)
-    assert (len(now.overtaken), now.of_last, now.older) == (1, 2, ())
+    assert (len(now.superseded), now.of_last, now.older) == (1, 2, ())
 
 
-def test_a_batch_is_retried_without_what_was_overtaken(world: World) -> None:
-    batch = rejected_with_one_that_is_overtaken(world)
+def test_a_batch_is_retried_without_what_was_superseded(world: World) -> None:
+    batch = rejected_with_one_that_is_superseded(world)
     world.mend("2")
     left = retry(world.service, batch).left
     world.run()
     assert world.rows_on_main() == {"0": 1, "1c": 6, "2": 7}
     assert list(left) == [world.key("1")]
-    assert "overtaken" in left[world.key("1")]
+    assert "superseded" in left[world.key("1")]
 
 
-def test_a_batch_is_approved_without_what_was_overtaken(world: World) -> None:
-    done = approve(world.service, rejected_with_one_that_is_overtaken(world), "fine", "ann")
+def test_a_batch_is_approved_without_what_was_superseded(world: World) -> None:
+    done = approve(world.service, rejected_with_one_that_is_superseded(world), "fine", "ann")
     assert world.rows_on_main() == {"0": 1, "1c": 6, "2": 7}
     assert (done.files, list(done.left)) == (1, [world.key("1")])
 
 
-def test_where_all_of_a_batch_is_overtaken_it_is_neither_retried_nor_approved(world: World) -> None:
+def test_where_all_of_a_batch_is_superseded_it_is_neither_retried_nor_approved(world: World) -> None:
     again(world, "1b", bad="broken")
     world.run()
     [line] = status(world.service).rejected
     again(world, "1c", rows=6)
     world.run()
-    with pytest.raises(Refused, match="overtaken"):
+    with pytest.raises(Refused, match="superseded"):
         retry(world.service, line.batch)
-    with pytest.raises(Refused, match="overtaken"):
+    with pytest.raises(Refused, match="superseded"):
         approve(world.service, line.batch, "fine", "ann")
 
 
-def test_an_approval_leaves_out_what_was_overtaken_of_each_attempt(world: World) -> None:
+def test_an_approval_leaves_out_what_was_superseded_of_each_attempt(world: World) -> None:
     world.drop("2", rows=7, bad="broken", deliver=False)
     again(world, "1a", rows=3, deliver=False)
     again(world, "1b", deliver=False)

@@ -160,7 +160,7 @@ def test_a_held_file_keeps_nothing_from_being_folded_and_is_taken_up_however_lat
     for _ in range(2):  # its note stays while it is under way: nothing else finds it
         reconcile(world.service)
         assert held.id in {each.file.id for each in held_files(world.service)}
-        assert [line.files for line in status(world.service).held] == [("elsewhere/README",)]
+        assert [line.files for line in status(world.service).unrouted] == [("elsewhere/README",)]
     world.run()
     assert world.rows_on_main()["late"] == 5
     reconcile(world.service)
@@ -287,7 +287,7 @@ def test_a_status_lists_no_large_bucket_and_tells_what_the_last_sweep_saw(world:
     reconcile(world.service)
     assert len(status(world.service).in_flight) == NOTED
     world.deliver(*_some(files))
-    shown = {key for line in status(world.service).in_flight if line.state == "landed" for key in line.files}
+    shown = {key for line in status(world.service).in_flight if line.state == "queued" for key in line.files}
     assert shown == {file.key for file in files} - {file.key for file in _some(files)}
 
 

@@ -191,7 +191,7 @@ def test_bytes_that_were_uploaded_again_are_not_replaced_by_those_before_them_wh
     assert world.rows_on_main() == {"0": 1, "1": 2}
     entry = world.entries()["mistake"]
     assert entry is not None
-    assert (entry.decision, entry.reasons[0][:9]) == (Decision.DISCARDED, "overtaken")
+    assert (entry.decision, entry.reasons[0][:10]) == (Decision.DISCARDED, "superseded")
 
 
 def test_nor_by_those_that_another_reader_of_the_queue_takes_on_at_the_same_time(world: World) -> None:
@@ -206,9 +206,9 @@ def test_nor_by_a_retry_or_an_approval_of_those_before_them(world: World) -> Non
     entry = world.entries()["mistake"]
     assert entry is not None
     assert entry.decision is Decision.REJECTED
-    with pytest.raises(Refused, match="overtaken"):
+    with pytest.raises(Refused, match="superseded"):
         approve(world.service, entry.batch, "it is fine", "somebody")
-    with pytest.raises(Refused, match="overtaken"):
+    with pytest.raises(Refused, match="superseded"):
         retry(world.service, entry.batch)
     assert world.rows_on_main() == {"0": 1, "1": 2}
     again(world, "newer")
@@ -232,11 +232,11 @@ def test_an_older_version_that_arrives_late_replaces_nothing(world: World) -> No
     assert world.rows_on_main() == {"0": 1, "newer": 6}
     entry = world.entries()["older"]
     assert entry is not None
-    assert (entry.decision, entry.reasons[0][:9]) == (Decision.DISCARDED, "overtaken")
+    assert (entry.decision, entry.reasons[0][:10]) == (Decision.DISCARDED, "superseded")
     assert world.messages()[1:] == []
 
 
-def test_a_version_that_is_overtaken_while_it_is_audited_is_discarded(world: World) -> None:
+def test_a_version_that_is_superseded_while_it_is_audited_is_discarded(world: World) -> None:
     again(world, "older", deliver=False)
     again(world, "newer", rows=6, deliver=False)
     older, newer = audited(world, "older"), audited(world, "newer")

@@ -173,8 +173,8 @@ def test_held_versions_of_one_key_keep_no_other_held_file_waiting_and_start_no_j
     assert sorted(claimed) == [world.key("hot"), world.key("other")]
     assert len(started) == len(world.attempts())
     now = status(world.service)
-    assert now.held == ()
-    assert [line.state for line in now.in_flight if line.files == (world.key("hot"),)].count("landed") == 4
+    assert now.unrouted == ()
+    assert [line.state for line in now.in_flight if line.files == (world.key("hot"),)].count("queued") == 4
 
 
 def test_messages_that_slack_never_takes_keep_no_other_from_being_sent(world: World) -> None:
@@ -213,7 +213,7 @@ def test_a_marker_is_passed_over_by_its_event_and_by_sweeps(world: World, key: s
     world.wait_out_the_grace()
     assert reconcile(world.service) == []
     assert (world.branches(), world.notifier.messages, held_files(world.service)) == ([], [], [])
-    assert (world.entries(), waiting(world.service), status(world.service).held) == ({}, [], ())
+    assert (world.entries(), waiting(world.service), status(world.service).unrouted) == ({}, [], ())
 
 
 def test_a_marker_that_an_earlier_release_held_is_forgotten(world: World) -> None:

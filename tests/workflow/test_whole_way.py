@@ -144,23 +144,23 @@ def test_a_mended_file_under_a_rejected_key_is_published(world: World) -> None:
     assert world.rows_on_main() == {"1.parquet": 3}
 
 
-def test_a_key_that_no_contract_routes_is_held_and_told_once(world: World) -> None:
+def test_a_key_that_no_contract_routes_is_unrouted_and_told_once(world: World) -> None:
     file = world.drop("other/1.csv", rows=1, absolute=True)
     world.deliver(file)
     world.run()
-    (line,) = status(world.service).held
+    (line,) = status(world.service).unrouted
     assert line.files == ("other/1.csv",)
     assert [message.kind for message in world.messages()] == [Kind.HELD]
 
 
-def test_a_held_file_is_picked_up_when_a_contract_routes_it(world: World) -> None:
+def test_an_unrouted_file_is_picked_up_when_a_contract_routes_it(world: World) -> None:
     world.remove_contract()
     world.drop("1.parquet", rows=3)
     world.push_contract()
     assert reconcile(world.service) == []
     world.run()
     assert world.rows_on_main() == {"1.parquet": 3}
-    assert status(world.service).held == ()
+    assert status(world.service).unrouted == ()
 
 
 def test_a_lost_s3_event_is_found_by_reconcile_after_the_grace(world: World) -> None:

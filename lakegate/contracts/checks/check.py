@@ -1,0 +1,58 @@
+"""A check with its metric, both under ids that follow from what they are. It knows no word of a contract."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from lakegate.audit.plan import Check, Drift, Metric, Operator, Severity, Unit
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import Comparable
+from lakegate.contracts.metrics.metric import fingerprint
+from lakegate.contracts.odcs.document import Item
+
+Checked = tuple[Check, Metric]
+LONGEST_NAME = 500  # characters of a check's name: an enum may have ten thousand values
+
+
+def severest(severities: Iterable[Severity]) -> Severity:
+    found = set(severities)
+    return next(severity for severity in Severity if severity in found)
+
+
+def without_repeats(checks: Sequence[Checked]) -> tuple[list[Check], list[Metric]]:
+    """Return the checks in their order, those that say the same once, and each metric once."""
+    first = {check.id: check for check, _ in reversed(checks)}
+    metrics = {metric.id: metric for _, metric in checks}
+    return [check for check, _ in checks if first[check.id] is check], list(metrics.values())
+
+
+def value_of(field: Field, item: Item) -> Comparable | None:
+    """Return a value of the column's type; return None, and note a fault, if it is none."""
+    try:
+        return field.type.parse(item.value)
+    except ValueError as error:
+        item.fault(f"{item.value!r} {error} (the column {field.label!r} is {field.type.name})")
+        return None
+
+
+def _named(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def checked(
+    name: str,
+    metric: Metric,
+    line: int,
+    *,
+    operator: Operator = Operator.MUST_BE,
+    threshold: tuple[float, ...] = (0,),
+    unit: Unit = Unit.ROWS,
+    severity: Severity = Severity.ERROR,
+    drift: Drift | None = None,
+) -> Checked:
+    """Return a check and its metric. Both ids follow from what they are, and the name stands in every report."""
+    made = Check(
+        id="", name=_named(name), metric=metric.id, operator=operator, threshold=threshold, unit=unit,
+        severity=severity, columns=metric.columns, line=line, drift=drift,
+    )  # fmt: skip
+    identity = (metric.id, operator, threshold, unit, severity, *([drift] if drift else []))
+    return replace(made, id=f"{metric.kind.value}-{fingerprint(identity)}"), metric

@@ -1,0 +1,219 @@
+"""Checks from a column's own words: a table of rules, so that the next check is a row.
+
+It does not say what is wrong with a row: `metrics` does.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lakegate.audit.plan import Metric, Scope, Severity
+from lakegate.contracts.checks.check import Checked, checked, severest, value_of
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import WIDENED, Comparable
+from lakegate.contracts.metrics.arrays import fewer, more, repeating
+from lakegate.contracts.metrics.metric import scoped
+from lakegate.contracts.metrics.rows import BOUNDS, Bound, duplicates, no_multiple, not_among, nulls, outside
+from lakegate.contracts.metrics.texts import DESCRIBING, FORMATS, like, longer, not_of_format, shorter, unlike, whole
+from lakegate.contracts.odcs.document import Item
+from lakegate.contracts.odcs.settings import SCOPE, scope, setting
+from lakegate.contracts.odcs.vocabulary import meant
+from lakegate.contracts.regex.prefilter import lengths
+
+LARGEST = 2**31 - 1
+"""Characters of a text or items of an array: no more can be counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A column's word that no row may fail. `metric` returns None, and notes a fault, if it cannot be made."""
+
+    word: str
+    says: str  # of {column} and {value}
+    metric: Callable[[Field, Item], Metric | None]
+
+
+def _bound(bound: Bound) -> Callable[[Field, Item], Metric | None]:
+    def metric(field: Field, item: Item) -> Metric | None:
+        limit = value_of(field, item)
+        return None if limit is None else outside(field, bound, limit)
+
+    return metric
+
+
+def _size(made: Callable[[Field, int], Metric]) -> Callable[[Field, Item], Metric | None]:
+    def metric(field: Field, item: Item) -> Metric | None:
+        if not 0 <= item.value <= LARGEST or item.value != int(item.value):
+            item.fault(f"{item.value!r} is no size: a whole number from 0 to {LARGEST:,}")
+            return None
+        return made(field, int(item.value))
+
+    return metric
+
+
+def _enum(field: Field, item: Item) -> Metric | None:
+    values = [value_of(field, each) for entry in item.members() if (each := entry.get("value"))]
+    return None if None in values or not values else not_among(field, values)
+
+
+def _multiple(field: Field, item: Item) -> Metric | None:
+    if field.type.widens:
+        item.fault(f"multipleOf is judged by other digits {WIDENED}")
+        return None
+    of = value_of(field, item)
+    if of == 0:
+        item.fault(f"{item.value!r} is 0 as a {field.type.name}, which has no multiples")
+    return no_multiple(field, of) if of else None
+
+
+def pattern(field: Field, item: Item, counted: Callable[[Field, str], Metric] = unlike) -> Metric | None:
+    """Count the rows that `counted` finds by a pattern, by default those that lack it. Return None, and note a fault,
+    if the pattern cannot be used.
+    """
+    try:
+        return counted(field, str(item.value))
+    except ValueError as error:
+        item.fault(f"the pattern {item.value!r}: {error}")
+        return None
+
+
+def _format(field: Field, item: Item) -> Metric | None:
+    """Count the texts that are not of the format; the format of a number is its width."""
+    if field.type.kind != "string" or item.value in DESCRIBING:
+        return None
+    if item.value not in FORMATS:
+        item.fault(f"{item.value!r} is no format here{meant(item.value, FORMATS)}; there are {', '.join(FORMATS)}")
+        return None
+    return not_of_format(field, item.value)
+
+
+def _unique_items(field: Field, item: Item) -> Metric | None:
+    if "map<" in field.type.name:
+        item.fault("maps cannot be compared: an array with maps in it has no uniqueItems")
+        return None
+    return repeating(field)
+
+
+COLUMN_RULES = (
+    Rule(word="required", says="{column} required", metric=lambda field, _: nulls(field)),
+    Rule(word="enum", says="{column} one of {value}", metric=_enum),
+)
+OPTION_RULES = (
+    *(
+        Rule(word=word, says=f"{{column}} {bound.sign} {{value}}", metric=_bound(bound))
+        for word, bound in BOUNDS.items()
+    ),
+    Rule(word="multipleOf", says="{column} a multiple of {value}", metric=_multiple),
+    Rule(word="minLength", says="{column} of {value} characters or more", metric=_size(shorter)),
+    Rule(word="maxLength", says="{column} of {value} characters or fewer", metric=_size(longer)),
+    Rule(word="pattern", says="{column} like {value}", metric=pattern),
+    Rule(word="format", says="{column} of the format {value}", metric=_format),
+    Rule(word="minItems", says="{column} of {value} items or more", metric=_size(fewer)),
+    Rule(word="maxItems", says="{column} of {value} items or fewer", metric=_size(more)),
+    Rule(word="uniqueItems", says="{column} without an item twice", metric=_unique_items),
+)
+
+
+def column_checks(field: Field, column: Item, severity: Severity = Severity.ERROR) -> list[Checked]:
+    """Return the checks of a column's own words and of its bounds."""
+    options = column.get("logicalTypeOptions")
+    made = [_zero(rule, field, column, severity) for rule in (*COLUMN_RULES, _unique(column))]
+    if options is not None and not _empty_range(field, options) and not _empty_sizes(options):
+        made += _of_options(field, options, severity)
+    return [each for each in made if each]
+
+
+def _of_options(field: Field, options: Item, severity: Severity) -> list[Checked | None]:
+    made = {rule.word: _zero(rule, field, options, severity) for rule in OPTION_RULES}
+    for word in ("pattern", "format"):
+        if found := made[word]:
+            said = options.plain(word)
+            least, most = lengths(said if word == "pattern" else whole(said))
+            if (short := made["minLength"]) and least >= options.plain("minLength"):
+                made["minLength"] = short[0], like(short[1], found[1])
+            if (long := made["maxLength"]) and most is not None and most <= options.plain("maxLength"):
+                made["maxLength"] = long[0], like(long[1], found[1])
+    return list(made.values())
+
+
+def _unique(column: Item) -> Rule:
+    within = scope(column)
+    if (said := setting(column, SCOPE)) and column.plain("unique") is not True:
+        said.fault(f"{SCOPE} without unique: true")
+    says = "{column} unique" + _in_table(within)
+    return Rule(word="unique", says=says, metric=lambda field, _: scoped(duplicates((field,)), within))
+
+
+def _in_table(within: Scope) -> str:
+    return " in the table" if within is Scope.TABLE else ""
+
+
+def key_checks(key: Sequence[tuple[Field, int, Severity]], table: Item) -> list[Checked]:
+    """Return the checks of a primary key, each column with its line and severity: unique together, and no nulls.
+
+    The key is as severe as the severest of its columns.
+    """
+    within = scope(table)
+    if (said := setting(table, SCOPE)) and not key:
+        said.fault(f"{SCOPE} without a primary key: it goes to each check that it is meant for")
+    if not key:
+        return []
+    names = ", ".join(field.label for field, _, _ in key)
+    made = scoped(duplicates([field for field, _, _ in key]), within)
+    line, severity = min(line for _, line, _ in key), severest(said for _, _, said in key)
+    unique = checked(f"primary key {names} unique{_in_table(within)}", made, line, severity=severity)
+    return [
+        unique,
+        *(
+            checked(f"{field.label} required (primary key)", nulls(field), line, severity=severity)
+            for field, line, severity in key
+        ),
+    ]
+
+
+def _zero(rule: Rule, field: Field, owner: Item, severity: Severity) -> Checked | None:
+    item = owner.get(rule.word)
+    if item is None or item.value is False:
+        return None
+    if (metric := rule.metric(field, item)) is None:
+        return None
+    says = rule.says.format(column=field.label, value=_shown(item.value))
+    return checked(says, metric, item.line, severity=severity)
+
+
+def _empty_range(field: Field, options: Item) -> bool:
+    """Return True if the bounds leave no value at all, and note a fault at the upper one."""
+    found = {
+        word: (item, value)
+        for word in BOUNDS
+        if (item := options.get(word)) and (value := _quiet(field, item)) is not None
+    }
+    for low, (_, bottom) in ((word, it) for word, it in found.items() if BOUNDS[word].lower):
+        for high, (item, top) in ((word, it) for word, it in found.items() if not BOUNDS[word].lower):
+            if bottom > top or (bottom == top and (BOUNDS[low].exclusive or BOUNDS[high].exclusive)):
+                item.fault(f"no value is left: {low} is {bottom} and {high} is {top}")
+                return True
+    return False
+
+
+def _empty_sizes(options: Item) -> bool:
+    """Return True if a text or an array cannot be both so long and so short, and note a fault."""
+    for low, high, what in (("minLength", "maxLength", "text"), ("minItems", "maxItems", "array")):
+        shortest, longest = options.get(low), options.get(high)
+        if shortest and longest and shortest.value > longest.value:
+            longest.fault(f"no {what} is left: {low} is {shortest.value} and {high} is {longest.value}")
+            return True
+    return False
+
+
+def _quiet(field: Field, item: Item) -> Comparable | None:
+    try:
+        return field.type.parse(item.value)
+    except ValueError:
+        return None  # the fault is noted where the check is made
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(entry.get("value")) for entry in value if isinstance(entry, dict))
+    return str(value)

@@ -1,0 +1,95 @@
+"""ODCS's `slaProperties`: promises of the data are checked file by file; promises of people are not."""
+
+import re
+from collections.abc import Mapping
+
+from lakegate.audit.plan import Operator
+from lakegate.contracts.checks.check import Checked, checked
+from lakegate.contracts.columns.fields import Field, Fields
+from lakegate.contracts.columns.types import TEMPORAL
+from lakegate.contracts.metrics.rows import age
+from lakegate.contracts.odcs import vocabulary
+from lakegate.contracts.odcs.document import Item
+
+SECONDS: Mapping[str, int] = {
+    spelled: seconds
+    for seconds, spellings in (
+        (1, ("s", "sec", "second", "seconds")),
+        (60, ("min", "minute", "minutes")),
+        (3_600, ("h", "hr", "hour", "hours")),
+        (86_400, ("d", "day", "days")),
+        (604_800, ("w", "wk", "week", "weeks")),
+    )
+    for spelled in spellings
+}
+_AGES = ("latency", "freshness")
+_NUMBER = re.compile(r"[0-9]{1,38}([.][0-9]{1,38})?([eE][+-]?[0-9]{1,2})?")
+
+
+def promise_checks(root: Item, table: str, fields: Fields) -> list[Checked]:
+    """Return the checks of the contract's promises on the table's columns."""
+    return [made for promise in root.each("slaProperties") if (made := _promise(promise, table, fields))]
+
+
+def _promise(promise: Item, table: str, fields: Fields) -> Checked | None:
+    name = promise.plain("property")
+    known = vocabulary.SLA.get(name) if name is not None else None
+    if name is not None and (known is None or known.answer is vocabulary.Answer.REFUSED):
+        promise.fault(
+            f"the promise {name!r} is not enforced{vocabulary.meant(name, vocabulary.SLA) if known is None else ''}"
+        )
+    return _age(promise, table, fields) if name in _AGES else None
+
+
+def _age(promise: Item, table: str, fields: Fields) -> Checked | None:
+    """Return the check that the newest value of a column is so old, and no older, when the file is audited."""
+    if said := promise.get("valueExt"):
+        said.fault(f"valueExt is refused: {promise.plain('property')} has one limit")
+    field, limit, seconds = _element(promise, table, fields), _limit(promise), _seconds(promise)
+    if field is None or limit is None or seconds is None:
+        return None
+    return checked(
+        f"{promise.plain('property')} of {field.label} in {promise.plain('unit')}",
+        age(field, seconds),
+        promise.line,
+        operator=Operator.LESS_OR_EQUAL,
+        threshold=(limit,),
+    )
+
+
+def _element(promise: Item, table: str, fields: Fields) -> Field | None:
+    said = promise.get("element")
+    if said is None:
+        if not promise.has("element"):
+            promise.fault("'element' is missing: the column whose newest value may not be too old")
+        return None
+    labels, label = fields.by_label, said.value
+    if label not in labels:
+        label = label.removeprefix(f"{table}.")
+    if (field := labels.get(label)) is None:
+        said.fault(f"the table has no column {said.value!r}{vocabulary.meant(label, labels)}")
+    elif field.type.kind not in TEMPORAL:
+        said.fault(f"the column {field.label!r} is {field.type.name}: only a date or a timestamp has an age")
+        return None
+    return field
+
+
+def _limit(promise: Item) -> float | None:
+    said = promise.get("value")
+    if said is None:
+        return None
+    if isinstance(said.value, bool) or not _NUMBER.fullmatch(str(said.value)):
+        said.fault(f"{said.value!r} is no number of 0 or more")
+        return None
+    return float(said.value)
+
+
+def _seconds(promise: Item) -> int | None:
+    said = promise.get("unit")
+    if said is None:
+        if not promise.has("unit"):
+            promise.fault("'unit' is missing, such as d for days")
+        return None
+    if said.value not in SECONDS:
+        said.fault(f"the unit {said.value!r} is none of {', '.join(SECONDS)}{vocabulary.meant(said.value, SECONDS)}")
+    return SECONDS.get(said.value)

@@ -1,0 +1,387 @@
+"""ODCS's `quality` entries: a table of the library's metrics, queries, and one comparison for each.
+
+It does not make the checks of a column's own words.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lakegate.audit.plan import Comparison, Drift, Metric, MetricKind, Operator, Scope, Severity, Unit
+from lakegate.contracts.checks import drifts
+from lakegate.contracts.checks.check import Checked, checked, value_of
+from lakegate.contracts.checks.column_rules import pattern
+from lakegate.contracts.checks.custom import COLUMN, COUNTS, TABLE, Choice, choose
+from lakegate.contracts.checks.custom_rules import named
+from lakegate.contracts.columns.fields import Field, Fields
+from lakegate.contracts.metrics.metric import either, queried, rows, scoped, value
+from lakegate.contracts.metrics.rows import among, duplicates, not_among, nulls
+from lakegate.contracts.metrics.texts import having, unlike
+from lakegate.contracts.odcs.document import Item
+from lakegate.contracts.odcs.settings import SCOPE, scope, setting
+from lakegate.contracts.odcs.vocabulary import OPERATORS, Answer, Word, check, meant
+from lakegate.contracts.sql.allowlist import NotAllowed
+from lakegate.contracts.sql.statements import Form, Scalar, scalar
+
+_RANGES = (Operator.BETWEEN, Operator.NOT_BETWEEN)
+_WHOLE_FILE = 100  # percent
+_SHORT = 80  # letters of a query that a person reads
+_WORDS = {
+    **dict.fromkeys(("metric", "arguments"), ("library", "custom")),  # custom checks refuse these themselves
+    "query": ("sql",),
+    **dict.fromkeys(("engine", "implementation"), ("custom",)),
+    **dict.fromkeys(OPERATORS, ("library", "sql", "custom")),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibraryRule:
+    """A metric of ODCS's library on a column or on the table, with its arguments, at least one of them if any.
+
+    `metric` returns None, and notes a fault, if it cannot be made of them.
+    """
+
+    note: str
+    metric: Callable[[Fields, Mapping[str, Item]], Metric | None]
+    arguments: tuple[str, ...] = ()
+    of_table: bool = False  # whether it may have `scope: table`
+
+
+def _missing(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
+    field, made = fields[0], []
+    if missing := said.get("missingValues"):
+        made.append(_listed_as_missing(field, missing))
+    if unwanted := said.get("pattern"):
+        made.append(_by_pattern(field, unwanted, having))
+    if made == [among(field, [None])]:
+        return nulls(field)  # statistics count nulls
+    return None if None in made else either([metric for metric in made if metric])
+
+
+def _listed_as_missing(field: Field, missing: Item) -> Metric | None:
+    listed = _members(missing)
+    values = [None if entry.value is None else value_of(field, entry) for entry in listed]
+    if not listed or any(
+        value is None and entry.value is not None for value, entry in zip(values, listed, strict=True)
+    ):
+        return None
+    return among(field, values)
+
+
+def _invalid(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
+    field, made = fields[0], []
+    if valid := said.get("validValues"):
+        values = [value_of(field, entry) for entry in _members(valid)]
+        made.append(None if None in values or not values else not_among(field, values))
+    if wanted := said.get("pattern"):
+        made.append(_by_pattern(field, wanted, unlike))
+    return None if None in made else either([metric for metric in made if metric])
+
+
+def _by_pattern(field: Field, said: Item, counted: Callable[[Field, str], Metric]) -> Metric | None:
+    if field.type.kind == "string" and isinstance(said.value, str):
+        return pattern(field, said, counted)
+    said.fault(f"a pattern is text, of a column of text (the column {field.label!r} is {field.type.name})")
+    return None
+
+
+def _repeated(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
+    listed = _members(said["properties"])
+    chosen = named(fields, listed)
+    if len({field.name for field in chosen}) < len(chosen):
+        said["properties"].fault("a column is in the key twice")
+        return None
+    return duplicates(chosen) if chosen else None
+
+
+LIBRARY = {
+    ("rowCount", TABLE): LibraryRule(
+        note="the file's rows; with `scope: table`, the table's once the file is in it",
+        metric=lambda _fields, _: rows(),
+        of_table=True,
+    ),
+    ("nullValues", COLUMN): LibraryRule(note="rows with a null", metric=lambda fields, _: nulls(fields[0])),
+    ("invalidValues", COLUMN): LibraryRule(
+        note="rows whose value is none of `validValues`, or does not have the `pattern`; nulls don't count",
+        arguments=("validValues", "pattern"),
+        metric=_invalid,
+    ),
+    ("missingValues", COLUMN): LibraryRule(
+        note="rows whose value is one of `missingValues`, or has the `pattern`; nulls count if `null` is in the list",
+        arguments=("missingValues", "pattern"),
+        metric=_missing,
+    ),
+    ("duplicateValues", COLUMN): LibraryRule(
+        note="rows that repeat an earlier row's value, with `scope: table` also one in the table; nulls don't count",
+        metric=lambda fields, _: duplicates(fields),
+        of_table=True,
+    ),
+    ("duplicateValues", TABLE): LibraryRule(
+        note="rows that repeat an earlier row's values in `properties`; rows with a null among them don't count",
+        arguments=("properties",),
+        metric=_repeated,
+        of_table=True,
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Around:
+    """A query's surroundings beside its own column: the table's columns, and the names that the table goes by."""
+
+    fields: Fields
+    names: Collection[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """An entry's metric, and the name that people call it by. A `counted` number is never below 0, and no percentage of
+    it is above 100. With `against`, the name is a rule, and the number counts the rows against it.
+    """
+
+    metric: Metric | None
+    name: str
+    unit: Unit | None
+    counted: bool = True
+    against: bool = False
+
+
+def quality_checks(owner: Item, level: str, fields: Fields, around: Around) -> list[Checked]:
+    """Return the checks of `quality`, on a column (its one field) or on the table (all of them)."""
+    return [made for item in owner.each("quality") if (made := _quality(item, level, fields, around))]
+
+
+def _quality(item: Item, level: str, fields: Fields, around: Around) -> Checked | None:
+    kind = item.plain("type", "library")
+    _check_strays(item, kind)
+    match kind:
+        case "library":
+            return _compared(item, _library(item, level, fields), _comparison(item))
+        case "sql":
+            return _compared(item, _query(item, level, fields, around), _comparison(item, counted=False))
+        case "custom":
+            return _custom(item, level, fields)
+    return None
+
+
+def _check_strays(item: Item, kind: str) -> None:
+    """Note a fault for each word that means nothing to a check of this type."""
+    for word in item.value:
+        types = _WORDS.get(word, (kind,))
+        if kind not in types and item.get(word):
+            item.document.close((*item.path, word), f"{word!r} belongs to a check of type {' or '.join(types)}")
+    if kind != "library" and (said := setting(item, SCOPE)):
+        said.fault(f"{SCOPE} is for duplicateValues and rowCount")
+
+
+def _library(item: Item, level: str, fields: Fields) -> Asked:
+    metric = _metric(item, level, fields)
+    of = f" of {', '.join(metric.columns)}" if metric and metric.columns else ""
+    of += " in the table" if metric and metric.scope is Scope.TABLE else ""
+    return Asked(metric=metric, name=f"{item.plain('metric')}{of}", unit=_unit(item, COUNTS))
+
+
+def _query(item: Item, level: str, fields: Fields, around: Around) -> Asked | None:
+    if (said := item.get("query")) is None:
+        return None
+    try:
+        found = scalar(said.value, around.fields, around.names, fields[0] if level == COLUMN else None)
+    except NotAllowed as error:
+        said.fault(f"the query: {error}")
+        return None
+    unit = _unit(item, (Unit.NUMBER, *COUNTS))
+    if unit is Unit.PERCENT and found.counts:
+        item.document.fault(
+            (*item.path, "unit"), "the query gives a count, and no percentage: select 100.0 * that / COUNT(*)"
+        )
+        return None
+    return Asked(metric=_of(found), name=_short(said.value), unit=unit, counted=False)
+
+
+def _of(found: Scalar) -> Metric:
+    match found.form:
+        case Form.COUNT:
+            return rows()
+        case Form.QUERY:
+            return replace(queried(found.columns, found.sql), tries=found.tries)
+    return replace(value(found.columns, found.sql, alone=found.form is Form.HEAVY), tries=found.tries)
+
+
+def _custom(item: Item, level: str, fields: Fields) -> Checked | None:
+    """Return a check of ours. Without an operator no row may fail."""
+    if (chosen := choose(item, level)) is None:
+        return None
+    if chosen.rule.drift:
+        return _drifted(item, chosen, fields, chosen.rule.drift(chosen.value))
+    rule, unit = chosen.rule, _unit(item, chosen.rule.units)
+    made = rule.percent if rule.percent and unit is Unit.PERCENT else rule.metric
+    name = rule.says.format(
+        word=chosen.value.path[-1], value=_short(_listed(chosen.value.value)), column=", ".join(f.label for f in fields)
+    )
+    silent = rule.counts_rows and not any(chosen.implementation.has(word) for word in OPERATORS)
+    asked = Asked(
+        metric=made(fields, chosen.value),
+        name=name,
+        unit=unit,
+        counted=Unit.NUMBER not in rule.units,
+        against=rule.counts_rows and "{word}" not in rule.says,
+    )
+    comparison = (Operator.MUST_BE, (0.0,)) if silent else _comparison(chosen.implementation, counted=asked.counted)
+    return _compared(item, asked, comparison, name=name if silent and asked.against else "")
+
+
+def _drifted(item: Item, chosen: Choice, fields: Fields, drift: Drift | None) -> Checked | None:
+    """Return a check of how far a number is off: in percent of what it was, or in a unit of its own."""
+    metric, comparison = chosen.rule.metric(fields, chosen.value), _comparison(chosen.implementation, counted=False)
+    if _unit(item, (Unit.NUMBER,)) is None or metric is None or drift is None:
+        return None
+    asked = Asked(
+        metric=metric,
+        name=drifts.spoken(chosen.value, metric.columns),
+        unit=Unit.PERCENT if drift.comparison is Comparison.RATE else Unit.NUMBER,
+        counted=False,
+    )
+    return _compared(item, asked, comparison, drift=drift)
+
+
+def _compared(
+    item: Item,
+    asked: Asked | None,
+    comparison: tuple[Operator, tuple[float, ...]] | None,
+    name: str = "",
+    drift: Drift | None = None,
+) -> Checked | None:
+    """Return the check of the entry `item`. It has the entry's own name, else `name`, else one that follows from the
+    comparison.
+    """
+    severity = _severity(item)
+    if asked is None or asked.metric is None or asked.unit is None or comparison is None or severity is None:
+        return None
+    operator, threshold = comparison
+    percent = asked.counted and asked.unit is Unit.PERCENT
+    if percent and (max(threshold) > _WHOLE_FILE or asked.metric.kind is MetricKind.ROWS):
+        item.fault("a percentage of the file's rows is between 0 and 100, and their count is not one of them")
+        return None
+    spoken = item.plain("name") or name or _spoken(asked, operator, threshold)
+    return checked(
+        spoken,
+        asked.metric,
+        item.line,
+        operator=operator,
+        threshold=threshold,
+        unit=asked.unit,
+        severity=severity,
+        drift=drift,
+    )
+
+
+def _metric(item: Item, level: str, fields: Fields) -> Metric | None:
+    name = item.plain("metric")
+    if name is None:
+        if not item.has("metric") and not item.has("rule") and not item.has("type"):
+            item.fault("'metric' is missing")  # with a type, the standard's schema has said so
+        return None
+    if (rule := LIBRARY.get((name, level))) is None:
+        places = " and ".join(place for metric, place in LIBRARY if metric == name)
+        item.fault(f"{name} belongs to {places}" if places else f"{name} is not enforced yet")
+        return None
+    within, said = _scope(item, name, rule), _arguments(item, name, rule.arguments)
+    metric = rule.metric(fields, said) if said is not None else None
+    return scoped(metric, within) if metric else None
+
+
+def _scope(item: Item, name: str, rule: LibraryRule) -> Scope:
+    within = scope(item)
+    if within is Scope.TABLE and not rule.of_table:
+        item.fault(f"{name} is of each file alone: {SCOPE} is for duplicateValues and rowCount")
+    return within
+
+
+def _arguments(item: Item, name: str, words: Sequence[str]) -> dict[str, Item] | None:
+    """Return the arguments by their words; return None, and note a fault, if none is there that must be."""
+    arguments = item.get("arguments")
+    if arguments:
+        check(arguments, {word: Word(answer=Answer.ENFORCED) for word in words}, where=f"the arguments of {name}")
+    said = {word: found for word in words if arguments and (found := arguments.get(word))}
+    if words and not said:
+        if not item.has("arguments") or (arguments and not any(arguments.has(word) for word in words)):
+            item.fault(f"{name} needs the argument {' or '.join(map(repr, words))}")
+        return None
+    return said
+
+
+def _members(listed: Item) -> list[Item]:
+    """Return the members of a list; return none, and note a fault, if it is no list or empty."""
+    if isinstance(listed.value, list) and listed.value:
+        return list(listed.members())
+    listed.fault(f"{str(listed.path[-1])!r} must be a list with something in it")
+    return []
+
+
+def _comparison(item: Item, *, counted: bool = True) -> tuple[Operator, tuple[float, ...]] | None:
+    found = [word for word in OPERATORS if item.has(word)]
+    if len(found) != 1:
+        several = f"one operator a check, and there are {' and '.join(found)}"
+        item.fault(several if found else "an operator is missing, such as mustBe: 0")
+        return None
+    if (limit := item.get(found[0])) is None:
+        return None
+    operator, threshold = Operator(found[0]), limit.value if isinstance(limit.value, list) else [limit.value]
+    if (wrong := _wrong_threshold(operator, threshold, counted=counted)) is not None:
+        limit.fault(f"{found[0]}: {wrong}")
+        return None
+    return operator, tuple(threshold)
+
+
+def _wrong_threshold(operator: Operator, threshold: list[object], *, counted: bool) -> str | None:
+    numbers = [number for number in threshold if isinstance(number, int | float) and not isinstance(number, bool)]
+    if len(numbers) != len(threshold) or len(numbers) != (2 if operator in _RANGES else 1):
+        return "it compares with a number" if operator not in _RANGES else "it compares with two numbers"
+    if counted and min(numbers) < 0:
+        return "a count is never below 0"
+    if numbers != sorted(numbers):
+        return f"the bounds are the wrong way round: {numbers[0]} is above {numbers[1]}"
+    return None
+
+
+def _unit(item: Item, units: Sequence[Unit]) -> Unit | None:
+    """Return the unit, one of those that the check can be asked in, the first by default."""
+    if not item.has("unit"):
+        return units[0]
+    if (said := item.get("unit")) is None:
+        return None
+    known = [unit for unit in units if unit is not Unit.NUMBER]
+    if said.value not in known:
+        near = f"it can be {' or '.join(known)}{meant(said.value, known)}" if known else "its number has none"
+        said.fault(f"unit is {said.value!r}, and {near}")
+        return None
+    return Unit(said.value)
+
+
+def _severity(item: Item) -> Severity | None:
+    if not item.has("severity"):
+        return Severity.ERROR
+    if (said := item.get("severity")) is None:
+        return None
+    if said.value not in list(Severity):
+        known = " or ".join(Severity)
+        said.fault(f"severity is {said.value!r}, and it can be {known}{meant(said.value, Severity)}")
+        return None
+    return Severity(said.value)
+
+
+def _spoken(asked: Asked, operator: Operator, threshold: tuple[float, ...]) -> str:
+    """Return a name such as `nullValues of tailnum must be less than 1.5 percent`."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", operator.value).lower()
+    numbers = " and ".join(f"{number:.15g}" for number in threshold)
+    unit = "" if asked.unit in (None, Unit.NUMBER) else f" {asked.unit.value}"
+    return f"{'rows against ' if asked.against else ''}{asked.name} {words} {numbers}{unit}"
+
+
+def _listed(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHORT else f"{line[: _SHORT - 1]}…"

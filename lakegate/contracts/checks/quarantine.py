@@ -1,0 +1,47 @@
+"""Quarantine in a contract: which checks may put rows aside, and how many rows of a file may go. It moves none."""
+
+from collections.abc import Sequence
+
+from lakegate.audit.plan import Budget, Check, Metric, Severity
+from lakegate.audit.verdicts import holds
+from lakegate.contracts.checks.check import Checked
+from lakegate.contracts.odcs.document import Item
+from lakegate.contracts.odcs.settings import setting
+
+SETTING = "quarantineBudget"
+_HUNDRED = 100
+
+
+def budget_of(table: Item, checks: Sequence[Checked]) -> Budget | None:
+    """Return the table's budget; note a fault if a check asks for quarantine and cannot have it, or if none asks."""
+    asking = [(check, metric) for check, metric in checks if check.severity is Severity.QUARANTINE]
+    said = setting(table, SETTING)
+    for check, metric in asking:
+        if why := _unable(check, metric):
+            table.document.tell(check.line, f"{check.name} cannot quarantine: {why}")
+    if asking and said is None:
+        needs = f"a check that quarantines needs the table's {SETTING}, such as {{rows: 100}} or {{percent: 1}}"
+        table.document.tell(asking[0][0].line, needs)
+    if said and not asking:
+        said.fault(f"{SETTING} without a check of severity quarantine")
+    return _budget(said) if said else None
+
+
+def _unable(check: Check, metric: Metric) -> str:
+    if not metric.kind.counts_rows or check.drift:
+        return "only checks that count failing rows can"
+    return "" if holds(check, 0) else "it would not hold without failing rows either"
+
+
+def _is_share(percent: float) -> bool:
+    return not isinstance(percent, bool) and 0 < percent <= _HUNDRED
+
+
+def _budget(said: Item) -> Budget | None:
+    match said.plain("value"):
+        case {"rows": int(rows), **others} if not others and not isinstance(rows, bool) and rows > 0:
+            return Budget(rows=rows)
+        case {"percent": int() | float() as percent, **others} if not others and _is_share(percent):
+            return Budget(percent=float(percent))
+    said.fault(f"{SETTING} is {{rows: 100}}, a number above 0, or {{percent: 1}}, up to 100, of each file")
+    return None

@@ -1,0 +1,235 @@
+"""Columns of a contract, nested ones with their parts: names and types. It does not know what must be true of them."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lakegate.audit.names import folded
+from lakegate.audit.reserved import reserved_for
+from lakegate.audit.types import Array, Map, Struct, parse, places
+from lakegate.contracts.columns.fields import Field, Into, Step
+from lakegate.contracts.columns.types import LOGICAL, TYPES, Type, agree, logical_of, nested, physical, widening
+from lakegate.contracts.odcs import vocabulary
+from lakegate.contracts.odcs.document import Item
+
+_UTC = ("UTC", "Etc/UTC")
+_OF_THE_TABLE = {"unique": "be unique", "primaryKey": "belong to the primary key", "partitioned": "partition the table"}
+_PARTS = {"properties": "object", "items": "array", "map": "map"}
+_PHYSICAL = {"object": ("struct", "object"), "array": ("array", "list"), "map": ("map",)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """A column, or a part of one, that could be read, and where it stands."""
+
+    item: Item
+    field: Field
+    parts: "tuple[Read, ...]" = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """A part's place in its column: the name that people call it by, and the steps to it."""
+
+    label: str
+    name: str
+    steps: tuple[Step, ...] = ()
+
+    def to(self, label: str, into: Into, name: str = "") -> "_Place":
+        return _Place(label=label, name=self.name, steps=(*self.steps, Step(into=into, name=name)))
+
+
+def read_column(item: Item) -> Read | None:
+    """Read a column of the table; return None, and note a fault, if it cannot be read."""
+    names = _names(item)
+    place = _Place(label=names[0], name=names[1]) if names else _Place(label="", name="")
+    found = _read(item, place)
+    if names and (whose := reserved_for(names[1])):
+        item.fault(f"the name {names[1]!r} is reserved: it is {whose}'s own")
+    return found if names else None
+
+
+def widened(read: Read) -> Read:
+    """Return the column as it is if files may widen it and its parts."""
+    parts = tuple(map(widened, read.parts))
+    return replace(read, field=replace(read.field, type=widening(read.field.type)), parts=parts)
+
+
+def _read(item: Item, place: _Place) -> Read | None:
+    logical = item.plain("logicalType")
+    for word, owner in _PARTS.items():
+        if owner != logical and (part := item.get(word)):
+            part.fault(f"{word!r} belongs to logicalType: {owner}")
+    parts = _parts(item, str(logical), place) if logical in _PHYSICAL else ()
+    kind = _nested_type(item, str(logical), parts) if logical in _PHYSICAL else _type(item)
+    _check_options(item, kind)
+    if kind is None or parts is None:
+        return None
+    field = Field(label=place.label, name=place.name, type=kind, steps=place.steps)
+    return Read(item=item, field=field, parts=tuple(parts))
+
+
+def _names(item: Item) -> tuple[str, str] | None:
+    """Return the name in the contract, and the name in files; return None if there is none."""
+    said = item.get("physicalName") if item.has("physicalName") else item.get("name")
+    if said is None:
+        return None
+    if not said.value or any(unicodedata.category(letter) in ("Cc", "Cs") for letter in said.value):
+        said.fault("a column's name is text without control characters")
+    return item.plain("name", said.value), said.value
+
+
+def _parts(item: Item, logical: str, place: _Place) -> list[Read] | None:
+    """Return the parts of a nested column, or None if one cannot be read."""
+    if logical == "object":
+        return _properties(item, place)
+    if logical == "array":
+        wanted = {"items": (item, place.to(f"{place.label}[]", Into.ITEMS))}
+    else:
+        owner = item.get("map") or item
+        steps = {"key": Into.KEYS, "value": Into.VALUES}
+        wanted = {word: (owner, place.to(f"{place.label}.{word}", into)) for word, into in steps.items()}
+    found = [_part(owner, word, where) for word, (owner, where) in wanted.items()]
+    return None if None in found else [each for each in found if each]
+
+
+def _part(owner: Item, word: str, place: _Place) -> Read | None:
+    item = owner.get(word) if isinstance(owner.value, dict) else None
+    if item is None or not isinstance(item.value, dict):
+        owner.fault(f"{word!r} is missing: what is in it, as a mapping with a logicalType")
+        return None
+    _refuse_within(item)
+    return _read(item, place)
+
+
+def _properties(item: Item, place: _Place) -> list[Read] | None:
+    if not item.plain("properties"):
+        item.fault("an object has no properties: list them under 'properties'")
+        return None
+    found = [_property(each, place) for each in item.each("properties")]
+    known = [each for each in found if each]
+    check_names(known)
+    return known if len(known) == len(item.plain("properties")) else None
+
+
+def _property(item: Item, place: _Place) -> Read | None:
+    if (names := _names(item)) is None:
+        return None
+    _refuse_within(item)
+    return _read(item, place.to(f"{place.label}.{names[0]}", Into.FIELD, names[1]))
+
+
+def _refuse_within(item: Item) -> None:
+    for word, does in _OF_THE_TABLE.items():
+        if item.plain(word) is True:
+            item.document.close((*item.path, word), f"a part of a nested column cannot {does}")
+    if quality := item.get("quality"):
+        quality.fault("checks of a part of a nested column are said by its own words: required, enum, bounds, …")
+    if relationships := item.get("relationships"):
+        relationships.fault("a part of a nested column refers to nothing: foreign keys are of columns")
+
+
+def _nested_type(item: Item, logical: str, parts: Sequence[Read] | None) -> Type | None:
+    said = item.get("physicalType")
+    if said and str(said.value).lower() not in _PHYSICAL[logical]:
+        said.fault(f"physicalType {said.value!r} says less than the parts do: leave it out")
+    if not parts:
+        return None
+    kinds = [parse(part.field.type.name) for part in parts]
+    if logical == "object":
+        names = [part.field.steps[-1].name for part in parts]
+        return nested(Struct(dict(zip(names, kinds, strict=True))))
+    return nested(Array(*kinds) if logical == "array" else Map(*kinds))
+
+
+def check_names(columns: Sequence[Read]) -> None:
+    """Note a fault for each name that could mean two columns. Spark compares names without case, so two columns that
+    differ only in case would be one.
+    """
+    seen: dict[str, Read] = {}
+    for read in columns:
+        first = seen.setdefault(folded(read.field.own_name), read)
+        if first is not read:
+            twice = f"the column {read.field.own_name!r} is given twice, first on line {first.item.line}"
+            read.item.fault(f"{twice} (upper and lower case are the same)")
+    labelled: dict[str, list[Read]] = {}
+    for read in columns:
+        labelled.setdefault(folded(read.field.label), []).append(read)
+    for same in labelled.values():
+        if len({folded(read.field.own_name) for read in same}) > 1:
+            name = same[1].field.label
+            same[1].item.fault(f"the name {name!r} is given twice, first on line {same[0].item.line}")
+    for read in columns:
+        other = seen.get(folded(read.field.label), read)
+        if folded(read.field.own_name) != folded(other.field.own_name) and other.field.label != read.field.label:
+            text = f"{read.field.label!r} is also the physicalName of the column {other.field.label!r}"
+            read.item.fault(f"{text}, on line {other.item.line}: SQL could mean either, so rename one")
+
+
+def check_places(columns: Sequence[Read]) -> None:
+    """Note a fault for each column with the name of a part: Iceberg writes the place of a part with dots."""
+    names = {folded(read.field.own_name): read for read in columns}
+    for read in columns:
+        for _, place in places(parse(read.field.type.name)):
+            if other := names.get(folded(".".join((read.field.own_name, *place)))):
+                of = f"the column {read.field.own_name!r}"
+                other.item.fault(f"a part of {of} goes by the name {other.field.own_name!r}: rename one")
+
+
+def _type(item: Item) -> Type | None:
+    """Return the column's type: `physicalType` if it is given, and then the other words must agree."""
+    name = item.plain("logicalType")
+    if (said := item.get("physicalType")) is None:
+        if not item.has("physicalType") and not item.has("logicalType"):
+            item.fault("a column needs a type: logicalType or physicalType")
+        logical, _ = _logical(item, name)
+        return None if item.has("physicalType") else logical
+    try:
+        found = physical(said.value)
+    except ValueError as error:
+        said.fault(f"physicalType {said.value!r} {error}")
+        return None
+    logical, chosen = _logical(item, name or logical_of(found))
+    if name and not agree(found, name):
+        said.fault(f"physicalType {said.value!r} and logicalType {name!r} don't agree")
+    elif logical and chosen and logical.name != found.name:
+        said.fault(f"physicalType {said.value!r} and logicalTypeOptions don't agree: the options say {logical.name}")
+    return found
+
+
+def _logical(item: Item, name: str | None) -> tuple[Type | None, bool]:
+    """Return the type that a logical one stands for, and whether the options chose it."""
+    if name is None:
+        return None, False
+    if name not in LOGICAL:
+        (item.get("logicalType") or item).fault(f"columns of type {name!r} are not supported yet")
+        return None, False
+    _, widths = LOGICAL[name]
+    width = _width(item, name)
+    if width not in widths:
+        known = " or ".join(name for name in widths if name)
+        item.document.fault(
+            (*item.path, "logicalTypeOptions", "format"), f"the format {width!r} is not supported: {known}"
+        )
+        return None, False
+    return TYPES[widths[width]], width is not None
+
+
+def _width(item: Item, logical: str) -> str | None:
+    options = item.get("logicalTypeOptions")
+    if options is None:
+        return None
+    if logical == "timestamp":
+        return {True: "zoned", False: "local"}.get(options.plain("timezone"))
+    width = options.plain("format") if logical in ("integer", "number") else None
+    return str(width) if width is not None else None
+
+
+def _check_options(item: Item, kind: Type | None) -> None:
+    options = item.get("logicalTypeOptions")
+    if options is None or kind is None:
+        return
+    vocabulary.check(options, kind.options, where=f"the options of a {kind.name}")
+    zone = options.get("defaultTimezone")
+    if zone and zone.value not in _UTC:
+        zone.fault(f"defaultTimezone {zone.value!r} is not supported: timestamps are kept in UTC")

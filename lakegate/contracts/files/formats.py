@@ -1,0 +1,250 @@
+"""File formats of a contract, from the landing server's words. It reads no file.
+
+Settings that the readers could not hold to are refused here, by line: they would take a file for something else.
+"""
+
+import codecs
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from lakegate.audit import limits
+from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
+from lakegate.audit.plan import Severity
+from lakegate.contracts.checks.check import Checked, checked
+from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.metrics.metric import unparsed
+from lakegate.contracts.odcs import vocabulary
+from lakegate.contracts.odcs.document import Item
+
+_CSV, _TEXT, _EVERY = (FileKind.CSV,), (FileKind.CSV, FileKind.JSON), tuple(FileKind)
+_TYPED = tuple(kind for kind in FileKind if not kind.is_text)
+_LIMITED = {
+    "row_groups": (FileKind.PARQUET, FileKind.ORC),
+    "blocks": (FileKind.AVRO,),
+    "nesting": _TYPED,
+    "footer": _TYPED,
+    "line": _TEXT,
+}
+_ENCODINGS = {
+    "utf-8": "UTF-8",
+    "ascii": "US-ASCII",
+    "iso8859-1": "ISO-8859-1",
+    "iso8859-15": "ISO-8859-15",
+    "cp1252": "windows-1252",
+}
+_PIECE = re.compile(
+    r"yyyy|yy|M{1,3}|d{1,2}|H{1,2}|h{1,2}|m{1,2}|s{1,2}|S{1,6}|a|X{1,3}|x{1,3}|'[^']*'|[^A-Za-z'\[\]{}#]"
+)
+_MOST = 2**63 - 1
+_LAST_SIGN = "\uffff"
+_CLOCK = set("HhmsSaXx")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """A server's settings for how its files are written; columns may spell their dates in other ways.
+
+    `severity` is that of the check that every row parses.
+    """
+
+    form: FileFormat
+    date: str = ""
+    timestamp: str = ""
+    severity: Severity = Severity.ERROR
+    line: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A word of the server: the formats that it is for, and the reader of its value; ValueError says why not."""
+
+    kinds: Sequence[FileKind]
+    read: Callable[[Any, FileKind], dict[str, Any]]
+
+
+def _truth(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
+    def read(value: Any, _: FileKind) -> dict[str, Any]:
+        if not isinstance(value, bool):
+            raise ValueError("is neither true nor false")  # noqa: TRY004 - one error for "not of this kind"
+        return {field: value}
+
+    return read
+
+
+def _letter(value: Any) -> str:
+    if not isinstance(value, str) or len(value) != 1 or value.isalnum() or value in "\r\n" or value > _LAST_SIGN:
+        raise ValueError("is not one character, such as ';' or \"\\t\"")
+    return value
+
+
+def _delimiter(value: Any, kind: FileKind) -> dict[str, Any]:
+    if kind is FileKind.CSV:
+        return {"delimiter": _letter(value)}
+    if value != "new_line":
+        raise ValueError("is not supported: json files have an object a line, which is 'new_line'")
+    return {}
+
+
+def _quote(value: Any, _: FileKind) -> dict[str, Any]:
+    return {"quote": value if value == "" else _letter(value)}
+
+
+def _nulls(value: Any, _: FileKind) -> dict[str, Any]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError('is not a list of texts, such as ["", "NA"]')
+    return {"nulls": tuple(dict.fromkeys(value))}
+
+
+def _encoding(value: Any, _: FileKind) -> dict[str, Any]:
+    try:
+        return {"encoding": _ENCODINGS[codecs.lookup(str(value)).name]}
+    except LookupError:
+        raise ValueError(f"is not supported: {', '.join(_ENCODINGS.values())} are") from None
+
+
+def _compression(value: Any, _: FileKind) -> dict[str, Any]:
+    if not isinstance(value, str) or value not in SUFFIXES:
+        raise ValueError(f"is not supported: {', '.join(SUFFIXES)} are")
+    return {"compression": value}
+
+
+def _severity(value: Any, _: FileKind) -> dict[str, Any]:
+    if value not in (Severity.ERROR, Severity.QUARANTINE):
+        raise ValueError("is neither error nor quarantine: a row that does not parse cannot be published")
+    return {"severity": Severity(value)}
+
+
+def _pattern(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
+    return lambda value, _: {field: pattern(value, field)}
+
+
+def _limit(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
+    def read(value: Any, _: FileKind) -> dict[str, Any]:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _MOST:
+            raise ValueError("is no whole number above 0")
+        return {field: value}
+
+    return read
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "delimiter": Setting(kinds=_TEXT, read=_delimiter),
+    "encoding": Setting(kinds=_TEXT, read=_encoding),
+    "header": Setting(kinds=_CSV, read=_truth("header")),
+    "quote": Setting(kinds=_CSV, read=_quote),
+    "escape": Setting(kinds=_CSV, read=lambda value, _: {"escape": _letter(value)}),
+    "nullValues": Setting(kinds=_CSV, read=_nulls),
+    "multiLine": Setting(kinds=_CSV, read=_truth("multiline")),
+    "compression": Setting(kinds=_TEXT, read=_compression),
+    "dateFormat": Setting(kinds=_TEXT, read=_pattern("date")),
+    "timestampFormat": Setting(kinds=_TEXT, read=_pattern("timestamp")),
+    "severity": Setting(kinds=_TEXT, read=_severity),
+} | {name: Setting(kinds=_LIMITED.get(field, _EVERY), read=_limit(field)) for field, name in limits.SETTINGS.items()}
+
+
+def pattern(value: Any, kind: str) -> str:
+    """Return a spelling of dates or timestamps in the letters of Java's DateTimeFormatter. Raise ValueError if it is
+    none.
+    """
+    pieces = _PIECE.findall(str(value))
+    letters = [piece[0] for piece in pieces if piece[0].isalpha()]
+    if "".join(pieces) != value or len(letters) != len(set(letters)):
+        raise ValueError("is not a spelling such as dd/MM/yyyy, or yyyy-MM-dd'T'HH:mm:ss.SSSXXX")
+    if re.search("(?<![.,S])S", value):
+        raise ValueError("spells fractions of a second, which stand after a point or a comma")
+    if not {"y", "M", "d"} <= set(letters):
+        raise ValueError("does not spell a year, a month and a day")
+    if kind == "date" and _CLOCK & set(letters):
+        raise ValueError("spells more than a date")
+    if kind != "date" and "H" not in letters and not {"h", "a"} <= set(letters):
+        raise ValueError("does not spell the time of day: HH, or hh and a")
+    return str(value)
+
+
+def written(server: Item) -> Written | None:
+    """Return how the landing server says that its files are written; return None, and note faults, if it cannot be
+    told.
+    """
+    said = server.get("format")
+    if said is None:
+        if not server.has("format"):
+            server.fault(f"'format' is missing: {', '.join(FileKind)}")
+        return None
+    if said.value not in list(FileKind):
+        known = f"{', '.join(FileKind)}{vocabulary.meant(str(said.value), FileKind)}"
+        said.fault(f"the landing server's format is {said.value!r}, and it can be {known}")
+        return None
+    kind, chosen = FileKind(said.value), dict[str, Any]()
+    for name, item in _said(server):
+        chosen |= _value(name, item, kind)
+    spelled = {name: chosen.pop(name) for name in ("date", "timestamp", "severity") if name in chosen}
+    if "quote" in chosen and "escape" not in chosen:
+        chosen["escape"] = chosen["quote"]  # a quote within quotes is doubled
+    most = {each.name: chosen.pop(each.name) for each in fields(limits.Limits) if each.name in chosen}
+    form = FileFormat(kind=kind, limits=limits.Limits(**most), **chosen)
+    _check_signs(server, form)
+    return Written(form=form, line=said.line, **spelled)
+
+
+def _said(server: Item) -> list[tuple[str, Item]]:
+    """Return the words that say how files are written: the standard's, then ours."""
+    found = [(name, item) for name in ("delimiter", "encoding") if (item := server.get(name))]
+    for each in server.each("customProperties"):
+        name, value = each.plain("property"), each.get("value")
+        if each.plain("vendor") == vocabulary.OURS and name in SETTINGS and value:
+            if name in dict(found):
+                each.fault(f"{name} is given twice")
+            found.append((name, value))
+    return found
+
+
+def _value(name: str, item: Item, kind: FileKind) -> dict[str, Any]:
+    setting = SETTINGS[name]
+    if kind not in setting.kinds:
+        item.fault(f"{name!r} is for {' and '.join(setting.kinds)} files, and these are {kind}")
+        return {}
+    try:
+        return setting.read(item.value, kind)
+    except ValueError as error:
+        item.fault(f"{name} {item.value!r} {error}")
+        return {}
+
+
+def _check_signs(server: Item, form: FileFormat) -> None:
+    if form.delimiter in (form.quote, form.escape):
+        server.fault(f"the delimiter {form.delimiter!r} cannot be the quote or the escape, too")
+
+
+def spelled(files: Written, columns: Sequence[tuple[Field, Item]]) -> FileFormat:
+    """Return the format with each column's spelling in text; note a fault at each column that text cannot hold."""
+    patterns = {}
+    for field, item in columns if files.form.kind.is_text else ():
+        if field.type.kind in ("date", "instant", "clock"):
+            patterns[field.name] = _column_pattern(files, field, item)
+        elif field.type.name == "binary":
+            item.fault(f"a column of type {field.type.name} cannot be read from {files.form.kind} files")
+    return replace(files.form, patterns={name: said for name, said in patterns.items() if said})
+
+
+def _column_pattern(files: Written, field: Field, item: Item) -> str:
+    kind = "date" if field.type.kind == "date" else "timestamp"
+    options = item.get("logicalTypeOptions")
+    own = options.get("format") if options else None
+    said = files.date if kind == "date" else files.timestamp
+    try:
+        said = pattern(own.value, kind) if own else said
+    except ValueError as error:
+        (own or item).fault(f"format {own.value if own else ''!r} {error}")
+        return ""
+    if field.type.kind == "clock" and re.search("[Xx]", said):
+        (own or item).fault(f"{said!r} has an offset, and the column {field.label!r} has no timezone")
+    return said
+
+
+def parse_checks(files: Written) -> list[Checked]:
+    """Return the check that every row parses, for text alone: a row that does not cannot become a row."""
+    if not files.form.kind.is_text:
+        return []
+    return [checked("rows that do not parse", unparsed(), files.line, severity=files.severity)]

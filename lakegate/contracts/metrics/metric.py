@@ -1,0 +1,82 @@
+"""Makers of metrics, each under an id that follows from what it is. It knows no predicate."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+
+from sqlglot import exp
+
+from lakegate.audit.codec import to_plain
+from lakegate.audit.plan import Metric, MetricKind, Proof, Scope
+from lakegate.contracts.columns.fields import Field
+
+
+def rows() -> Metric:
+    return identified(Metric(id="", kind=MetricKind.ROWS))
+
+
+def unparsed() -> Metric:
+    return identified(Metric(id="", kind=MetricKind.UNPARSED))
+
+
+def scoped(metric: Metric, scope: Scope) -> Metric:
+    """Return the same metric of the batch alone, or of the whole table."""
+    return identified(replace(metric, scope=scope))
+
+
+def either(metrics: Sequence[Metric]) -> Metric:
+    """Count the rows that fail any of the predicates on the same column. A single metric is returned as it is."""
+    if len(metrics) == 1:
+        return metrics[0]
+    wrong = exp.or_(*(metric.sql for metric in metrics), dialect="spark").sql(dialect="spark")
+    tries = " + ".join(metric.tries for metric in metrics if metric.tries)
+    return replace(
+        identified(Metric(id="", kind=MetricKind.FAILING, columns=metrics[0].columns, sql=wrong)), tries=tries
+    )
+
+
+def value(columns: tuple[str, ...], aggregate: str, *, alone: bool = False, bound: str = "") -> Metric:
+    """Return the number that an aggregate in Spark's SQL gives."""
+    return identified(Metric(id="", kind=MetricKind.VALUE, columns=columns, sql=aggregate, alone=alone, bound=bound))
+
+
+def queried(columns: tuple[str, ...], query: str) -> Metric:
+    """Return the number that a query over each file version's rows gives."""
+    return identified(Metric(id="", kind=MetricKind.QUERY, columns=columns, sql=query))
+
+
+def failing(
+    field: Field,
+    wrong: exp.Expr,
+    proof: Proof | None = None,
+    passes: exp.Expr | None = None,
+    tries: exp.Expr | None = None,
+) -> Metric:
+    """Count the wrong rows. `passes` is a cheaper condition that is true of no wrong row; `tries` is how often a
+    pattern may be tried with one value.
+    """
+    certain = exp.Coalesce(this=field.anywhere(wrong), expressions=[exp.false()])
+    made = Metric(
+        id="",
+        kind=MetricKind.FAILING,
+        columns=(field.name,),
+        sql=certain.sql(dialect="spark"),
+        tries=field.summed(tries).sql(dialect="spark") if tries else "",
+    )
+    if field.steps:  # statistics are of columns, not of parts of an array; and `passes` is of one value
+        return identified(made)
+    return identified(replace(made, proof=proof, passes=passes.sql(dialect="spark") if passes else ""))
+
+
+def identified(metric: Metric) -> Metric:
+    """Return the metric under an id of what it is, and not of how it is found faster."""
+    said = to_plain(replace(metric, id=""))
+    del said["passes"]
+    said.pop("tries", None)
+    return replace(metric, id=f"{metric.kind.value}-{fingerprint(said)}")
+
+
+def fingerprint(value: object, length: int = 12) -> str:
+    text = json.dumps(to_plain(value), sort_keys=True, ensure_ascii=True)
+    return sha256(text.encode()).hexdigest()[:length]

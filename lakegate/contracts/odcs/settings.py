@@ -1,0 +1,42 @@
+"""Our own settings in a contract: `customProperties` with `vendor: lakegate`. It does not know which belong where:
+`vocabulary` does.
+"""
+
+from lakegate.audit.plan import Scope
+from lakegate.contracts.odcs import vocabulary
+from lakegate.contracts.odcs.document import Item
+
+SCOPE = "scope"
+
+
+def setting(owner: Item, name: str) -> Item | None:
+    """Return the entry of that name among the item's `customProperties`, if it is ours; note a fault for another
+    one.
+    """
+    ours = [each for each in owner.each("customProperties") if each.plain("vendor") == vocabulary.OURS]
+    found = [each for each in ours if each.plain("property") == name]
+    for again in found[1:]:
+        again.fault(f"{name} is given twice")
+    return found[0] if found else None
+
+
+def whole_number(owner: Item, name: str, default: int, most: int | None = None) -> int:
+    """Return a setting that is a number from 1 up to `most`; note a fault if it is something else."""
+    said = setting(owner, name)
+    if said is None:
+        return default
+    value = said.plain("value")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= (most or value):
+        said.fault(f"{name} is {value!r}, and it is a whole number from 1 {f'to {most:,}' if most else 'up'}")
+        return default
+    return value
+
+
+def scope(owner: Item) -> Scope:
+    """Return a check's scope, the batch alone or the whole table; note a fault if it is neither."""
+    said = setting(owner, SCOPE)
+    value = said.plain("value") if said else Scope.BATCH.value
+    if said and value not in list(Scope):
+        said.fault(f"{SCOPE} is {value!r}, and it can be batch or table")
+        return Scope.BATCH
+    return Scope(value)

@@ -1,0 +1,70 @@
+"""Limits on a contract before its words are looked at: columns, checks, values in a list, letters of a text.
+
+It knows where those stand and none of their meanings. The first that is too many ends the reading.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lakegate.contracts.odcs.document import Broken, Document, Path
+
+COLUMNS = 5_000  # with the parts of nested ones, as many as a file may have by default
+CHECKS = 5_000  # entries of `quality`, `relationships` and `slaProperties`; the columns' own words are bounded by those
+VALUES = 10_000  # of one list
+LETTERS = 65_536  # of one text
+NAME = 500  # letters of a name
+_NAMES = ("name", "physicalName", "businessName", "id", "version", "physicalType", "logicalType", "element", "unit")
+_CHECKED = ("quality", "relationships", "slaProperties")
+
+_LIMITS: Mapping[str, tuple[int, str]] = {
+    "columns": (COLUMNS, "columns, with the parts of nested ones: split the table"),
+    "checks": (CHECKS, "entries of quality, relationships and slaProperties: leave some out"),
+}
+
+
+def check_bounds(document: Document) -> None:
+    """Raise Broken, with the line, at the first place where the document is beyond a limit."""
+    found: Counter[str] = Counter()
+    for path, value in _places(document.root):
+        if isinstance(value, str):
+            _check_text(document, path, value)
+        elif isinstance(value, list) and len(value) > VALUES:
+            raise Broken(document.line(path), f"a list of {len(value):,} values is too long: the limit is {VALUES:,}")
+        for kind, more in _counted(path, value):
+            found[kind] += more
+            limit, what = _LIMITS[kind]
+            if found[kind] > limit:
+                raise Broken(document.line(path), f"the contract has more than {limit:,} {what}")
+
+
+def _places(root: Any) -> Iterator[tuple[Path, Any]]:
+    """Yield every value with its place, in the document's order."""
+    waiting: list[tuple[Path, Any]] = [((), root)]
+    while waiting:
+        path, value = waiting.pop()
+        yield path, value
+        if isinstance(value, dict):
+            waiting += [((*path, word), value[word]) for word in reversed(value)]
+        elif isinstance(value, list):
+            waiting += [((*path, at), value[at]) for at in reversed(range(len(value)))]
+
+
+def _check_text(document: Document, path: Path, text: str) -> None:
+    word = next((step for step in reversed(path) if isinstance(step, str)), "")
+    limit = NAME if word in _NAMES else LETTERS
+    if len(text) > limit:
+        raise Broken(document.line(path), f"{word!r} has {len(text):,} characters, and the limit is {limit:,}")
+
+
+def _counted(path: Path, value: Any) -> Iterator[tuple[str, int]]:
+    """Yield the columns and checks that stand in the value itself."""
+    if not isinstance(value, dict):
+        return
+    for word, child in value.items():
+        if word == "properties" and isinstance(child, list):
+            yield "columns", sum(isinstance(each, dict) for each in child)
+        elif word == "items" or (path[-1:] == ("map",) and word in ("key", "value")):
+            yield "columns", isinstance(child, dict)
+        elif word in _CHECKED and isinstance(child, list):
+            yield "checks", len(child)

@@ -1,0 +1,687 @@
+"""An allow-list of the SQL that a contract may say, each piece of syntax with the kinds of its operands.
+
+Accepted SQL runs, because operands are checked as Spark would check them, and unchecked pieces are not let through. It
+parses no text and knows nothing of checks.
+"""
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from sqlglot import exp
+
+from lakegate.audit.names import folded
+from lakegate.audit.plan import ROWS_VIEW
+from lakegate.contracts.columns.fields import Field, Fields
+from lakegate.contracts.columns.types import TYPES, Type, physical
+from lakegate.contracts.odcs.vocabulary import meant
+from lakegate.contracts.regex.like import once_through
+
+_DIGITS = 38
+
+
+class NotAllowed(ValueError):
+    """SQL that is none, or none that a contract may say; the message goes on after its name."""
+
+
+class Kind(StrEnum):
+    """Kinds of value that a piece of SQL gives, as far as they decide what can be done with it."""
+
+    NUMBER = "a number"
+    TEXT = "text"
+    TRUTH = "a condition"
+    DATE = "a date"
+    INSTANT = "a timestamp"
+    CLOCK = "a timestamp without a zone"
+    BYTES = "bytes"
+    INTERVAL = "an interval"
+    NULL = "null"
+    STEP = "a whole number, written out"
+    PLACES = "up to 99 places, a whole number, written out"
+    FRACTION = "a number from 0 to 1, written out"
+    ANY = "a value"
+    TIME = "a date or a timestamp"
+
+
+_KINDS = {
+    "whole": Kind.NUMBER,
+    "float": Kind.NUMBER,
+    "decimal": Kind.NUMBER,
+    "string": Kind.TEXT,
+    "boolean": Kind.TRUTH,
+    "date": Kind.DATE,
+    "instant": Kind.INSTANT,
+    "clock": Kind.CLOCK,
+    "binary": Kind.BYTES,
+}
+_TIMES = {Kind.DATE: "date", Kind.INSTANT: "timestamp", Kind.CLOCK: "timestamp_ntz"}
+_NOTHING: tuple[object, ...] = (None, False, [], "")
+_WRITTEN = {Kind.STEP: r"-?\d{1,4}", Kind.PLACES: r"-?\d{1,2}", Kind.FRACTION: r"0|1|0?\.\d{1,9}|1\.0"}
+_SPANS = ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")  # of an interval
+_STARTS: Mapping[type[exp.Expr], Collection[str]] = {
+    exp.DateTrunc: ("YEAR", "QUARTER", "MONTH", "WEEK"),
+    exp.TimestampTrunc: (*_SPANS, "QUARTER"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """A function's arguments, by sqlglot's names, and its result; `flags` are arguments without meaning."""
+
+    gives: Kind
+    takes: Mapping[str, Kind]
+    flags: Collection[str] = ()
+
+
+def _takes(gives: Kind, *flags: str, **takes: Kind) -> Signature:
+    return Signature(gives=gives, takes=takes, flags=flags)
+
+
+NUMBER, TEXT, TRUTH, DATE, ANY, TIME = Kind.NUMBER, Kind.TEXT, Kind.TRUTH, Kind.DATE, Kind.ANY, Kind.TIME
+
+FUNCTIONS: Mapping[type[exp.Expr], Signature] = {
+    exp.And: _takes(TRUTH, this=TRUTH, expression=TRUTH),
+    exp.Or: _takes(TRUTH, this=TRUTH, expression=TRUTH),
+    exp.Not: _takes(TRUTH, this=TRUTH),
+    exp.Add: _takes(NUMBER, this=NUMBER, expression=NUMBER),
+    exp.Sub: _takes(NUMBER, this=NUMBER, expression=NUMBER),
+    exp.Mul: _takes(NUMBER, this=NUMBER, expression=NUMBER),
+    exp.Div: _takes(NUMBER, "safe", "typed", this=NUMBER, expression=NUMBER),
+    exp.Mod: _takes(NUMBER, this=NUMBER, expression=NUMBER),
+    exp.Neg: _takes(NUMBER, this=NUMBER),
+    exp.Abs: _takes(NUMBER, this=NUMBER),
+    exp.Ceil: _takes(NUMBER, this=NUMBER),
+    exp.Floor: _takes(NUMBER, this=NUMBER),
+    exp.Round: _takes(NUMBER, this=NUMBER, decimals=Kind.PLACES),
+    exp.Sqrt: _takes(NUMBER, this=NUMBER),
+    exp.Pow: _takes(NUMBER, this=NUMBER, expression=NUMBER),
+    exp.Exp: _takes(NUMBER, this=NUMBER),
+    exp.Ln: _takes(NUMBER, this=NUMBER),
+    exp.Sign: _takes(NUMBER, this=NUMBER),
+    exp.IsNan: _takes(TRUTH, this=NUMBER),
+    exp.Length: _takes(NUMBER, this=TEXT),
+    exp.Lower: _takes(TEXT, this=TEXT),
+    exp.Upper: _takes(TEXT, this=TEXT),
+    exp.Trim: _takes(TEXT, "position", this=TEXT, expression=TEXT),
+    exp.Substring: _takes(TEXT, this=TEXT, start=NUMBER, length=NUMBER),
+    exp.Concat: _takes(TEXT, "safe", expressions=TEXT),
+    exp.DPipe: _takes(TEXT, "safe", this=TEXT, expression=TEXT),
+    exp.StartsWith: _takes(TRUTH, this=TEXT, expression=TEXT),
+    exp.EndsWith: _takes(TRUTH, this=TEXT, expression=TEXT),
+    exp.Contains: _takes(TRUTH, this=TEXT, expression=TEXT),
+    exp.Replace: _takes(TEXT, this=TEXT, expression=TEXT, replacement=TEXT),
+    exp.Left: _takes(TEXT, this=TEXT, expression=NUMBER),
+    exp.Right: _takes(TEXT, this=TEXT, expression=NUMBER),
+    exp.StrPosition: _takes(NUMBER, this=TEXT, substr=TEXT),
+    exp.TsOrDsToDate: _takes(DATE, "safe", this=TIME),
+    exp.Year: _takes(NUMBER, this=TIME),
+    exp.Quarter: _takes(NUMBER, this=TIME),
+    exp.Month: _takes(NUMBER, this=TIME),
+    exp.Day: _takes(NUMBER, this=TIME),
+    exp.DayOfMonth: _takes(NUMBER, this=TIME),
+    exp.DayOfWeek: _takes(NUMBER, this=TIME),
+    exp.DayOfYear: _takes(NUMBER, this=TIME),
+    exp.WeekOfYear: _takes(NUMBER, this=TIME),
+    exp.Hour: _takes(NUMBER, this=TIME),
+    exp.Minute: _takes(NUMBER, this=TIME),
+    exp.Second: _takes(NUMBER, this=TIME),
+    exp.DateDiff: _takes(NUMBER, this=TIME, expression=TIME),
+    exp.AddMonths: _takes(DATE, this=TIME, expression=Kind.STEP),
+    exp.LastDay: _takes(DATE, this=TIME),
+}
+_MAY_BE_LEFT_OUT: Mapping[type[exp.Expr], str] = {
+    exp.Round: "decimals",
+    exp.Trim: "expression",
+    exp.Substring: "length",
+    exp.Replace: "replacement",
+}
+AGGREGATES: Mapping[type[exp.Expr], Signature] = {
+    exp.CountIf: _takes(NUMBER, this=TRUTH),
+    exp.Sum: _takes(NUMBER, this=NUMBER),
+    exp.Avg: _takes(NUMBER, this=NUMBER),
+    exp.Stddev: _takes(NUMBER, this=NUMBER),
+    exp.StddevSamp: _takes(NUMBER, this=NUMBER),
+    exp.StddevPop: _takes(NUMBER, this=NUMBER),
+    exp.Variance: _takes(NUMBER, this=NUMBER),
+    exp.VariancePop: _takes(NUMBER, this=NUMBER),
+    exp.Median: _takes(NUMBER, this=NUMBER),
+    exp.Quantile: _takes(NUMBER, this=NUMBER, quantile=Kind.FRACTION),
+    exp.Min: _takes(ANY, this=ANY),
+    exp.Max: _takes(ANY, this=ANY),
+    exp.Count: _takes(NUMBER, "big_int", this=ANY),
+}
+_TRUTHS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_COMPARISONS = (*_TRUTHS, exp.Nullif)
+
+_LESS = exp.Neg(this=exp.Literal.number(1))
+
+# One of these beside another operator is read in different orders by different readers, or not at all.
+_LOOSE = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Is, exp.Like, exp.Escape, exp.RegexpLike, *_TRUTHS)
+
+
+def columns_of(fields: Sequence[Field]) -> Mapping[str, tuple[str, Kind | None]]:
+    """Return the columns by every name that SQL may call them, without case: the table's names win over the
+    contract's.
+    """
+    return fields.once(_columns_of) if isinstance(fields, Fields) else _columns_of(fields)
+
+
+def _columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:
+    found: dict[str, tuple[str, Kind | None]] = {}
+    for name, each in [(each.label, each) for each in fields] + [(each.name, each) for each in fields]:
+        found[folded(name)] = (each.name, _KINDS.get(each.type.kind))
+    return found
+
+
+@dataclass(kw_only=True)
+class Reader:
+    """Reads a tree from the top, with the columns that are known there, and says of each piece which kind it gives.
+
+    Columns are written anew with the table's names, in quotes; dates given as text become dates. `bare` are the columns
+    that may stand outside an aggregate (None: all), `aggregates` says whether there may be one here.
+    """
+
+    columns: Mapping[str, tuple[str, Kind | None]]
+    tables: Collection[str] = ()
+    aliases: set[str] = field(default_factory=set)
+    bare: Collection[str] | None = None
+    aggregates: bool = False
+    seen: dict[str, None] = field(default_factory=dict)
+    derived: bool = False
+
+    def want(self, node: exp.Expr, kind: Kind, who: str) -> Kind:
+        """Return the kind that the node gives, which must be the wanted one; a null is of any."""
+        if kind in _WRITTEN:
+            return _written_out(node, kind, who)
+        found = self.kind(node)
+        fits = kind in (Kind.ANY, found) or found is Kind.NULL or (kind is Kind.TIME and found in _TIMES)
+        if not fits:
+            raise NotAllowed(f"{who} wants {kind}, and {shown(node)} is {found}")
+        return found
+
+    def kind(self, node: exp.Expr) -> Kind:
+        special = _SPECIAL.get(type(node))
+        if special is not None:
+            return special(self, node)
+        if isinstance(node, _COMPARISONS):
+            return self._comparison(node)
+        if type(node) in AGGREGATES:
+            return self._aggregate(node)
+        if type(node) in FUNCTIONS:
+            return self._call(node, FUNCTIONS[type(node)])
+        raise NotAllowed(f"{_named(node)} is not allowed here")
+
+    def select(self, select: exp.Select) -> list[tuple[str, Kind]]:
+        """Return a query's columns with their names (none: ""), checked from its source upwards."""
+        only(select, "expressions", "from_", "where", "group", "having", "distinct")
+        if (source := select.args.get("from_")) is None:
+            raise NotAllowed("has no FROM: the rows are {object}'s")
+        self._source(source)
+        if where := select.args.get("where"):
+            self.want(where.this, Kind.TRUTH, "WHERE")
+        if distinct := select.args.get("distinct"):
+            only(distinct)
+        keys = self._keys(select.args.get("group"))
+        if keys is None and select.args.get("having"):
+            raise NotAllowed("has HAVING without GROUP BY")
+        grouped = keys is not None or any(item.find(exp.AggFunc) for item in select.expressions)
+        if not select.expressions:
+            raise NotAllowed("selects nothing")
+        with self._grouped(keys or [], grouped):
+            if having := select.args.get("having"):
+                self.want(having.this, Kind.TRUTH, "HAVING")
+            found = [(self._name(item), self.kind(item.unalias())) for item in select.expressions]
+        names = [folded(name) for name, _ in found if name]
+        if len(set(names)) < len(names):
+            raise NotAllowed("has two columns of one name: give one another name with AS")
+        return found
+
+    def _source(self, source: exp.Expr) -> None:
+        only(source, "this")
+        inner, self.aliases = source.this, set()
+        if alias := inner.args.get("alias"):
+            only(alias, "this")
+            self.aliases.add(alias.name.lower())
+        if isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Select):
+            only(inner, "this", "alias")
+            below = Reader(columns=self.columns, tables=self.tables, seen=self.seen)
+            found = below.select(inner.this)
+            self.columns, self.derived = {folded(name): (name, kind) for name, kind in found if name}, True
+            inner.set("alias", None)
+            return
+        self._table(inner)
+        source.set("this", exp.Table(this=exp.Identifier(this=ROWS_VIEW, quoted=True)))
+
+    def _table(self, table: exp.Expr) -> None:
+        parts = [table.args.get(name) for name in ("catalog", "db", "this")]
+        named = [part for part in parts if part is not None]
+        if not isinstance(table, exp.Table) or not all(isinstance(part, exp.Identifier) for part in named):
+            raise NotAllowed(f"{shown(table)} is no table of this contract: read FROM {{object}}")
+        only(table, "this", "db", "alias")
+        name = ".".join(part.name for part in named)
+        if name.lower() not in {each.lower() for each in self.tables}:
+            raise NotAllowed(f"the contract names no table {name!r}: read FROM {{object}}")
+        self.aliases |= {name.lower(), table.name.lower()}
+
+    def _keys(self, group: exp.Expr | None) -> list[str] | None:
+        if group is None:
+            return None
+        only(group, "expressions")
+        for key in group.expressions:
+            if not isinstance(key, exp.Column):
+                raise NotAllowed(f"GROUP BY takes columns, and {shown(key)} is none")
+            self.kind(key)
+        return [key.name for key in group.expressions]
+
+    @contextmanager
+    def _grouped(self, keys: list[str], grouped: bool) -> Iterator[None]:  # noqa: FBT001 - a fact of the query
+        before = self.bare, self.aggregates
+        if grouped:
+            self.bare, self.aggregates = keys, True
+        yield
+        self.bare, self.aggregates = before
+
+    def _name(self, item: exp.Expr) -> str:
+        """Return the column's name to the query around it, kept in quotes."""
+        if isinstance(item, exp.Alias):
+            only(item, "this", "alias")
+            item.set("alias", exp.Identifier(this=item.alias, quoted=True))
+            if not item.alias or folded(item.alias).startswith("_lakegate"):
+                raise NotAllowed(f"{item.alias!r}: names that begin with _lakegate are lakegate's own")
+            return item.alias
+        return self._known(item)[0] if isinstance(item, exp.Column) else ""
+
+    def _known(self, node: exp.Column) -> tuple[str, Kind | None]:
+        if node.args.get("db") or (node.table and node.table.lower() not in self.aliases):
+            raise NotAllowed(f"{shown(node)}: there is no table or alias {node.table!r} (a column's dot goes in ``)")
+        if not isinstance(node.this, exp.Identifier):
+            raise NotAllowed(f"{shown(node)} is not allowed here")
+        known = self.columns.get(folded(node.name))
+        if known is None:
+            names = [name for name, _ in self.columns.values()]
+            raise NotAllowed(f"the table has no column {node.name!r}{meant(node.name, names)}")
+        return known
+
+    def column(self, node: exp.Column) -> Kind:
+        only(node, "this", "table", "db")
+        name, kind = self._known(node)
+        if kind is None:
+            raise NotAllowed(f"the column {name!r} is of a type that SQL in a contract can't use")
+        if self.bare is not None and name not in self.bare:
+            raise NotAllowed(f"the column {name!r} stands outside an aggregate and is no key of GROUP BY")
+        node.set("this", exp.Identifier(this=name, quoted=True))
+        node.set("table", None)
+        if not self.derived:
+            self.seen[name] = None
+        return kind
+
+    def literal(self, node: exp.Expr) -> Kind:
+        if node.is_string and "\0" in node.name:
+            raise NotAllowed("a text with the character U+0000 in it is not supported")
+        if node.is_string:
+            return Kind.TEXT
+        digits = sum(letter.isdigit() for letter in node.name)
+        if not math.isfinite(float(node.name)) or digits > _DIGITS:
+            raise NotAllowed(f"{node.name[:60]} is no number that Spark can hold")
+        return Kind.NUMBER
+
+    def cast(self, node: exp.Expr) -> Kind:
+        only(node, "this", "to", "safe")
+        try:
+            kind = _KINDS[physical(node.args["to"].sql(dialect="spark")).kind]
+        except (ValueError, KeyError):
+            raise NotAllowed(f"a cast to {node.args['to'].sql(dialect='spark')} is not allowed here") from None
+        given = self.kind(node.this)
+        if (written := _literal(node.this, exp.Paren)) is not None:
+            _refuse_unreadable(node, kind, written)
+        if given in (kind, Kind.TEXT, Kind.NULL) or kind is Kind.TEXT or (given in _TIMES and kind in _TIMES):
+            return kind
+        if {given, kind} == {Kind.NUMBER, Kind.TRUTH}:
+            return kind
+        raise NotAllowed(f"{shown(node.this)} is {given}, which can't be cast to {kind}")
+
+    def choice(self, node: exp.Expr) -> Kind:
+        """Return the kind of CASE, with or without a subject."""
+        only(node, "this", "ifs", "default")
+        subject = node.args.get("this")
+        for each in node.args["ifs"]:
+            only(each, "this", "true")
+            if subject is None:
+                self.want(each.this, Kind.TRUTH, "WHEN")
+        if subject is not None:
+            self._alike([subject, *(each.this for each in node.args["ifs"])])
+        default = node.args.get("default")
+        return self._alike([*(each.args["true"] for each in node.args["ifs"]), *([default] if default else [])])
+
+    def condition(self, node: exp.Expr) -> Kind:
+        """Return the kind of IF(condition, value, value)."""
+        only(node, "this", "true", "false")
+        self.want(node.this, Kind.TRUTH, "IF")
+        if node.args.get("false") is None:
+            raise NotAllowed("IF takes a condition and two values")
+        return self._alike([node.args["true"], node.args["false"]])
+
+    def first(self, node: exp.Expr) -> Kind:
+        """Return the kind of COALESCE, GREATEST or LEAST, of values of one kind."""
+        only(node, "this", "expressions", "ignore_nulls")
+        if not node.expressions:
+            raise NotAllowed(f"{_named(node)} takes two values or more")
+        return self._alike([node.this, *node.expressions])
+
+    def _comparison(self, node: exp.Expr) -> Kind:
+        only(node, "this", "expression")
+        if isinstance(node, _TRUTHS):
+            _refuse_loose([node.this, node.expression])
+        if not isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ | exp.Nullif):
+            _refuse_null(node, [node.this, node.expression])
+        kind = self._alike([node.this, node.expression])
+        return kind if isinstance(node, exp.Nullif) else Kind.TRUTH
+
+    def between(self, node: exp.Expr) -> Kind:
+        only(node, "this", "low", "high")
+        _refuse_loose([node.this, node.args["low"], node.args["high"]])
+        self._alike([node.this, node.args["low"], node.args["high"]])
+        return Kind.TRUTH
+
+    def among(self, node: exp.Expr) -> Kind:
+        only(node, "this", "expressions")
+        _refuse_loose([node.this])
+        if not node.expressions:
+            raise NotAllowed(f"{shown(node)} has nothing in its list")
+        _refuse_null(node, node.expressions)
+        self._alike([node.this, *node.expressions])
+        return Kind.TRUTH
+
+    def state(self, node: exp.Expr) -> Kind:
+        """Return the kind of IS NULL, IS TRUE or IS FALSE."""
+        only(node, "this", "expression")
+        _refuse_loose([node.this])
+        if isinstance(node.expression, exp.Null):
+            self.kind(node.this)
+        elif isinstance(node.expression, exp.Boolean):
+            self.want(node.this, Kind.TRUTH, "IS")
+        else:
+            raise NotAllowed(f"{shown(node)} is not allowed here")
+        return Kind.TRUTH
+
+    def like(self, node: exp.Expr) -> Kind:
+        return self._like(node, node, "\\")
+
+    def escape(self, node: exp.Expr) -> Kind:
+        only(node, "this", "expression")
+        letter = node.expression
+        if not isinstance(node.this, exp.Like) or not letter.is_string or len(letter.name) != 1:
+            raise NotAllowed("ESCAPE takes one letter, after a LIKE")
+        return self._like(node, node.this, letter.name)
+
+    def _like(self, whole: exp.Expr, node: exp.Expr, escape: str) -> Kind:
+        """Refuse a pattern that Spark would fail on when it meets the first row, and rewrite one that Spark would be
+        long busy with.
+        """
+        only(node, "this", "expression", "negate")
+        self.want(node.this, Kind.TEXT, "LIKE")
+        pattern = node.expression
+        if not isinstance(pattern, exp.Literal) or not pattern.is_string:
+            raise NotAllowed(f"LIKE takes a pattern that is written out, not {shown(pattern)}")
+        each = re.escape(escape)
+        if not re.fullmatch(rf"(?:[^{each}]|{each}[%_{each}])*", pattern.name, re.DOTALL):
+            raise NotAllowed(f"LIKE {shown(pattern)}: after {escape} comes %, _ or {escape}")
+        if faster := once_through(pattern.name, escape):
+            matches: exp.Expr = exp.RegexpLike(this=node.this.copy(), expression=exp.Literal.string(faster))
+            whole.replace(exp.Paren(this=exp.Not(this=matches)) if node.args.get("negate") else matches)
+        return Kind.TRUTH
+
+    def sum_of(self, node: exp.Expr) -> Kind:
+        """Return the kind of + and -: of numbers, or of a date or timestamp and an interval."""
+        if not isinstance(node.expression, exp.Interval):
+            return self._call(node, FUNCTIONS[type(node)])
+        only(node, "this", "expression")
+        self.kind(node.expression)
+        return self.want(node.this, Kind.TIME, _named(node))
+
+    def interval(self, node: exp.Expr) -> Kind:
+        only(node, "this", "unit")
+        unit = node.args.get("unit")
+        number = node.this
+        known = isinstance(unit, exp.Var) and unit.name.upper().removesuffix("S") in _SPANS
+        if not known or not isinstance(number, exp.Literal) or not re.fullmatch(r"\d{1,5}", number.name):
+            raise NotAllowed(f"{shown(node)}: write an interval as INTERVAL 3 DAYS")
+        return Kind.INTERVAL
+
+    def truncation(self, node: exp.Expr) -> Kind:
+        """Return the kind of DATE_TRUNC('month', x) or TRUNC(x, 'month')."""
+        only(node, "this", "unit")
+        unit = node.args["unit"]
+        if not isinstance(unit, exp.Literal | exp.Var) or unit.name.upper() not in _STARTS[type(node)]:
+            raise NotAllowed(f"{shown(node)}: the unit is one of {', '.join(_STARTS[type(node)])}")
+        self.want(node.this, Kind.TIME, _named(node))
+        return Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.INSTANT
+
+    def shift(self, node: exp.Expr) -> Kind:
+        """Return the kind of DATE_ADD(x, 3), or of DATE_SUB(x, 3), which is read as DATE_ADD(x, 3 * -1)."""
+        only(node, "this", "expression", "unit")
+        days = node.expression
+        if isinstance(days, exp.Mul) and days.expression == _LESS:
+            back = days.this
+            days.replace(back.this.copy() if isinstance(back, exp.Neg) else exp.Neg(this=back.copy()))
+        self.want(node.expression, Kind.STEP, "a shift of a date")
+        self.want(node.this, Kind.TIME, "a shift of a date")
+        return Kind.DATE
+
+    def count(self, node: exp.Expr) -> Kind:
+        """Return the kind of COUNT(*), COUNT(x) or COUNT(DISTINCT x, y)."""
+        only(node, "this", "big_int")
+        if node.this is None:
+            raise NotAllowed("the function count takes * or a value")
+        if isinstance(node.this, exp.Star):
+            only(node.this)
+            return self._inside(node, [])
+        if isinstance(node.this, exp.Distinct):
+            only(node.this, "expressions")
+            return self._inside(node, node.this.expressions)
+        return self._inside(node, [node.this])
+
+    def _inside(self, node: exp.Expr, parts: Sequence[exp.Expr]) -> Kind:
+        with self._in_aggregate(node):
+            for part in parts:
+                self.kind(part)
+        return Kind.NUMBER
+
+    def filtered(self, node: exp.Expr) -> Kind:
+        """Return the kind of an aggregate with FILTER (WHERE …)."""
+        only(node, "this", "expression")
+        if type(node.this) not in AGGREGATES:
+            raise NotAllowed(f"{shown(node)}: FILTER belongs to an aggregate")
+        found = self.kind(node.this)
+        with self._in_aggregate(node):
+            self.want(node.expression.this, Kind.TRUTH, "FILTER")
+        return found
+
+    def _aggregate(self, node: exp.Expr) -> Kind:
+        with self._in_aggregate(node):
+            found = self._call(node, AGGREGATES[type(node)])
+            return self.kind(node.this) if found is Kind.ANY else found
+
+    @contextmanager
+    def _in_aggregate(self, node: exp.Expr) -> Iterator[None]:
+        if not self.aggregates:
+            raise NotAllowed(f"{_named(node)} is an aggregate, and there can be none here")
+        before = self.bare, self.aggregates
+        self.bare, self.aggregates = None, False
+        yield
+        self.bare, self.aggregates = before
+
+    def _call(self, node: exp.Expr, signature: Signature) -> Kind:
+        only(node, *signature.takes, *signature.flags)
+        if isinstance(node, exp.Concat) and all(isinstance(part, exp.Literal) for part in node.expressions):
+            raise NotAllowed(f"{shown(node)}: a quote in a text is written \\'")
+        for name, wanted in signature.takes.items():
+            given = node.args.get(name)
+            if given in (None, []) and _MAY_BE_LEFT_OUT.get(type(node)) != name:
+                raise NotAllowed(f"{_named(node)} wants {wanted}, and nothing is there")
+            for each in given if isinstance(given, list) else [given] if given is not None else []:
+                self.want(each, wanted, _named(node))
+        return signature.gives
+
+    def _alike(self, nodes: Sequence[exp.Expr]) -> Kind:
+        """Return the one kind of all these; a date or timestamp given as text beside others becomes one."""
+        kinds = [self.kind(node) for node in nodes]
+        times = [kind for kind in kinds if kind in _TIMES]
+        if times:
+            kinds = [self._as_time(node, kind, times[0]) for node, kind in zip(nodes, kinds, strict=True)]
+        found = [kind for kind in kinds if kind is not Kind.NULL]
+        odd = next((at for at, kind in enumerate(kinds) if kind is not Kind.NULL and not _like(kind, found[0])), None)
+        if odd is not None:
+            one = nodes[kinds.index(found[0])]
+            raise NotAllowed(f"{shown(one)} is {found[0]} and {shown(nodes[odd])} is {kinds[odd]}: cast one of them")
+        return found[0] if found else Kind.NULL
+
+    def _as_time(self, node: exp.Expr, kind: Kind, wanted: Kind) -> Kind:
+        if kind is not Kind.TEXT or not isinstance(node, exp.Literal):
+            return kind
+        made = TYPES[_TIMES[wanted]]
+        try:
+            node.replace(made.literal(made.parse(node.name)))
+        except ValueError as error:
+            raise NotAllowed(f"{node.name!r} {error}") from None
+        return wanted
+
+    def group(self, node: exp.Expr) -> Kind:
+        only(node, "this")
+        return self.kind(node.this)
+
+
+_SPECIAL: Mapping[type[exp.Expr], Callable[[Reader, Any], Kind]] = {
+    exp.Column: Reader.column,
+    exp.Literal: Reader.literal,
+    exp.Boolean: lambda _, __: Kind.TRUTH,
+    exp.Null: lambda _, __: Kind.NULL,
+    exp.Paren: Reader.group,
+    exp.Cast: Reader.cast,
+    exp.TryCast: Reader.cast,
+    exp.Case: Reader.choice,
+    exp.If: Reader.condition,
+    exp.Coalesce: Reader.first,
+    exp.Greatest: Reader.first,
+    exp.Least: Reader.first,
+    exp.Between: Reader.between,
+    exp.In: Reader.among,
+    exp.Is: Reader.state,
+    exp.Like: Reader.like,
+    exp.Escape: Reader.escape,
+    exp.Add: Reader.sum_of,
+    exp.Sub: Reader.sum_of,
+    exp.Interval: Reader.interval,
+    exp.TimestampTrunc: Reader.truncation,
+    exp.DateTrunc: Reader.truncation,
+    exp.TsOrDsAdd: Reader.shift,
+    exp.Count: Reader.count,
+    exp.Filter: Reader.filtered,
+}
+
+
+_PARTS = (exp.Identifier, exp.DataType, exp.DataTypeParam, exp.Var, exp.Star, exp.Distinct, exp.RegexpLike)
+_CLAUSES = (exp.Select, exp.Alias, exp.From, exp.Table, exp.Subquery, exp.Where, exp.Group, exp.Having)
+_PIECES = frozenset((*FUNCTIONS, *AGGREGATES, *_SPECIAL, *_COMPARISONS, *_PARTS, *_CLAUSES))
+
+
+def check_pieces(tree: exp.Expr) -> None:
+    """Check the whole tree once more, as it will run: every piece that a reader may have passed over is of the list
+    too, and no query stands anywhere but in another one's FROM.
+    """
+    for node in tree.walk():
+        is_inner = isinstance(node, exp.Query | exp.Table) and node is not tree
+        if type(node) not in _PIECES or (is_inner and not isinstance(node.parent, exp.From | exp.Subquery)):
+            raise NotAllowed(f"{_named(node)} is not allowed here")
+
+
+def only(node: exp.Expr, *allowed: str) -> None:
+    """Raise ValueError if the node has any argument but these, because unchecked arguments are not let through."""
+    for name, value in node.args.items():
+        if name not in allowed and not any(value is nothing or value == nothing for nothing in _NOTHING):
+            what = shown(value) if isinstance(value, exp.Expr) else name.rstrip("_").upper()
+            raise NotAllowed(f"{what} is not allowed in {_named(node)}")
+
+
+def _refuse_null(node: exp.Expr, parts: Sequence[exp.Expr]) -> None:
+    """Refuse a comparison with null: it is neither true nor false, so that no row would ever fail."""
+    if any(isinstance(_within(part, exp.Paren, exp.Cast), exp.Null) for part in parts):
+        raise NotAllowed(f"{shown(node)} compares with NULL, which settles nothing: say IS NULL or IS NOT NULL")
+
+
+def _within(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Expr:
+    """Return the node without the parentheses and such around it."""
+    while isinstance(node, wrappers):
+        node = node.this
+    return node
+
+
+def _literal(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Literal | None:
+    """Return a value that is written out, a number with its sign; None if it is anything else."""
+    bare = _within(node, *wrappers)
+    if not isinstance(bare, exp.Neg):
+        return bare if isinstance(bare, exp.Literal) else None
+    number = _within(bare.this, *wrappers)
+    is_number = isinstance(number, exp.Literal) and not number.is_string
+    return exp.Literal(this=f"-{number.name}", is_string=False) if is_number else None
+
+
+def _refuse_unreadable(node: exp.Expr, kind: Kind, written: exp.Literal) -> None:
+    """Refuse a cast of a written-out text or number that is no such value: Spark would make a null or another value of
+    it, and no row would fail.
+    """
+    text = written.name
+    try:
+        if kind in _TIMES and written.is_string:
+            made = TYPES[_TIMES[kind]]
+            node.replace(made.literal(made.parse(text)))
+        elif kind is Kind.NUMBER:
+            _refuse_beyond(physical(node.args["to"].sql(dialect="spark")), text)
+    except ValueError as error:
+        raise NotAllowed(f"{text!r} {error}") from None
+
+
+def _refuse_beyond(of: Type, text: str) -> None:
+    """Raise ValueError unless the text is a number that the type holds as it is."""
+    if of.has_nan and re.fullmatch(r"[+-]?inf(inity)?|nan", text, re.IGNORECASE):
+        return
+    if not re.fullmatch(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?", text):
+        raise ValueError("is not a number")
+    number = Decimal(text)
+    of.parse(number if of.kind == "decimal" else int(number) if number == number.to_integral_value() else float(number))
+
+
+def _refuse_loose(operands: Sequence[exp.Expr]) -> None:
+    if loose := next((operand for operand in operands if isinstance(operand, _LOOSE)), None):
+        raise NotAllowed(f"put ({shown(loose)}) in parentheses: it stands beside another operator")
+
+
+def _like(one: Kind, other: Kind) -> bool:
+    return one is other or (one in _TIMES and other in _TIMES)
+
+
+def _written_out(node: exp.Expr, kind: Kind, who: str) -> Kind:
+    number = _literal(node)
+    if number is None or number.is_string or not re.fullmatch(_WRITTEN[kind], number.name):
+        raise NotAllowed(f"{who} wants {kind}, not {shown(node)}")
+    return kind
+
+
+def _named(node: exp.Expr) -> str:
+    if isinstance(node, exp.Anonymous):
+        return f"the function {node.name.lower()}"
+    if isinstance(node, exp.Func) and not isinstance(node, exp.And | exp.Or):
+        return f"the function {node.sql_name().lower()}"
+    if isinstance(node, exp.Query):
+        return "a subquery" if isinstance(node, exp.Subquery) else "a query"
+    return shown(node)
+
+
+def shown(node: exp.Expr) -> str:
+    text = " ".join(node.sql(dialect="spark", comments=False).split())
+    return text if len(text) <= 60 else f"{text[:57]}…"  # noqa: PLR2004 - as much as a person reads in a sentence

@@ -1,0 +1,258 @@
+"""SQL out of a contract: parsed in Spark's dialect, held to the allow-list, and written anew from the tree.
+
+Nothing of the text itself is kept. It makes no metric and reads no contract.
+"""
+
+import logging
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from lakegate.audit.plan import ROWS_VIEW
+from lakegate.contracts.columns.fields import Field, column
+from lakegate.contracts.sql.allowlist import Kind, NotAllowed, Reader, check_pieces, columns_of
+from lakegate.contracts.sql.growth import check_growth, tries_sql
+
+LONGEST = 4000  # characters
+DEEPEST = 100  # of the tree, which a chain of operators makes as deep as it is long
+COPIES = 10_000  # pieces of a WHERE, counted for each aggregate that it is put to
+NESTED = 24  # parentheses, CASE and signs within each other: the parser's calls nest as deep, below its caller's
+_MOST = dict.fromkeys(("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2)  # arguments
+
+_OPENING = ("L_PAREN", "L_BRACKET", "L_BRACE", "CASE")
+_CLOSING = ("R_PAREN", "R_BRACKET", "R_BRACE", "END")
+_SIGNS = ("NOT", "DASH", "PLUS", "TILDE", "TILDA")
+_VALUES = (*_CLOSING, "VAR", "IDENTIFIER", "NUMBER", "STRING")  # a sign behind one of these stands between two
+_OF_PARTS, _MOST_TYPES = ("ARRAY", "MAP", "STRUCT"), 5  # the parser takes the square of their number
+
+# Aggregates that sort or remember every value: one would slow down all others in the one pass.
+_HEAVY = (exp.Median, exp.Quantile, exp.Distinct)
+
+
+class Form(StrEnum):
+    """Ways in which a scalar over a file's rows can be computed."""
+
+    COUNT = "the number of rows"
+    AGGREGATE = "an aggregate, together with others"
+    HEAVY = "an aggregate in a pass of its own"
+    QUERY = "a query of its own for each file version"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scalar:
+    """A number over a file's rows, and the columns that it is made of: an aggregate, or a whole query on ROWS_VIEW.
+    `counts`: it is a number of rows. An engine `tries` so often, in SQL, with the texts of a row.
+    """
+
+    form: Form
+    sql: str
+    columns: tuple[str, ...]
+    counts: bool = False
+    tries: str = ""
+
+
+def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, ...]]:
+    """Return a condition on a row, with the columns in it. Raise ValueError with what is not allowed."""
+    holder, reader = exp.Paren(this=_parsed(text)), Reader(columns=columns_of(fields))  # the root, too, may be replaced
+    reader.want(holder.this, Kind.TRUTH, "a rule about a row")
+    if not reader.seen:
+        raise NotAllowed("names no column, so it is the same for every row")
+    check_pieces(holder.this)
+    check_growth(holder.this, fields)
+    return holder.this, tuple(reader.seen)
+
+
+def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Field | None = None) -> Scalar:
+    """Return a query that gives one number. `{object}` is the table, `{property}` the column `of`. Raise ValueError
+    with what is not allowed.
+    """
+    _refuse_long(text)
+    tree = _parsed(_filled(text, of))
+    if not isinstance(tree, exp.Select):
+        raise NotAllowed("must be a query: SELECT … FROM {object}")
+    reader = Reader(columns=columns_of(fields), tables={ROWS_VIEW, *tables})
+    [(_, found), *more] = reader.select(tree)
+    if more or tree.args.get("group") or tree.args.get("distinct") or not tree.expressions[0].find(exp.AggFunc):
+        raise NotAllowed("must give one number: SELECT one aggregate, such as COUNT(*), without GROUP BY or DISTINCT")
+    if found not in (Kind.NUMBER, Kind.TRUTH):
+        raise NotAllowed(f"must give a number, and it gives {found}")
+    check_pieces(tree)
+    check_growth(tree, fields)
+    value = tree.expressions[0].unalias()
+    counts = isinstance(value.this if isinstance(value, exp.Filter) else value, exp.Count | exp.CountIf)
+    tried = tries_sql(tree, fields, tuple(reader.seen))
+    return replace(_as_cheap_as_can_be(tree, value, tuple(reader.seen)), counts=counts, tries=tried)
+
+
+def _as_cheap_as_can_be(tree: exp.Select, value: exp.Expr, columns: tuple[str, ...]) -> Scalar:
+    where = tree.args.get("where")
+    if not isinstance(tree.args["from_"].this, exp.Table):
+        return Scalar(form=Form.QUERY, sql=_written(tree), columns=columns)
+    if isinstance(value, exp.Count) and isinstance(value.this, exp.Star) and where is None:
+        return Scalar(form=Form.COUNT, sql="", columns=())
+    form = Form.HEAVY if value.find(*_HEAVY) else Form.AGGREGATE
+    return Scalar(form=form, sql=_written(_filtered(value, where)), columns=columns)
+
+
+def _filtered(value: exp.Expr, where: exp.Expr | None) -> exp.Expr:
+    """Return the value with the query's WHERE at each of its aggregates."""
+    if where is None:
+        return value
+
+    def with_filter(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Filter):
+            both = exp.and_(node.expression.this, where.this)
+            return exp.Filter(this=node.this, expression=exp.Where(this=both))
+        return exp.Filter(this=node, expression=exp.Where(this=where.this.copy()))
+
+    holder = exp.Paren(this=value.copy())
+    outermost = [node for node in holder.find_all(exp.AggFunc, exp.Filter) if not isinstance(node.parent, exp.Filter)]
+    if len(outermost) * sum(1 for _ in where.walk()) > COPIES:
+        raise NotAllowed(f"puts its WHERE to {len(outermost):,} aggregates: select fewer, or filter in a query in FROM")
+    for node in outermost:
+        node.replace(with_filter(node.copy()))
+    filtered: exp.Expr = holder.this
+    return filtered
+
+
+def _written(tree: exp.Expr) -> str:
+    return tree.sql(dialect="spark", comments=False)
+
+
+# A text that is never closed goes to the end, and is looked for once: the parser refuses it.
+_PLACEHOLDER = re.compile(r"'(?>(?:[^'\\]|\\.)*)'?|\"(?>(?:[^\"\\]|\\.)*)\"?|`[^`]*`?|\$?\{\s*+(\w++)\s*+\}", re.DOTALL)
+
+
+def _filled(text: str, of: Field | None) -> str:
+    """Return the text with the standard's placeholders filled in; the result is checked later."""
+
+    def put(match: re.Match[str]) -> str:
+        match match[1]:
+            case None:
+                return match[0]
+            case "object" | "table":
+                return f"`{ROWS_VIEW}`"
+            case "property" | "column" if of:
+                return column(of.name).sql(dialect="spark")
+            case "property" | "column":
+                raise NotAllowed(f"{match[0]} is a column's, and this check is the table's: name the column")
+        raise NotAllowed(f"{match[0]} is no placeholder: there are {{object}}, the table, and {{property}}, the column")
+
+    return _PLACEHOLDER.sub(put, text)
+
+
+def _refuse_long(text: str) -> None:
+    if len(text) > LONGEST:
+        raise NotAllowed(f"has {len(text):,} characters, and the limit is {LONGEST:,}")
+
+
+def _parsed(text: str) -> exp.Expr:
+    _refuse_long(text)
+    try:
+        with _without_a_word():
+            trees = _read(text)
+    except SqlglotError as error:
+        raise NotAllowed(f"is no SQL that can be read: {_told(error)}") from None
+    except NotAllowed:
+        raise
+    except RecursionError:
+        raise NotAllowed("is nested too deep") from None
+    except Exception:  # noqa: BLE001 - whatever the parser fails on, it cannot read the text
+        raise NotAllowed("is no SQL that can be read") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise NotAllowed("must be one expression or query")
+    _refuse_deep(trees[0])
+    return trees[0]
+
+
+def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
+    """Refuse comments, hints and second statements, which a reader of the SQL may overlook."""
+    for token in tokens:
+        if token.comments or token.token_type.name == "HINT":
+            raise NotAllowed("has a comment or a hint in it: say it in the check's description")
+        if token.token_type.name == "SEMICOLON":
+            raise NotAllowed("must be one statement, without ';'")
+    if sum(token.token_type.name in _OF_PARTS for token in tokens) > _MOST_TYPES:
+        raise NotAllowed("has types within types, and no value of such a type is of use to it")
+    if not tokens:
+        raise NotAllowed("has a comment and nothing else" if text.strip() else "is empty")
+
+
+def _refuse_nested(tokens: Sequence[Any]) -> None:
+    """Refuse deep nesting by a limit of our own, so that SQL that one process takes is not too deep for another one's
+    stack.
+    """
+    opened, signs, after = [0], 0, ""
+    for token in tokens:
+        kind = token.token_type.name
+        signs = signs + (signs > 0 or after not in _VALUES) if kind in _SIGNS else 0 if kind not in _OPENING else signs
+        if kind in _OPENING:
+            opened.append(opened[-1] + 1 + signs)
+            signs = 0
+        elif kind in _CLOSING and len(opened) > 1:
+            opened.pop()
+        if opened[-1] + signs > NESTED:
+            raise NotAllowed(f"is nested too deep: the limit is {NESTED} parentheses, CASE and signs within each other")
+        after = kind
+
+
+def _refuse_dropped(tokens: Sequence[Any]) -> None:
+    """Refuse what the parser would leave out: arguments too many, and all of a unit but the first text in it."""
+    for at, token in enumerate(tokens[:-1]):
+        name, kinds = token.text.lower(), [each.token_type.name for each in tokens[at + 1 : at + 4]]
+        most = _MOST.get(name)
+        if most and kinds[0] == "L_PAREN" and _arguments(tokens[at + 1 :]) > most:
+            raise NotAllowed(f"the function {name} takes {most} values here")
+        if name == "date_trunc" and kinds[0] == "L_PAREN" and kinds != ["L_PAREN", "STRING", "COMMA"]:
+            raise NotAllowed("the function date_trunc wants a unit that is written out, such as 'month'")
+
+
+def _arguments(tokens: Sequence[Any]) -> int:
+    """Return how many arguments there are between the first parenthesis and the one that closes it."""
+    depth, found = 0, 1
+    for token in tokens:
+        depth += {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
+        found += token.token_type.name == "COMMA" and depth == 1
+        if not depth:
+            break
+    return found
+
+
+def _told(error: SqlglotError) -> str:
+    first = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() or ["?"]
+    return first[0].rstrip(". ")[:160]
+
+
+def _read(text: str) -> Sequence[exp.Expr | None]:
+    tokens = sqlglot.tokenize(text, read="spark")
+    _refuse_hidden(tokens, text)
+    _refuse_nested(tokens)
+    _refuse_dropped(tokens)
+    return sqlglot.parse(text, read="spark")
+
+
+@contextmanager
+def _without_a_word() -> Iterator[None]:
+    """Silence the parser's own warnings, which repeat the text as it is on standard error or in a log."""
+    logger = logging.getLogger("sqlglot")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def _refuse_deep(tree: exp.Expr) -> None:
+    depths = {id(tree): 0}
+    for node in tree.walk():  # a node comes after its parent
+        if node.parent is not None:
+            depths[id(node)] = depths[id(node.parent)] + 1
+    if max(depths.values()) > DEEPEST:
+        raise NotAllowed("is nested too deep")
