@@ -205,7 +205,7 @@ def a_second(place: Place, batches: int) -> float:
     for attempt in attempts:
         settle(place.service, attempt)
     took = time.monotonic() - before
-    left = [branch.name for branch in place.service.catalog.branches() if place.table in branch.name]
+    left = [branch.name for branch in place.service.branches.list_branches() if place.table in branch.name]
     there = len(place.service.tables.paths("main", place.table))
     if left or there != batches + 1:
         raise SystemExit(f"{there} data files on main and {len(left)} branches left: not all have landed")

@@ -120,7 +120,7 @@ class SlackNotifier:
         limited = RateLimitErrorRetryHandler(max_retry_count=2)
         return _Client(answer["SecretString"].strip(), base_url=where, timeout=SECONDS, retry_handlers=[limited])
 
-    def tell(self, message: Message) -> None:
+    def notify(self, message: Message) -> None:
         channel = self._settings.slack_channel
         if not self._settings.slack_secret:
             log.warning("told", kind=message.kind, batch=message.batch, text=summary(message))

@@ -48,8 +48,8 @@ class BatchView:
 
 def look(service: Service, batch: str) -> BatchView:
     """Return a batch's view. Raise Misconfigured if the batch is unknown."""
-    decisions = tuple(service.catalog.decisions(DECISIONS, batch=batch))
-    kept = {attempt.branch: attempt for attempt in open_attempts(service.catalog) if attempt.batch == batch}
+    decisions = tuple(service.ledger.decisions(DECISIONS, batch=batch))
+    kept = {attempt.branch: attempt for attempt in open_attempts(service.branches) if attempt.batch == batch}
     tables = [*(decided.note.table for decided in decisions), *(attempt.table for attempt in kept.values())]
     if not tables:
         raise Misconfigured(f"no batch {batch} is known; run: lakegate status")

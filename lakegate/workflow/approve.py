@@ -109,20 +109,20 @@ def _report(service: Service, found: Rejected, attempt: Attempt) -> Report:
 def _audited(service: Service, found: Rejected, attempt: Attempt, report: Report) -> Audited:
     """The attempt as it was audited. Raises Refused where its branch is not that any more."""
     _refuse_unless_kept(service, found, attempt, report)
-    changes = service.catalog.changes(report.base, report.audited)
+    changes = service.branches.changes(report.base, report.audited)
     claims = tuple(claimed_files(changes.receipts, attempt))
     return Audited(attempt=attempt, base=report.base, report=report, claims=claims)
 
 
 def _refuse_unless_kept(service: Service, found: Rejected, attempt: Attempt, report: Report) -> None:
     """The branch still goes back to the audited commit, and that to the base that the audit took."""
-    head = service.catalog.head(attempt.branch)
+    head = service.branches.head(attempt.branch)
     again = f"Run: lakegate retry {found.batch}, and approve what that rejects"
     if head is None:
         raise found.refused(f"the branch {attempt.branch} is gone. {again}")
     if base_of(service, attempt) != report.base:
         raise found.refused(f"the branch {attempt.branch} was not made from the audited base. {again}")
     try:
-        service.catalog.changes(report.audited, head)
+        service.branches.changes(report.audited, head)
     except Refused as why:
         raise found.refused(f"the branch {attempt.branch} does not hold what was audited. {again}") from why

@@ -25,7 +25,7 @@ def receipts_at(service: Service, ref: str, keys: Iterable[str]) -> dict[str, Re
     absent. They may lack versions that are closed.
     """
     wanted = set(keys)
-    found = service.catalog.receipts(ref, wanted)
+    found = service.ledger.receipts(ref, wanted)
     return found | _read(service, {_name(key): key for key in wanted - found.keys()})
 
 
@@ -52,7 +52,7 @@ def all_of(service: Service, key: str) -> dict[str, Receipt]:
 
 def main_receipts(service: Service, files: Iterable[FileVersion]) -> tuple[str, dict[str, Receipt]]:
     """Main's head, and the receipts of these files' keys exactly there."""
-    head = service.catalog.head(MAIN) or ""
+    head = service.branches.head(MAIN) or ""
     return head, receipts_of(service, f"{MAIN}@{head}", files)
 
 

@@ -84,11 +84,11 @@ def _take_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> bo
     if _is_used_up(service, attempt, files) or not (files := _agree_on_files(service, attempt, files)):
         return False
     try:
-        service.catalog.create_branch(attempt.branch, service.catalog.head(MAIN) or "")
+        service.branches.create_branch(attempt.branch, service.branches.head(MAIN) or "")
     except Conflict:
         log.info("branch_exists", branch=attempt.branch)
-    base = service.catalog.base(attempt.branch)
-    if service.catalog.head(attempt.branch) == base and _claim(service, attempt, base, files):
+    base = service.branches.base(attempt.branch)
+    if service.branches.head(attempt.branch) == base and _claim(service, attempt, base, files):
         return True
     if _is_used_up(service, attempt, files):  # somebody was first who has no business there
         return False
@@ -104,7 +104,7 @@ def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) ->
     Its job, its run and its report are found by its number, so another use of it would be taken for the first.
     """
     had_a_job = service.store.read(job_name(attempt)) is not None  # looked at first: the branch is older than its job
-    head = service.catalog.head(attempt.branch)
+    head = service.branches.head(attempt.branch)
     if head is None:
         return had_a_job
     base = base_of(service, attempt)
@@ -155,10 +155,10 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
     first = {file.key: (file, its) for file, its in wanted}  # versions of one key go one after the other, oldest first
     claims = [claimed(receipts, file, attempt, its.replaces) for file, its in first.values()]
     if not claims:
-        service.catalog.delete_branch(attempt.branch, base)
+        service.branches.delete_branch(attempt.branch, base)
         return True
     try:
-        service.catalog.commit_receipts(attempt.branch, base, claims)
+        service.ledger.commit_receipts(attempt.branch, base, claims)
     except Conflict:
         log.info("claimed_already", branch=attempt.branch)
         return False
@@ -192,10 +192,10 @@ def launch(service: Service, attempt: Attempt) -> None:
 
 def _freeze(service: Service, attempt: Attempt) -> Job | None:
     """The attempt's job: this worker's, or that of another which was first. None where nothing is claimed."""
-    head = service.catalog.head(attempt.branch)
+    head = service.branches.head(attempt.branch)
     if head is None:
         return None
-    base = service.catalog.base(attempt.branch)  # claimed on, it stays; before, it may have been deleted and made anew
+    base = service.branches.base(attempt.branch)  # claimed on, it stays; before, it may have been deleted and made anew
     claims = claims_since(service, attempt, base, head)
     if not claims:
         return None
@@ -267,6 +267,6 @@ def _file(service: Service, claim: Claim, staged: str | Refused, published: Publ
     """What is staged, and what it replaces. Raises Refused where there is nothing to stage."""
     file = claim.file
     if isinstance(staged, Refused):
-        raise Refused(GONE) if service.landing.look(file.key, file.version_id) is None else staged
+        raise Refused(GONE) if service.landing.describe(file.key, file.version_id) is None else staged
     replaces = published.replaced(file, claim.replaces)
     return JobFile(id=file.id, key=file.key, uri=staged, size=file.size, replaces=replaces)

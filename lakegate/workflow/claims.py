@@ -14,7 +14,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import Branch, Catalog, Store
+from lakegate.ports import Branch, Branches, Store
 from lakegate.workflow.archive import known, with_closed
 from lakegate.workflow.service import Service
 
@@ -82,14 +82,14 @@ def base_of(service: Service, attempt: Attempt) -> str:
     The frozen job says it at once; the catalog has to look for it, for longer the more main has moved on.
     """
     job = readable_job_of(service.store, attempt)
-    return job.base if job else service.catalog.base(attempt.branch)
+    return job.base if job else service.branches.base(attempt.branch)
 
 
 def claims_on(service: Service, attempt: Attempt, job: Job | None = None) -> list[FileVersion]:
     """What the attempt's branch claims; empty where the branch is gone or was never given claims. `job` is the
     attempt's, where it was read already.
     """
-    head = service.catalog.head(attempt.branch)
+    head = service.branches.head(attempt.branch)
     if head is None:
         return []
     return claims_at(service, attempt, head, job)
@@ -103,17 +103,17 @@ def claims_at(service: Service, attempt: Attempt, head: str, job: Job | None = N
 
 def claims_since(service: Service, attempt: Attempt, base: str, head: str) -> list[Claim]:
     """What the attempt's branch claims at `head`, and what each is to replace."""
-    return claims_in(service.catalog.changes(base, head).receipts, attempt)
+    return claims_in(service.branches.changes(base, head).receipts, attempt)
 
 
-def open_attempts(catalog: Catalog) -> list[Attempt]:
+def open_attempts(branches: Branches) -> list[Attempt]:
     """The attempts whose branches are open."""
-    return list(open_branches(catalog).values())
+    return list(open_branches(branches).values())
 
 
-def open_branches(catalog: Catalog) -> Mapping[Branch, Attempt]:
+def open_branches(branches: Branches) -> Mapping[Branch, Attempt]:
     """The open branches with their attempts. Branches of rebases are their workers' own, and none."""
-    found = ((branch, Attempt.parse(branch.name)) for branch in catalog.branches())
+    found = ((branch, Attempt.parse(branch.name)) for branch in branches.list_branches())
     return {branch: attempt for branch, attempt in found if attempt and not attempt.nonce}
 
 
@@ -126,7 +126,7 @@ def open_files(service: Service, attempt: Attempt, files: Iterable[FileVersion])
 
 def not_taken_on(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Those of an attempt's files that no later attempt at its batch has claimed: these are that one's matter."""
-    others = open_attempts(service.catalog)
+    others = open_attempts(service.branches)
     later = [it for it in others if it.batch == attempt.batch and it.number > attempt.number]
     taken = {file.id for other in later for file in claims_on(service, other)}
     return [file for file in files if file.id not in taken]
@@ -178,7 +178,7 @@ class Looks:
         return OpenClaims(by_key=found)
 
     def _claims(self, keys: set[str], table: str) -> list[tuple[FileVersion, Attempt]]:
-        branches = open_branches(self._service.catalog) if keys else {}
+        branches = open_branches(self._service.branches) if keys else {}
         found = [(file, attempt) for branch, attempt in branches.items() for file in self._of(branch, attempt, table)]
         return [(file, attempt) for file, attempt in found if file.key in keys]
 
@@ -188,7 +188,7 @@ class Looks:
         """
         try:
             if branch not in self._seen:
-                receipts = self._service.catalog.receipts(f"{branch.name}@{branch.head}", self._keys)
+                receipts = self._service.ledger.receipts(f"{branch.name}@{branch.head}", self._keys)
                 self._seen[branch] = claimed_files(receipts, attempt)
             return self._seen[branch]
         except Exception as error:

@@ -56,7 +56,7 @@ def _decide(
             return []
         note = _note(attempt, decision, open_ones, why, by)
         try:
-            service.catalog.commit_receipts(MAIN, head, _receipts(receipts, attempt, decision, open_ones), note)
+            service.ledger.commit_receipts(MAIN, head, _receipts(receipts, attempt, decision, open_ones), note)
         except Conflict:
             continue
         log.info("decided", decision=decision, table=attempt.table, batch=attempt.batch, files=len(open_ones))

@@ -40,7 +40,7 @@ def expire(service: Service, branch: Branch, attempt: Attempt) -> None:
     )
     if warned and service.clock.now() >= max(told + life, warned + notice):
         log.info("branch_expired", branch=branch.name, batch=attempt.batch, table=attempt.table)
-        service.catalog.delete_branch(branch.name, branch.head)
+        service.branches.delete_branch(branch.name, branch.head)
 
 
 def _life(service: Service, table: str) -> timedelta:

@@ -37,7 +37,7 @@ class Last:
 def fold(service: Service) -> None:
     """Fold what is due, at most once a day. A receipt that changes meanwhile stays for the next time."""
     due = service.clock.now() - service.keep
-    before, last = service.catalog.watermark(), _last(service)
+    before, last = service.ledger.watermark(), _last(service)
     if (before and due - before < STEP) or (last and service.clock.now() - last.at < STEP):
         return
     held = {entry.file.id for entry in held_files(service)}  # known by their notes, and may never be decided
@@ -47,10 +47,10 @@ def fold(service: Service) -> None:
     if turn is None:
         return
     if before is None or watermark > before:
-        head = last.head if last else service.catalog.head(MAIN) or ""
+        head = last.head if last else service.branches.head(MAIN) or ""
         _fold(service, head, _settled(service, head, watermark) if last else [], watermark)
     errors = shorten_long_ones(service)
-    now = Last(head=service.catalog.head(MAIN) or "", at=service.clock.now())
+    now = Last(head=service.branches.head(MAIN) or "", at=service.clock.now())
     service.store.write(LAST, to_json(now).encode())
     service.store.delete(turn)
     for error in foreseen(errors):
@@ -70,8 +70,8 @@ def _settled(service: Service, head: str, watermark: datetime) -> list[Receipt]:
     """The old receipts that are on main as they were at the last fold, a day ago: whoever looked before they came is
     not at work any more. Such a one would not see, by conflicts, that something came and went.
     """
-    old = [it for it in service.catalog.all_receipts(f"{MAIN}@{head}") if _landed_before(it, watermark)]
-    now = service.catalog.receipts(f"{MAIN}@{service.catalog.head(MAIN)}", [it.key for it in old])
+    old = [it for it in service.ledger.all_receipts(f"{MAIN}@{head}") if _landed_before(it, watermark)]
+    now = service.ledger.receipts(f"{MAIN}@{service.branches.head(MAIN)}", [it.key for it in old])
     return [receipt for receipt in old if now.get(receipt.key) == receipt]
 
 
@@ -113,7 +113,7 @@ def _fold(service: Service, head: str, old: list[Receipt], watermark: datetime) 
 
 def _try(service: Service, head: str, receipts: list[Receipt], watermark: datetime | None) -> bool:
     try:
-        service.catalog.fold(head, [it.key for it in receipts], watermark)
+        service.ledger.compact(head, [it.key for it in receipts], watermark)
     except Conflict as why:
         log.info("not_folded", receipts=len(receipts), why=str(why))
         return False

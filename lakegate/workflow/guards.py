@@ -75,7 +75,7 @@ def guard_unmoved(service: Service, audited: Audited, main: Main) -> NeedsNewAtt
     table that it only refers to, what was found there is found as long as nothing leaves it.
     """
     report, plan = audited.report, main.contract.plan
-    moved = service.catalog.moved(report.base, main.head, report.depends_on) if report.depends_on else ()
+    moved = service.branches.changed_tables(report.base, main.head, report.depends_on) if report.depends_on else ()
     may_gain = plan.refers_to if plan.hash == report.plan_hash else frozenset()
     changed = [it for it in sorted(moved) if it not in may_gain or not _only_gained(service, report, main, it)]
     if changed:

@@ -55,7 +55,7 @@ def _measured(plan: Plan, file: FileReport) -> dict[str, float]:
 def _published(service: Service, table: str, replaced: Iterable[Version]) -> Iterator[FileReport]:
     """The table's published file versions, the last one first; those whose report is gone are left out."""
     gone = set(replaced)
-    for decided in service.catalog.decisions(DECISIONS, table=table):
+    for decided in service.ledger.decisions(DECISIONS, table=table):
         if decided.note.decision is Decision.PUBLISHED:
             files = _reported(service, decided.note)
             its = [file for file in decided.note.files if (file.key, file.version_id) not in gone]

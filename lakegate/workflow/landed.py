@@ -41,10 +41,10 @@ def undecided(
     main's receipts by key. The archive has none of a version that landed since the watermark, and is not asked: most of
     a backlog's keys are in no receipt at all.
     """
-    head, mark = service.catalog.head(MAIN) or "", service.catalog.watermark()  # in this order: the head is no newer
+    head, mark = service.branches.head(MAIN) or "", service.ledger.watermark()  # in this order: the head is no newer
     versions = service.landing.versions() if versions is None else versions
     landed = [file for file in versions if (mark is None or file.landed_at >= mark) and not file.is_marker]
-    unfolded = service.catalog.receipts(f"{MAIN}@{head}", {file.key for file in landed})
+    unfolded = service.ledger.receipts(f"{MAIN}@{head}", {file.key for file in landed})
     receipts = with_closed(service, unfolded, landed)
     rest = [file for file in landed if entry_of(receipts, file) is None]
     return sorted(rest, key=lambda file: file.order), receipts

@@ -17,7 +17,7 @@ def prove_audited(service: Service, audited: Audited) -> Mapping[str, Receipt | 
     these, by landing key.
     """
     branch, report = audited.attempt.branch, audited.report
-    head = service.catalog.head(branch)
+    head = service.branches.head(branch)
     if head != report.audited:
         raise Refused(
             f"branch {branch}: its head {head} is not the audited commit {report.audited}; "
@@ -25,7 +25,7 @@ def prove_audited(service: Service, audited: Audited) -> Mapping[str, Receipt | 
         )
     if audited.base != report.base:
         raise Refused(f"branch {branch}: its base is not the audited one, {report.base}")
-    changes = service.catalog.changes(report.base, report.audited)
+    changes = service.branches.changes(report.base, report.audited)
     prove_changes(audited, changes, audited.claims, "the branch")
     return changes.receipts
 
@@ -35,10 +35,10 @@ def prove_own(service: Service, audited: Audited, files: list[FileVersion], own:
     replace, in the table that was audited. Returns its head. Raises Conflict where somebody deleted it, for it is done
     again on another.
     """
-    head = service.catalog.head(own.branch)
+    head = service.branches.head(own.branch)
     if head is None:
         raise Conflict(f"branch {own.branch} was deleted before it was merged")
-    prove_changes(audited, service.catalog.changes(base, head), files, f"branch {own.branch}")
+    prove_changes(audited, service.branches.changes(base, head), files, f"branch {own.branch}")
     replaced = audited.replaced(files)
     for table, paths in audited.brought(files).items():
         wanted, ref = FileChanges(added=paths, removed=replaced[table]), f"{own.branch}@{head}"

@@ -78,7 +78,7 @@ def publish_rejected(
 
     It returns and raises as `publish` does; that another worker published them is a reason, too.
     """
-    changes = service.catalog.changes(audited.report.base, audited.report.audited)
+    changes = service.branches.changes(audited.report.base, audited.report.audited)
     prove_changes(audited, changes, audited.claims, "what was audited")
     note = replace(_note(audited, files), why=why, by=by)
     for main in _tries(service, audited):
@@ -123,7 +123,7 @@ def _merge(
     if reason:
         return reason
     if not rebase and len(files) == len(audited.claims):
-        service.catalog.merge(audited.attempt.branch, audited.report.audited, note)
+        service.publisher.merge(audited.attempt.branch, audited.report.audited, note)
     elif reason := _merge_own(service, audited, files, main, note, rebase=rebase):
         return reason
     log.info("published", branch=audited.attempt.branch, files=len(files), by=note.by)
@@ -142,9 +142,9 @@ def _merge_own(
         pushed = contract_of(service.store, audited.attempt.table)  # all that took seconds
         if reason := guard_contract(audited, pushed):
             return reason
-        service.catalog.merge(own.branch, head, note)
+        service.publisher.merge(own.branch, head, note)
     finally:
-        service.catalog.delete_branch(own.branch)
+        service.branches.delete_branch(own.branch)
     return None
 
 

@@ -27,12 +27,12 @@ def rebase_on_main(
     whole = not audited.takes_out(files)
     if reason := unasked or guard_replaced(service, audited, main.head, replaced, whole=whole):
         return reason
-    catalog, attempt = service.catalog, audited.attempt
-    catalog.create_branch(own.branch, main.head)
+    attempt = audited.attempt
+    service.branches.create_branch(own.branch, main.head)
     claims = [claimed(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]
-    catalog.commit_receipts(own.branch, main.head, claims)
+    service.ledger.commit_receipts(own.branch, main.head, claims)
     for table in sorted(targets.grown):
-        service.tables.grow(table, own.branch, audited.report.base, audited.ref)
+        service.tables.evolve(table, own.branch, audited.report.base, audited.ref)
     for table, its in paths.items():
         bring = service.tables.register if table in targets.new else service.tables.append
         bring(table, own.branch, audited.ref, its)
@@ -48,8 +48,8 @@ def trim(service: Service, audited: Audited, files: list[FileVersion], own: Atte
     main with: another part would be merged without a conflict, and take off main what it leaves out.
     """
     base, left = audited.report.base, audited.left(files)
-    service.catalog.create_branch(own.branch, base)
-    service.catalog.replay(own.branch, base, audited.report.audited, [file.key for file in left])
+    service.branches.create_branch(own.branch, base)
+    service.publisher.replay(own.branch, base, audited.report.audited, [file.key for file in left])
     _take_rows_off(service, audited, left, own.branch)
     return base
 
@@ -59,9 +59,10 @@ def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], b
 
     Done again it changes nothing. Raises Conflict or Refused where another worker is at it.
     """
-    catalog, files = service.catalog, list(files)
+    files = list(files)
     _take_rows_off(service, audited, files, branch)
-    catalog.restore_receipts(branch, catalog.head(branch) or "", [file.key for file in files], audited.report.base)
+    head = service.branches.head(branch) or ""
+    service.ledger.restore_receipts(branch, head, [file.key for file in files], audited.report.base)
 
 
 def _take_rows_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:

@@ -104,7 +104,7 @@ def _look(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVersi
     found, failures = {}, []
     for arrival in arrivals:
         try:
-            file = service.landing.look(arrival.key, arrival.version_id)
+            file = service.landing.describe(arrival.key, arrival.version_id)
         except Exception as error:  # noqa: BLE001 (see `receive`)
             log.warning("look_failed", key=arrival.key, error=str(error), kind=type(error).__name__)
             failures.append(Failure(arrivals=(arrival,), error=error))

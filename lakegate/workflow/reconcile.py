@@ -47,7 +47,7 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
     the time that is left.
     """
     began, branches = service.clock.now(), list[Branch]()
-    yield lambda: branches.extend(service.catalog.branches())
+    yield lambda: branches.extend(service.branches.list_branches())
     for number, branch in enumerate(rotated(branches, began)):
         if service.clock.now() - began >= BRANCHES:
             log.warning("branches_left", branches=len(branches) - number)
@@ -76,7 +76,7 @@ def _continue(service: Service, branch: Branch) -> None:
     claims = claims_at(service, attempt, branch.head)
     if not claims:
         # Only as it was seen: a worker that has just made it may be about to put its claims there.
-        service.catalog.delete_branch(branch.name, branch.head)
+        service.branches.delete_branch(branch.name, branch.head)
         return
     _, receipts = main_receipts(service, claims)
     undecided = any(is_open(receipts, file, attempt) for file in claims)
@@ -93,14 +93,14 @@ def _go_on(service: Service, branch: Branch, attempt: Attempt, claims: list[File
         launch(service, attempt)
     elif keeps_nothing(service, attempt, claims):
         # Whoever opened it died before it had a job, and another attempt has decided its files since.
-        service.catalog.delete_branch(branch.name, branch.head)
+        service.branches.delete_branch(branch.name, branch.head)
 
 
 def _delete_left_behind(service: Service, rebase: Attempt) -> None:
     """A rebase's branch is its worker's alone; one that is much older than any worker lives was left by a crash."""
     if service.clock.now() - rebase.rebased_at > LONGEST_LIFE:
         log.info("rebase_branch_deleted", branch=rebase.branch)
-        service.catalog.delete_branch(rebase.branch)
+        service.branches.delete_branch(rebase.branch)
 
 
 def _release_held(service: Service) -> None:

@@ -59,7 +59,7 @@ class Rejected:
 
 def decisions_of(service: Service, batch: str) -> list[Decided]:
     """The decisions of a batch, newest first. Raises Misconfigured where main's log has none."""
-    found = list(service.catalog.decisions(DECISIONS, batch=batch))
+    found = list(service.ledger.decisions(DECISIONS, batch=batch))
     if not found:
         raise Misconfigured(f"batch {batch} was never decided; run: lakegate status")
     return found
@@ -162,7 +162,7 @@ def _free(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
 
 def _is_there(service: Service, attempt: Attempt) -> bool:
     """Whether it has claimed something: without claims it has neither branch nor job."""
-    return service.catalog.head(attempt.branch) is not None or job_of(service.store, attempt) is not None
+    return service.branches.head(attempt.branch) is not None or job_of(service.store, attempt) is not None
 
 
 def discard(service: Service, batch: str, why: str, by: str) -> int:

@@ -186,7 +186,7 @@ def _supersede(service: Service, attempt: Attempt, closed: Collection[Supersede]
 
 
 def _require_branch(service: Service, attempt: Attempt) -> None:
-    if service.catalog.head(attempt.branch) is None:
+    if service.branches.head(attempt.branch) is None:
         raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it")
 
 
@@ -205,7 +205,7 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended
     if kept := _tell(service, attempt, claims, ended, receipts):
         _prune(service, attempt, [file for file in claims if file not in kept], ended)
     else:
-        service.catalog.delete_branch(attempt.branch)
+        service.branches.delete_branch(attempt.branch)
     delete_settled(service, attempt)
 
 
@@ -290,7 +290,7 @@ def _tell_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
 
 def tell_approved(service: Service, attempt: Attempt) -> None:
     """Tell of what people let through of this attempt, as main's log has it: each time they did."""
-    for decided in service.catalog.decisions(DECISIONS, batch=attempt.batch):
+    for decided in service.ledger.decisions(DECISIONS, batch=attempt.batch):
         note = decided.note
         if (note.decision, note.attempt) == (Decision.PUBLISHED, attempt.number) and note.by:
             tell(service, f"{attempt.branch}-approved-{decided.commit[:16]}", approved_message(note))
@@ -316,7 +316,7 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
     """
     if attempt.number < 2:  # noqa: PLR2004 (a first attempt has no earlier ones)
         return
-    for other in open_attempts(service.catalog):
+    for other in open_attempts(service.branches):
         if other.batch != attempt.batch or other.number >= attempt.number:
             continue
         job = job_of(service.store, other)
@@ -324,7 +324,7 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         if keeps_nothing(service, other, claims):
             if ended := accept_end(service, other, job) if job and claims else None:
                 _tell(service, other, claims, ended, known(service, claims))
-            service.catalog.delete_branch(other.branch)
+            service.branches.delete_branch(other.branch)
 
 
 def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:

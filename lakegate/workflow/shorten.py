@@ -20,7 +20,7 @@ def shorten_long_ones(service: Service) -> list[Exception]:
     """Some at once, and each alone where that fails: its key may change all the time, or it can't be read. Returns what
     keeps some of them long.
     """
-    long = [it.key for it in service.catalog.all_receipts(MAIN) if len(it.entries) > service.long]
+    long = [it.key for it in service.ledger.all_receipts(MAIN) if len(it.entries) > service.long]
     errors = []
     for start in range(0, len(long), AT_ONCE):
         keys = long[start : start + AT_ONCE]
@@ -48,11 +48,11 @@ def _try(service: Service, keys: list[str]) -> Exception | None:
 
 def _shorten(service: Service, keys: list[str]) -> None:
     """The archive first, then main. Whoever looked before is told of the change when they commit."""
-    head, before = service.catalog.head(MAIN) or "", service.clock.now() - YOUNG
-    receipts = service.catalog.receipts(f"{MAIN}@{head}", keys).values()
+    head, before = service.branches.head(MAIN) or "", service.clock.now() - YOUNG
+    receipts = service.ledger.receipts(f"{MAIN}@{head}", keys).values()
     found = [(receipt, *shorten(receipt, before)) for receipt in receipts]
     found = [each for each in found if each[2]]
     if found:
         archive_closed(service, [(receipt, closed) for receipt, _, closed in found])
-        service.catalog.fold(head, [], None, [shorter for _, shorter, _ in found])
+        service.ledger.compact(head, [], None, [shorter for _, shorter, _ in found])
         log.info("shortened", keys=len(found), versions=sum(len(closed) for _, _, closed in found))

@@ -89,7 +89,7 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     looked at again, and those that this one finds join them.
     """
     settled = set() if settled is None else settled
-    attempts = open_branches(service.catalog)
+    attempts = open_branches(service.branches)
     flights = _in_flight(service, attempts, settled)
     claimed = {version for line in flights for version in line.versions}
     seen = seen_waiting(service)
@@ -97,7 +97,7 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     noted = still_held(service)
     shelf = Shelf.read(service.store) if landed or noted else Shelf(contracts=())
     landed += [each.file for each in noted if shelf.route(each.file.key)]  # the next sweep takes them up
-    decisions = list(service.catalog.decisions(DECISIONS))
+    decisions = list(service.ledger.decisions(DECISIONS))
     is_cut = len(decisions) >= DECISIONS
     decided = _decided(decisions, {branch.name for branch in attempts}, _superseded(service, decisions))
     kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
@@ -121,7 +121,7 @@ def _newest_first(lines: Iterable[Line]) -> tuple[Line, ...]:
 
 def _in_flight(service: Service, attempts: Mapping[Branch, Attempt], settled: set[Branch]) -> list[Line]:
     looked_at = [branch for branch in attempts if branch not in settled]
-    main = f"{MAIN}@{service.catalog.head(MAIN) or ''}"
+    main = f"{MAIN}@{service.branches.head(MAIN) or ''}"
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = pool.map(lambda branch: _claims(service, attempts[branch], branch.head, main), looked_at)
         looks = dict(zip(looked_at, found, strict=True))

@@ -115,7 +115,7 @@ def _send_late(service: Service, name: str, outgoing: Outgoing, waits: timedelta
             forget(service, name)
         return None
     try:
-        service.notifier.tell(message)
+        service.notifier.notify(message)
     except (Retryable, OutcomeUnknown) as error:
         log.warning("not_told", message=name, batch=message.batch, error=str(error))
         return waits
@@ -129,7 +129,7 @@ def _as_decided(service: Service, message: Message) -> Message | None:
     """
     if message.kind is not Kind.REJECTED or message.branch:
         return message
-    decisions = service.catalog.decisions(DECISIONS, batch=message.batch)
+    decisions = service.ledger.decisions(DECISIONS, batch=message.batch)
     notes = [decided.note for decided in decisions if decided.note.decision is Decision.REJECTED]
     named, more = {file.key for note in notes for file in note.files}, any(note.more for note in notes)
     files = tuple(file for file in message.files if more or file.key in named)
@@ -141,7 +141,7 @@ def send(service: Service, name: str, message: Message) -> None:
     is decided, and the sweep sends it, or says what keeps it from being sent.
     """
     try:
-        service.notifier.tell(message)
+        service.notifier.notify(message)
     except LakegateError as error:
         log.warning("not_told", message=name, batch=message.batch, error=str(error))
     else:

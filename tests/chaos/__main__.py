@@ -141,7 +141,7 @@ class Play:
 
     def _branches_left(self) -> list[str]:
         deadline = time.monotonic() + TIDY_SECONDS
-        while left := [branch.name for branch in self.service.catalog.branches() if branch.name != MAIN]:
+        while left := [branch.name for branch in self.service.branches.list_branches() if branch.name != MAIN]:
             if time.monotonic() > deadline:
                 break
             time.sleep(1.0)

@@ -67,7 +67,7 @@ class Points:
         return runner.find(attempt.branch) is not None
 
     def _attempts(self) -> list[Attempt]:
-        found = open_attempts(self.service.catalog)
+        found = open_attempts(self.service.branches)
         return [attempt for attempt in found if attempt.table == self.table and attempt.branch not in self.before]
 
     def _asked(self, is_there: Callable[[Attempt], bool], attempt: Attempt) -> bool:
@@ -86,4 +86,4 @@ def service_of(outputs: Mapping[str, str], profile: Mapping[str, str]) -> Servic
 
 def points(service: Service, table: str) -> Points:
     """From now on."""
-    return Points(service=service, table=table, before=frozenset(it.name for it in service.catalog.branches()))
+    return Points(service=service, table=table, before=frozenset(it.name for it in service.branches.list_branches()))

@@ -45,13 +45,13 @@ def reported(
     """
     plan = load(contract, "contract.yaml").plan
     attempt = Attempt(table=plan.table, batch=BATCH, number=1)
-    catalog, store = desk.world.service.catalog, desk.world.store
-    base = catalog.head(MAIN) or ""
-    catalog.create_branch(attempt.branch, base)
+    service, store = desk.world.service, desk.world.store
+    base = service.branches.head(MAIN) or ""
+    service.branches.create_branch(attempt.branch, base)
     landed = {key: _landed(key) for key in (*files, *(faults or {}))}
     claims = [Receipt(bucket="landing", key=key).decided(Entry.of(file, Decision.PUBLISHED, attempt))
               for key, file in landed.items()]  # fmt: skip
-    head = catalog.commit_receipts(attempt.branch, base, claims)
+    head = service.ledger.commit_receipts(attempt.branch, base, claims)
     evaluator = DuckDBEvaluator(plan, others or {})
     desk.rows.held |= {(attempt.branch, name): table for name, table in (others or {}).items()}
     good = [_file(evaluator, landed[key].id, key, rows) for key, rows in files.items()]

@@ -67,7 +67,7 @@ class SubmittedRuns:
             self.runs[found.id], self.jobs[found.id] = found, job_uri
         return found.id
 
-    def run(self, run_id: str) -> JobRun:
+    def get(self, run_id: str) -> JobRun:
         return self.runs[run_id]
 
     def find(self, branch: str) -> JobRun | None:
@@ -105,7 +105,7 @@ class Installation:
         path = self.folder / f"{unique('file')}.parquet"
         pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), path)
         landed = self.service.landing.upload(path, key or f"{self.prefix}/{path.name}")
-        file = self.service.landing.look(landed.key, landed.version_id)
+        file = self.service.landing.describe(landed.key, landed.version_id)
         assert file is not None
         return file
 
@@ -129,7 +129,7 @@ class Installation:
         return [{name: value for name, value in row.items() if name != "_lakegate_file"} for row in found]
 
     def branches(self) -> list[str]:
-        return [branch.name for branch in self.service.catalog.branches() if self.table in branch.name]
+        return [branch.name for branch in self.service.branches.list_branches() if self.table in branch.name]
 
 
 @pytest.fixture

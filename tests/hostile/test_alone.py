@@ -141,7 +141,7 @@ class Scene:
 
 def looked_at(scene: Scene) -> None:
     bad, good = scene.drop_both()
-    scene.fail(scene.world.landing, "look", lambda key, _: key == bad.key)
+    scene.fail(scene.world.landing, "describe", lambda key, _: key == bad.key)
     scene.receive(bad, good)
 
 
@@ -174,7 +174,7 @@ def held(scene: Scene) -> None:
 
 
 def ingested(scene: Scene) -> None:
-    scene.fail(scene.world.service.catalog, "create_branch", lambda name, _: f"-{TABLE}-" in name)
+    scene.fail(scene.world.service.branches, "create_branch", lambda name, _: f"-{TABLE}-" in name)
     scene.receive(*scene.drop_both())
 
 
@@ -186,7 +186,7 @@ def started(scene: Scene) -> None:
 def another_s_claims(scene: Scene) -> None:
     scene.receive(scene.world.drop("bad", rows=1, deliver=False))
     [branch] = scene.world.branches()
-    scene.fail(scene.world.service.catalog, "receipts", lambda ref, _: ref.startswith(branch))
+    scene.fail(scene.world.service.ledger, "receipts", lambda ref, _: ref.startswith(branch))
     scene.receive(scene.drop_good())
 
 
@@ -201,14 +201,14 @@ def swept_branch(scene: Scene) -> None:
 def swept_claims(scene: Scene) -> None:
     bad, _ = scene.open_both()
     scene.end_jobs()
-    head = scene.world.service.catalog.head(bad)
-    scene.fail(scene.world.service.catalog, "changes", lambda _, at: at == head)
+    head = scene.world.service.branches.head(bad)
+    scene.fail(scene.world.service.branches, "changes", lambda _, at: at == head)
     scene.sweep()
 
 
 def settled(scene: Scene) -> None:
     scene.open_both()
-    scene.fail(scene.world.service.catalog, "merge", lambda branch, *_: f"-{TABLE}-" in branch)
+    scene.fail(scene.world.service.publisher, "merge", lambda branch, *_: f"-{TABLE}-" in branch)
     scene.end_jobs()
     scene.sweep()
     if isinstance(scene.error, Refused):  # a proof that fails is a rejection
@@ -221,7 +221,7 @@ def listed_branches(scene: Scene) -> None:
     scene.drop_both()
     scene.world.wait_out_the_grace()
     calls = iter([True])
-    scene.fail(scene.world.service.catalog, "branches", lambda: next(calls, False))
+    scene.fail(scene.world.service.branches, "list_branches", lambda: next(calls, False))
     scene.sweep()
 
 
@@ -252,7 +252,7 @@ def resent(scene: Scene) -> None:
     bad = world.drop("elsewhere/bad", rows=1, absolute=True)
     world.drop("elsewhere/other", rows=1, absolute=True)
     world.notifier_up()
-    scene.fail(world.notifier, "tell", lambda message: message.files[0].key == bad.key)
+    scene.fail(world.notifier, "notify", lambda message: message.files[0].key == bad.key)
     scene.drop_both()
     for _ in range(4):
         scene.sweep()
@@ -278,14 +278,14 @@ def received_after_holding(scene: Scene) -> None:
     world.store.delete(contract_name(PLANES))
     bad, good = scene.drop_both()
     scene.receive(bad, good)
-    scene.fail(world.landing, "look", lambda key, _: key == bad.key)
+    scene.fail(world.landing, "describe", lambda key, _: key == bad.key)
     push(world.store, [("f.yaml", CONTRACT.encode()), ("p.yaml", planes().encode())])
     scene.sweep()
 
 
 def delivered_by_a_queue(scene: Scene) -> None:
     bad, good = scene.drop_both()
-    scene.fail(scene.world.landing, "look", lambda key, _: key == bad.key)
+    scene.fail(scene.world.landing, "describe", lambda key, _: key == bad.key)
     scene.patch.setattr(ingest, "service", lambda: scene.world.service)
     again: list[Any] = []
 
@@ -603,7 +603,7 @@ def test_a_message_that_is_no_event_is_given_back_alone(body: str, monkeypatch: 
 )
 def test_a_branch_that_is_named_like_ours_stops_nobody(name: str) -> None:
     world = two_tables()
-    world.service.catalog.create_branch(name, world.lake.branches[MAIN])
+    world.service.branches.create_branch(name, world.lake.branches[MAIN])
     world.drop(GOOD, rows=2, absolute=True)
     world.runner.finish_all()
     world.wait_out_the_grace()

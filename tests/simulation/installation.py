@@ -163,10 +163,10 @@ class WatchedCatalog(MemoryCatalog):
             self._world.say("main: refuses a merge", branch)
             raise
 
-    def fold(
+    def compact(
         self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
     ) -> None:
-        super().fold(expected, keys, watermark, shorter)
+        super().compact(expected, keys, watermark, shorter)
         self._world.say("main: receipts are folded")
 
 
@@ -178,8 +178,8 @@ class WatchedNotifier(MemoryNotifier):
         self.first: dict[tuple[Kind, str], datetime] = {}
         self._clock = clock
 
-    def tell(self, message: Message) -> None:
-        super().tell(message)
+    def notify(self, message: Message) -> None:
+        super().notify(message)
         self.first.setdefault((message.kind, message.branch), self._clock.now())
 
 
@@ -193,7 +193,9 @@ class Installation:
         self.landing, self.notifier = MemoryLanding(self.clock), WatchedNotifier(self.clock)
         self.runner = MemoryJobRunner(self.store, clock=self.clock)
         self.service = Service(
-            catalog=catalog,
+            branches=catalog,
+            ledger=catalog,
+            publisher=catalog,
             tables=tables,
             runner=self.runner,
             landing=self.landing,

@@ -490,7 +490,7 @@ def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Ite
     for file, entry in end.rejected:
         if entry.attempt:  # attempt 0 had no branch
             kept.setdefault(branch_of(entry), set()).add(file.id)
-    branches = {branch.name for branch in end.world.service.catalog.branches()}
+    branches = {branch.name for branch in end.world.service.branches.list_branches()}
     expired = {message.branch for message in end.world.notifier.messages if message.kind is Kind.EXPIRING}
     expired |= {branch for branch, files in kept.items() if all(map(end.may_be_overtaken, files))}
     for branch in sorted((branches ^ kept.keys()) - (expired - branches)):
@@ -501,7 +501,7 @@ def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Ite
 
 def a_branch_goes_when_its_life_is_over_and_people_were_told_before(end: End) -> Iterator[str]:
     told = end.world.notifier.first
-    gone = end.world.gone.keys() - {branch.name for branch in end.world.service.catalog.branches()}
+    gone = end.world.gone.keys() - {branch.name for branch in end.world.service.branches.list_branches()}
     for branch in sorted({branch_of(entry) for _, entry in end.rejected if entry.attempt} & gone):
         rejected, warned = (told.get((kind, branch)) for kind in (Kind.REJECTED, Kind.EXPIRING))
         if rejected and end.world.gone[branch] < max(rejected + LIFE, warned + NOTICE if warned else rejected + LIFE):

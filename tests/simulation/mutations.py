@@ -140,7 +140,7 @@ MUTATIONS = (
             Edit(
                 function=publish._merge,
                 old="audited.attempt.branch, audited.report.audited, note",
-                new='audited.attempt.branch, service.catalog.head(audited.attempt.branch) or "", note',
+                new='audited.attempt.branch, service.branches.head(audited.attempt.branch) or "", note',
             ),
         ),
         seeds_from=40,
@@ -231,7 +231,8 @@ MUTATIONS = (
             Edit(
                 function=settle._settle,
                 old="    decide(service, attempt, Decision.REJECTED",
-                new="    service.catalog.delete_branch(attempt.branch)\n    decide(service, attempt, Decision.REJECTED",
+                new="    service.branches.delete_branch(attempt.branch)\n"
+                "    decide(service, attempt, Decision.REJECTED",
             ),
         ),
     ),

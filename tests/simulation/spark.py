@@ -100,7 +100,7 @@ class SparkRun:
 
     def __init__(self, cluster: Cluster, run_id: str) -> None:
         self.cluster, self.id = cluster, run_id
-        self.branch = cluster.runner.run(run_id).branch
+        self.branch = cluster.runner.get(run_id).branch
         self.began, self.ended = False, False
         self._strand = greenlet(self._work)
 

@@ -166,7 +166,7 @@ def test_a_retry_by_a_person_appends_from_the_files(world: World) -> None:
 
 def test_what_a_stranger_left_on_the_next_branch_is_not_taken_for_carried(world: World) -> None:
     one, two = audited(world, "1"), audited(world, "2")
-    create = world.service.catalog.commit_receipts
+    create = world.service.ledger.commit_receipts
 
     def meddling(branch: str, *args: object, **kwargs: object) -> str:
         head = create(branch, *args, **kwargs)  # type: ignore[arg-type]
@@ -174,7 +174,7 @@ def test_what_a_stranger_left_on_the_next_branch_is_not_taken_for_carried(world:
             world.spark_append(branch, "stranger", rows=9)
         return head
 
-    world.service.catalog.commit_receipts = meddling  # type: ignore[method-assign]
+    world.service.ledger.commit_receipts = meddling  # type: ignore[method-assign]
     settle(world.service, one)
     [run] = world.runner.running()
     assert world.runner.job(run.id).reuses == ""

@@ -32,13 +32,13 @@ def landed(world: World, *names: str) -> list[FileVersion]:
 
 
 def test_a_delivery_of_several_tables_asks_each_kept_branch_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, receipts, asked = world.branches(), world.service.catalog.receipts, Counter[str]()
+    kept, receipts, asked = world.branches(), world.service.ledger.receipts, Counter[str]()
 
     def counted(ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
         asked[ref.partition("@")[0]] += 1
         return receipts(ref, keys)
 
-    monkeypatch.setattr(world.service.catalog, "receipts", counted)
+    monkeypatch.setattr(world.service.ledger, "receipts", counted)
     world.deliver(*landed(world, "nyc/flights/4", "nyc/planes/p"))
     assert [asked[branch] for branch in kept] == [1, 1, 1]
     assert len(world.attempts()) == len(KEPT) + 2

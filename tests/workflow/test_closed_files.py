@@ -57,7 +57,7 @@ def receive_in_vain(world: World, name: str, monkeypatch: pytest.MonkeyPatch) ->
         raise Retryable("Nessie does not answer")
 
     with monkeypatch.context() as patch:
-        patch.setattr(world.service.catalog, "commit_receipts", fails)
+        patch.setattr(world.service.ledger, "commit_receipts", fails)
         file = world.files[name]
         assert receive(world.service, [Arrival(key=file.key, version_id=file.version_id)])
 

@@ -103,7 +103,7 @@ def test_a_report_that_is_gone_or_cannot_be_read_is_left_out() -> None:
 
 def test_a_plan_without_drift_reads_no_log() -> None:
     world = World()
-    world.service.catalog.decisions = None  # type: ignore[method-assign, assignment]
+    world.service.ledger.decisions = None  # type: ignore[method-assign, assignment]
     assert history(world.service, plan()) == {}
 
 

@@ -26,7 +26,7 @@ from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
 from tests.workflow.world import PLANES, TABLE, World
 
-PORTS = ("catalog", "tables", "runner", "landing", "store", "notifier")
+PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier")
 ENOUGH_SWEEPS = 8
 PATIENCE = 300.0  # it only ends a test that hangs
 NEVER = 1_000_000

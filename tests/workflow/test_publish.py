@@ -283,17 +283,18 @@ def test_good_files_that_may_refer_to_each_other_are_published_together_or_anew(
 def test_a_publish_looks_at_main_once_and_just_before_it_merges(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     one, asked = audited(world, "1.parquet"), list[str]()
 
-    def noted(name: str) -> Callable[..., object]:
-        call = getattr(world.service.catalog, name)
+    def noted(call: Callable[..., object]) -> Callable[..., object]:
 
         def ask(*given: object) -> object:
-            asked.append(name)
+            asked.append(call.__name__)
             return call(*given)
 
         return ask
 
-    for name in ("head", "changes", "receipts", "merge"):
-        monkeypatch.setattr(world.service.catalog, name, noted(name))
+    service = world.service
+    calls = ((service.branches, "head"), (service.branches, "changes"), (service.ledger, "receipts"))
+    for port, name in (*calls, (service.publisher, "merge")):
+        monkeypatch.setattr(port, name, noted(getattr(port, name)))
     publish(world.service, one, one.claims)
     assert asked == ["head", "changes", "head", "receipts", "merge"]
 
@@ -303,14 +304,14 @@ def test_a_publish_looks_at_main_once_and_just_before_it_merges(world: World, mo
 def test_a_worker_that_publishes_a_part_just_before_takes_nothing_from_another(
     world: World, monkeypatch: pytest.MonkeyPatch, others: list[str], *, empty: bool
 ) -> None:
-    both, merge = audited(world, "1.parquet", "2.parquet", rows=0 if empty else 2), world.service.catalog.merge
+    both, merge = audited(world, "1.parquet", "2.parquet", rows=0 if empty else 2), world.service.publisher.merge
 
     def overtaken(*given: Any) -> None:
         monkeypatch.undo()
         publish(world.service, both, [file for file in both.claims if file.key.endswith(tuple(others))])
         merge(*given)
 
-    monkeypatch.setattr(world.service.catalog, "merge", overtaken)
+    monkeypatch.setattr(world.service.publisher, "merge", overtaken)
     publish(world.service, both, [file for file in both.claims if file.key.endswith("1.parquet")])
     wanted = {"1.parquet", *others}
     assert world.publications_by_name() == dict.fromkeys({"0.parquet", *wanted}, 1)
@@ -368,8 +369,8 @@ def test_a_branch_that_another_worker_deleted_rejects_nothing(world: World) -> N
 def test_a_rebases_branch_that_somebody_deleted_is_made_again(world: World) -> None:
     one, two = audited(world, "1.parquet"), audited(world, "2.parquet")
     settle(world.service, one.attempt)
-    catalog, deleted = world.service.catalog, list[str]()
-    head = catalog.head
+    branches, deleted = world.service.branches, list[str]()
+    head = branches.head
 
     def head_late(branch: str) -> str | None:
         """By then somebody has deleted the branch that this worker made for its rebase."""
@@ -378,7 +379,7 @@ def test_a_rebases_branch_that_somebody_deleted_is_made_again(world: World) -> N
             deleted.append(branch)
         return head(branch)
 
-    catalog.head = head_late  # type: ignore[method-assign]
+    branches.head = head_late  # type: ignore[method-assign]
     settle(world.service, two.attempt)
     assert deleted
     assert world.rejected() == {}
@@ -506,7 +507,7 @@ def test_rows_are_not_merged_into_another_table_than_the_audited_one(
 ) -> None:
     one, two = audited(world, "1"), audited(world, "2", evolves='"zip" string')
     settle(world.service, one.attempt)
-    monkeypatch.setattr(world.service.tables, "grow", lambda *_: None)
+    monkeypatch.setattr(world.service.tables, "evolve", lambda *_: None)
     with pytest.raises(Refused, match="not the table that was audited"):
         publish(world.service, two, two.claims)
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2}

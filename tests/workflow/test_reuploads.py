@@ -57,7 +57,7 @@ def report_on_main(world: World, name: str) -> Report:
 
 
 def last_decision(world: World) -> Decided:
-    return next(world.service.catalog.decisions(1))
+    return next(world.service.ledger.decisions(1))
 
 
 def test_a_new_versions_rows_take_the_place_of_the_old_ones_in_quarantine_too(world: World) -> None:

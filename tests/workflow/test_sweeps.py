@@ -109,13 +109,13 @@ def test_where_slack_does_not_answer_a_sweep_does_not_ask_for_every_message(
     for number in range(5):
         world.drop(f"strange/{number}", rows=1, absolute=True)
     world.wait_out_the_grace()
-    tell, asked = world.notifier.tell, []
+    tell, asked = world.notifier.notify, []
 
     def slow(message: Message) -> None:
         asked.append(message)
         tell(message)
 
-    monkeypatch.setattr(world.notifier, "tell", slow)
+    monkeypatch.setattr(world.notifier, "notify", slow)
     assert reconcile(world.service) == []
     assert len(asked) == 3
     world.notifier_up()
@@ -128,7 +128,7 @@ def test_held_files_that_were_deleted_are_forgotten_without_looking_at_each(
 ) -> None:
     files = [world.drop(f"strange/{number}", rows=1, absolute=True) for number in range(3)]
     world.landing.drop(files[1].key, files[1].version_id)
-    monkeypatch.setattr(world.service.landing, "look", None)
+    monkeypatch.setattr(world.service.landing, "describe", None)
     assert reconcile(world.service) == []
     assert [held.file.key for held in held_files(world.service)] == ["strange/0", "strange/2"]
 
@@ -183,14 +183,14 @@ def test_messages_that_slack_never_takes_keep_no_other_from_being_sent(world: Wo
         world.drop(name, rows=1, bad="odd")
     world.run()
     world.notifier_up()
-    tell = world.notifier.tell
+    tell = world.notifier.notify
 
     def broken(message: Message) -> None:
         if {file.key for file in message.files} & {world.key(name) for name in ("0", "1", "2")}:
             raise OutcomeUnknown("Slack: internal_error")
         tell(message)
 
-    world.notifier.tell = broken  # type: ignore[method-assign]
+    world.notifier.notify = broken  # type: ignore[method-assign]
     for _ in range(12):
         world.clock.advance(240)
         reconcile(world.service)

@@ -109,8 +109,11 @@ class World:
     def __post_init__(self) -> None:
         self.landing = MemoryLanding(self.clock)
         self.runner = MemoryJobRunner(self.store, self._spark, self.clock)
+        catalog = MemoryCatalog(lake=self.lake)
         self.service = Service(
-            catalog=MemoryCatalog(lake=self.lake),
+            branches=catalog,
+            ledger=catalog,
+            publisher=catalog,
             tables=MemoryTables(lake=self.lake),
             runner=self.runner,
             landing=self.landing,
@@ -182,7 +185,7 @@ class World:
         stage = self.landing.stage
 
         def gone(wanted: FileVersion, name: str) -> str:
-            if wanted.id == file.id and self.landing.look(file.key, file.version_id):
+            if wanted.id == file.id and self.landing.describe(file.key, file.version_id):
                 self.landing.drop(file.key, file.version_id)
             return stage(wanted, name)
 
@@ -201,14 +204,14 @@ class World:
 
     def forbid_looking_at(self, file: FileVersion) -> None:
         """As where it is encrypted with a key that may not be used."""
-        look = self.landing.look
+        look = self.landing.describe
 
         def forbidden(key: str, version_id: str) -> FileVersion | None:
             if version_id == file.version_id:
                 raise Misconfigured(f"looking at {key}: 403")
             return look(key, version_id)
 
-        self.landing.look = forbidden  # type: ignore[method-assign]
+        self.landing.describe = forbidden  # type: ignore[method-assign]
 
     # People.
 
@@ -251,14 +254,14 @@ class World:
         self.notifier.failing = None
 
     def refuse_messages_about(self, name: str) -> None:
-        tell = self.notifier.tell
+        tell = self.notifier.notify
 
         def refused(message: Message) -> None:
             if any(file.key == self.key(name) for file in message.files):
                 raise Misconfigured("Slack: msg_too_long")
             tell(message)
 
-        self.notifier.tell = refused  # type: ignore[method-assign]
+        self.notifier.notify = refused  # type: ignore[method-assign]
 
     # Spark.
 
@@ -373,7 +376,7 @@ class World:
             Receipt(bucket=file.bucket, key=file.key).decided(Entry.of(file, Decision.REJECTED, attempt, ["by hand"]))
             for file in files
         ]
-        self.service.catalog.commit_receipts(MAIN, self.lake.branches[MAIN], receipts)
+        self.service.ledger.commit_receipts(MAIN, self.lake.branches[MAIN], receipts)
 
     def _spark(self, job: Job) -> Report:
         if job.reuses:
@@ -552,13 +555,13 @@ class World:
     # What can be seen.
 
     def attempts(self) -> list[Attempt]:
-        return open_attempts(self.service.catalog)
+        return open_attempts(self.service.branches)
 
     def claims(self, attempt: Attempt) -> list[FileVersion]:
         return claims_on(self.service, attempt)
 
     def branches(self) -> list[str]:
-        return [branch.name for branch in self.service.catalog.branches()]
+        return [branch.name for branch in self.service.branches.list_branches()]
 
     def rows_on_main(self) -> dict[str, int]:
         return self._rows(MAIN)
@@ -598,26 +601,26 @@ class World:
 
     def publications(self, name: str) -> int:
         """How often main's log says that this name was published."""
-        decided = [entry.note for entry in self.service.catalog.decisions(1000)]
+        decided = [entry.note for entry in self.service.ledger.decisions(1000)]
         published = [note for note in decided if note.decision is Decision.PUBLISHED]
         return sum(file.key == self.key(name) for note in published for file in note.files)
 
     def publications_by_name(self) -> dict[str, int]:
         """How often main's log says that each file version was published; two versions of a key are two names."""
-        notes = [entry.note for entry in self.service.catalog.decisions(1000)]
+        notes = [entry.note for entry in self.service.ledger.decisions(1000)]
         versions = [f.version_id for note in notes if note.decision is Decision.PUBLISHED for f in note.files]
         names = {file.version_id: name for name, file in self.files.items()}
         return {names[version]: versions.count(version) for version in versions}
 
     def on_main(self) -> set[str]:
         """The names of the file versions whose rows main's receipts say are there."""
-        receipts = self.service.catalog.receipts(MAIN, [file.key for file in self.files.values()])
+        receipts = self.service.ledger.receipts(MAIN, [file.key for file in self.files.values()])
         versions = {(key, entry.version_id) for key, receipt in receipts.items() for entry in receipt.on_main}
         return {name for name, file in self.files.items() if (file.key, file.version_id) in versions}
 
     def entries(self) -> dict[str, Entry | None]:
         """What main's receipts say of each landed file version, by name."""
-        receipts = self.service.catalog.receipts(MAIN, [file.key for file in self.files.values()])
+        receipts = self.service.ledger.receipts(MAIN, [file.key for file in self.files.values()])
         return {
             name: receipts[file.key].entry(file.version_id) if file.key in receipts else None
             for name, file in self.files.items()

@@ -61,7 +61,7 @@ def _holds(ask: Callable[[Service, Attempt], bool], service: Service, attempt: A
 
 
 def _others(service: Service, attempt: Attempt) -> list[Attempt]:
-    attempts = open_attempts(service.catalog)
+    attempts = open_attempts(service.branches)
     others = [it for it in attempts if it.table == attempt.table and it.batch != attempt.batch]
     return sorted(others, key=lambda other: (other.batch, other.number))
 

@@ -88,7 +88,7 @@ def with_references(service: Service, facts: Facts, files: Iterable[FileVersion]
     if not tables or facts.ended.report is None:
         return facts
     waits = _under_way(service, facts.attempt, tables) if patient_until(facts) else frozenset[str]()
-    moved = service.catalog.moved(facts.ended.report.base, service.catalog.head(MAIN) or "", tables)
+    moved = service.branches.changed_tables(facts.ended.report.base, service.branches.head(MAIN) or "", tables)
     return replace(facts, under_way=waits, moved=frozenset(moved))
 
 
@@ -114,7 +114,7 @@ def _audits(
 def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> frozenset[str]:
     """Return those of the tables that another attempt has undecided files of."""
     found = set[str]()
-    for other in open_attempts(service.catalog):
+    for other in open_attempts(service.branches):
         if other.table in tables - found and other.branch != own.branch and _has_open_files(service, other):
             found.add(other.table)
     return frozenset(found)
