@@ -36,10 +36,10 @@ from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN
 from lakegate.testing import MemoryClock, MemoryLanding, MemoryNotifier
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempts.start import open_attempt
+from lakegate.workflow.registry import push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
 from tests.flow.conftest import CONTRACT, SubmittedRuns, settings
 from tests.support.nessie import ROOT, Lake, running, unique
 

@@ -25,7 +25,8 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, DecidedFile, Note
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryLanding, MemoryNotifier, MemoryTables
 from lakegate.testing.memory import MemoryStore
-from lakegate.workflow.archive import archive, main_receipts, receipts_at
+from lakegate.workflow.ledger.archive import archive
+from lakegate.workflow.ledger.receipts import main_receipts, receipts_at
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import status
 from tests.support.nessie import ROOT, running

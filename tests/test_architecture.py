@@ -48,7 +48,7 @@ def test_what_spark_imports_needs_no_package_of_ours_or_others(folder: str, allo
     assert found == set()
 
 
-PURE = ("backoff", "facts", "findings", "keys", "references", "rules")
+PURE = ("backoff", "facts", "keys", "references", "rules")
 
 
 @pytest.mark.parametrize("name", PURE)

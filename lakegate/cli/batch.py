@@ -12,13 +12,13 @@ from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.ports import Decided
-from lakegate.workflow.claims import claims_on, open_attempts
-from lakegate.workflow.history import DECISIONS
-from lakegate.workflow.overtaken import overtaken
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.workflow.attempts.claims import claims_on, open_attempts
+from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.ledger.superseded import overtaken
+from lakegate.workflow.notices.messages import rows_query
 from lakegate.workflow.retry import Rejected, rejections, worked_on
 from lakegate.workflow.service import Service
-from lakegate.workflow.tell import rows_query
 
 VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in the order that a person reads them
 

@@ -30,7 +30,7 @@ from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN
-from lakegate.workflow.claims import job_name, job_of
+from lakegate.workflow.attempts.job import job_name, job_of
 from lakegate.workflow.service import Service
 
 UNPARSED = ("line", "why", "text")  # quarantine's columns of a row that does not parse

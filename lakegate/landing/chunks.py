@@ -1,6 +1,8 @@
-"""Chunks of a sequence, by number and by measures. It does not know what they are made of."""
+"""Chunks of a sequence, and the sequence begun at another place each time. It does not know what it is made of."""
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from random import Random
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -22,3 +24,11 @@ def chunked(things: Iterable[T], most: int, *limits: tuple[Callable[[T], int], i
         chunk.append(thing)
     if chunk:
         yield chunk
+
+
+def rotated(things: list[T], now: datetime) -> list[T]:
+    """By chance, the same in a minute: were it one further each minute, sweeps that come every five minutes would begin
+    five things with the same one for ever.
+    """
+    first = Random(int(now.timestamp() // 60)).randrange(max(len(things), 1))  # noqa: S311 - nobody is to be fooled
+    return things[first:] + things[:first]

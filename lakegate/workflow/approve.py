@@ -12,13 +12,14 @@ from lakegate.counts import count
 from lakegate.errors import Refused, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.workflow.audited import Audited, NeedsNewAttempt
-from lakegate.workflow.claims import base_of, claimed_files
+from lakegate.workflow.attempts.claims import base_of, claimed_files
+from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.notices.outcome import tell_approved
 from lakegate.workflow.publish import publish_rejected
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.publishing.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.retry import Rejected, rejected, without_closed
 from lakegate.workflow.service import Service
-from lakegate.workflow.settle import settle, tell_approved
+from lakegate.workflow.settle import settle
 
 ROWLESS = "has no rows to publish"
 

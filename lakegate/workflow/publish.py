@@ -14,9 +14,9 @@ from lakegate.errors import Conflict, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import DecidedFile, Note
-from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.audited import Audited, Main, NeedsNewAttempt, Reason
-from lakegate.workflow.guards import (
+from lakegate.workflow.ledger.receipts import main_receipts
+from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt, Reason
+from lakegate.workflow.publishing.guards import (
     guard_contract,
     guard_put_back,
     guard_rejected,
@@ -29,10 +29,10 @@ from lakegate.workflow.guards import (
     puts_back,
     still_open,
 )
-from lakegate.workflow.proofs import prove_audited, prove_changes, prove_own
-from lakegate.workflow.rebase import rebase_on_main, trim
+from lakegate.workflow.publishing.proofs import prove_audited, prove_changes, prove_own
+from lakegate.workflow.publishing.rebase import rebase_on_main, trim
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.shelf import contract_of
 
 log = structlog.get_logger()
 TRIES = 8

@@ -1,5 +1,6 @@
 """Receiving: from files that landed to attempts. It drops what is decided or claimed, and holds what is not routed."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,20 +11,22 @@ from lakegate.contracts import Contract
 from lakegate.errors import Retryable, foreseen
 from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
+from lakegate.landing.findings import Finding
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import Standing, standing
 from lakegate.ports import Message, ToldFile
-from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.attempt import launch, open_attempt
-from lakegate.workflow.claims import Looks, OpenClaims
-from lakegate.workflow.decide import decide
-from lakegate.workflow.hold import hold
+from lakegate.workflow.attempts.claims import Looks, OpenClaims
+from lakegate.workflow.attempts.launch import launch
+from lakegate.workflow.attempts.start import open_attempt
+from lakegate.workflow.ledger.decisions import decide
+from lakegate.workflow.ledger.receipts import known, main_receipts
+from lakegate.workflow.ledger.unrouted import is_new, note
+from lakegate.workflow.notices.messages import held_message, rejected_message, rejection
+from lakegate.workflow.notices.outbox import forget, prepare, send, tell
+from lakegate.workflow.registry import Shelf
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.findings import Finding
-from lakegate.workflow.shelf import Shelf
-from lakegate.workflow.tell import forget, prepare, rejected_message, rejection, send
 
 log = structlog.get_logger()
 UNANSWERED = 3  # files, each of which may take as long as a client waits
@@ -78,12 +81,27 @@ def _hold(service: Service, shelf: Shelf, files: list[FileVersion]) -> list[Fail
     def held(some: list[FileVersion]) -> None:
         for error in shelf.unread:
             raise error
-        hold(service, [(file, reasons[file]) for file in some])
+        note_unrouted(service, [(file, reasons[file]) for file in some])
 
     failed = _try(files, partial(held, files))
     if failed is None or len(files) == 1 or shelf.unread:
         return [failed] if failed else []
     return _each(files, lambda file: held([file]))
+
+
+def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) -> None:
+    """Tell of those that were not noted before, nor decided, then note them: a crash between the two may tell again,
+    never not at all.
+    """
+    new = [(file, reason) for file, reason in files if is_new(service, file)]
+    receipts = known(service, [file for file, _ in new])
+    new = [(file, reason) for file, reason in new if entry_of(receipts, file) is None]
+    if not new:
+        return
+    digest = hashlib.sha256("".join(file.id for file, _ in new).encode()).hexdigest()[:20]
+    tell(service, f"held-{digest}", held_message(ToldFile(key=file.key, reasons=(reason,)) for file, reason in new))
+    for file, reason in new:
+        note(service, file, reason)
 
 
 def _each(files: list[FileVersion], step: Callable[[FileVersion], None]) -> list[Failure]:

@@ -7,19 +7,20 @@ from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused, noting
 from lakegate.landing.attempts import Attempt, batches
 from lakegate.landing.files import FileVersion
+from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, Decided
-from lakegate.workflow.archive import receipts_at
-from lakegate.workflow.attempt import open_attempts
-from lakegate.workflow.claims import job_of, open_claims
-from lakegate.workflow.decide import decide
-from lakegate.workflow.history import DECISIONS
+from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.workflow.attempts.claims import open_claims
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.attempts.start import open_attempts
+from lakegate.workflow.ledger.decisions import decide
+from lakegate.workflow.ledger.receipts import receipts_at
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import delete_settled
-from lakegate.workflow.settlement.findings import Finding
-from lakegate.workflow.shelf import contract_of
 
 
 class UnderWay(Refused):

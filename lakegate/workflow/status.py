@@ -16,17 +16,18 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
-from lakegate.workflow.archive import receipts_at, receipts_of
-from lakegate.workflow.claims import claims_at, claims_on, job_of, open_branches
-from lakegate.workflow.hold import Held
-from lakegate.workflow.landed import seen_waiting, still_held
-from lakegate.workflow.overtaken import overtaken
-from lakegate.workflow.reports import has_begun, report_name
+from lakegate.workflow.attempts.claims import claims_at, claims_on, open_branches
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.attempts.reports import has_begun, report_name
+from lakegate.workflow.backlog import seen_waiting, still_unrouted
+from lakegate.workflow.ledger.receipts import receipts_at, receipts_of
+from lakegate.workflow.ledger.superseded import overtaken
+from lakegate.workflow.ledger.unrouted import Unrouted
+from lakegate.workflow.registry import Shelf
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.queue import in_place
 from lakegate.workflow.settlement.reader import crash_of, end_of, observe
 from lakegate.workflow.settlement.rules import Wait, settlement
-from lakegate.workflow.shelf import Shelf
 
 DECISIONS = 1000  # as far back as main's log is read
 AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
@@ -94,7 +95,7 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     claimed = {version for line in flights for version in line.versions}
     seen = seen_waiting(service)
     landed = [file for file in seen.files if file.version_id not in claimed]
-    noted = still_held(service)
+    noted = still_unrouted(service)
     shelf = Shelf.read(service.store) if landed or noted else Shelf(contracts=())
     landed += [each.file for each in noted if shelf.route(each.file.key)]  # the next sweep takes them up
     decisions = list(service.ledger.decisions(DECISIONS))
@@ -242,7 +243,7 @@ def _landed(shelf: Shelf, files: Iterable[FileVersion]) -> list[Line]:
     return [_waiting(file, contract.table if contract else "", State.QUEUED) for file, contract in routes]
 
 
-def _unrouted(held: Held) -> Line:
+def _unrouted(held: Unrouted) -> Line:
     return _waiting(held.file, "", State.UNROUTED, (held.reason,))
 
 

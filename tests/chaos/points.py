@@ -13,8 +13,8 @@ from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN
 from lakegate.settings import Settings
-from lakegate.workflow.claims import claims_on, open_attempts
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.attempts.claims import claims_on, open_attempts
+from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.service import Service
 
 SECONDS = 120.0

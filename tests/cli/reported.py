@@ -26,8 +26,8 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN
 from lakegate.synthetic.evaluator import DuckDBEvaluator
 from lakegate.testing.lake import EPOCH
-from lakegate.workflow.claims import job_name
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.attempts.job import job_name
+from lakegate.workflow.attempts.reports import report_name
 from tests.cli.desk import Desk
 
 BATCH = "20130131T0405-1a2b3c4d"

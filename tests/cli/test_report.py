@@ -29,7 +29,7 @@ from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import in_future
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note
-from lakegate.workflow.reports import read_report, report_name
+from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.cli.desk import Desk
 from tests.cli.reported import BATCH, reported
 from tests.support import schemas

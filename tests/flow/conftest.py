@@ -23,10 +23,10 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
 from lakegate.settings import Settings
 from lakegate.testing import MemoryNotifier
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempts.start import open_attempt
+from lakegate.workflow.registry import push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
 from spark_jobs import hadoop
 from spark_jobs.append_and_audit import append_and_audit
 from tests.support.nessie import Lake, unique

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lakegate.landing.attempts import Attempt
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.attempts.reports import read_report
 from tests.flow.conftest import Installation
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]

@@ -33,16 +33,16 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, Kind
 from lakegate.workflow import reconcile as sweeps
+from lakegate.workflow import registry
 from lakegate.workflow import settle as settling
-from lakegate.workflow import shelf
-from lakegate.workflow.archive import _name
-from lakegate.workflow.hold import held_files
+from lakegate.workflow.ledger.receipts import archived_name
+from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.receive import Arrival, Failure, receive
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement import queue
-from lakegate.workflow.shelf import contract_name, push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, PLANES, TABLE, World
 
@@ -146,11 +146,11 @@ def looked_at(scene: Scene) -> None:
 
 
 def loaded(scene: Scene) -> None:
-    shelf._load.cache_clear()
-    scene.patch.setattr(shelf, "_load", shelf._load.__wrapped__)
-    scene.fail(shelf, "load", lambda _, source: source == contract_name(TABLE))
+    registry._load.cache_clear()
+    scene.patch.setattr(registry, "_load", registry._load.__wrapped__)
+    scene.fail(registry, "load", lambda _, source: source == contract_name(TABLE))
     scene.receive(*scene.drop_both())
-    assert [held.file.key for held in held_files(scene.world.service)] == [scene.world.key("bad")]
+    assert [held.file.key for held in unrouted_files(scene.world.service)] == [scene.world.key("bad")]
     [told] = scene.world.messages()
     assert "does not load" in told.files[0].reasons[0]
     assert str(scene.error).removeprefix("c.yaml:1: ") in told.files[0].reasons[0]
@@ -160,7 +160,7 @@ def loaded(scene: Scene) -> None:
 def read_from_the_store(scene: Scene) -> None:
     scene.fail(scene.world.store, "read", lambda name: name == contract_name(TABLE))
     scene.receive(*scene.drop_both())
-    assert held_files(scene.world.service) == []  # nobody knows whether its contract routes it
+    assert unrouted_files(scene.world.service) == []  # nobody knows whether its contract routes it
 
 
 def held(scene: Scene) -> None:
@@ -268,11 +268,11 @@ def released(scene: Scene) -> None:
     scene.drop_both()
     scene.fail(world.store, "delete", lambda name: bad.id in name)
     scene.sweep()
-    assert [held.file.key for held in held_files(world.service)] == [bad.key]
+    assert [held.file.key for held in unrouted_files(world.service)] == [bad.key]
 
 
 def received_after_holding(scene: Scene) -> None:
-    """Held files of which one can't be looked at any more."""
+    """Unrouted files of which one can't be looked at any more."""
     world = scene.world
     world.store.delete(contract_name(TABLE))
     world.store.delete(contract_name(PLANES))
@@ -332,7 +332,7 @@ def test_what_fails_fails_alone_and_is_told(
     boundary: Callable[[Scene], None], error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     structlog.reset_defaults()
-    shelf._load.cache_clear()
+    registry._load.cache_clear()
     world = World()
     push(world.store, [("planes.yaml", planes().encode())])
     scene = Scene(world=world, error=error, patch=monkeypatch)
@@ -412,7 +412,7 @@ def stored_held_note(scene: Scene, body: bytes) -> None:
     spoil(world, f"notes/held/{bad.id}", body)
     scene.receive(scene.drop_good())
     scene.sweep()
-    assert {held.file.key for held in held_files(world.service)} == {"elsewhere/bad", "elsewhere/other"}
+    assert {held.file.key for held in unrouted_files(world.service)} == {"elsewhere/bad", "elsewhere/other"}
     scene.told.append(scene.error)  # it is noted anew
 
 
@@ -453,7 +453,7 @@ def archived_receipt(scene: Scene, body: bytes) -> None:
     world = scene.world
     bad, good = scene.drop_both()
     other = world.drop("other", rows=3, deliver=False)
-    world.store.objects[_name(bad.key)] = body
+    world.store.objects[archived_name(bad.key)] = body
     scene.receive(bad, other, good)
     scene.end_jobs()
     scene.sweep()
@@ -518,7 +518,7 @@ def test_what_lies_beside_the_contracts_and_is_none_routes_nothing_and_is_told(n
     world.drop("1", rows=1)
     world.run()
     assert world.rows_on_main() == {"1": 1}
-    [held] = held_files(world.service)
+    [held] = unrouted_files(world.service)
     assert held.file == bad
     assert name in held.reason
 
@@ -527,7 +527,7 @@ def test_a_contract_under_another_table_s_name_is_not_that_table_s() -> None:
     world = two_tables()
     world.store.write("contracts/nyc.ships.yaml", CONTRACT.encode())
     with pytest.raises(ContractFaults, match=r"it is of nyc\.flights, and stands under another's name"):
-        shelf.contract_of(world.store, "nyc.ships")
+        registry.contract_of(world.store, "nyc.ships")
 
 
 def test_keys_that_two_stored_contracts_route_are_held_and_all_others_go_on() -> None:
@@ -567,7 +567,7 @@ def test_a_held_file_s_reason_names_a_few_contracts_that_do_not_load_however_man
     for number in range(count):
         world.store.write(f"contracts/{number:04}.yaml", b"schema: [")
     world.drop("elsewhere/bad", rows=1, absolute=True)
-    reason = held_files(world.service)[0].reason
+    reason = unrouted_files(world.service)[0].reason
     assert reason.count("does not load") == 3
     assert f"{count - 3} more do not load either" in reason
 

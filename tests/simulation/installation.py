@@ -31,13 +31,13 @@ from lakegate.testing import (
 )
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.archive import CLOSED, PREFIX
+from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
+from lakegate.workflow.registry import contract_name
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import contract_name
 from tests.simulation.spark import Lake, Rewrites, SparkRun, Story, as_written, deleting, files_of
 from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stops
 

@@ -21,10 +21,10 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, JobState, Kind
 from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind
-from lakegate.workflow.archive import CLOSED, PREFIX
-from lakegate.workflow.hold import held_files
+from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
+from lakegate.workflow.ledger.unrouted import unrouted_files
+from lakegate.workflow.notices.outbox import OUTBOX
 from lakegate.workflow.status import status
-from lakegate.workflow.tell import OUTBOX
 from tests.simulation.installation import FLIGHTS, PLANES, Installation
 from tests.simulation.spark import KEY, NAMES, REPEATS, Story, as_written, columns_of, file_of, files_of, keys_of
 
@@ -443,7 +443,7 @@ class End:
 
     @cached_property
     def held(self) -> set[str]:
-        return {held.file.id for held in held_files(self.world.service)}
+        return {held.file.id for held in unrouted_files(self.world.service)}
 
     @property
     def rejected(self) -> list[tuple[FileVersion, Entry]]:
@@ -531,7 +531,7 @@ def people_were_told(end: End) -> Iterator[str]:
         warnings = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
         if warnings and not end.told(Kind.WARNED, file, entry.batch):
             yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"
-    for held in held_files(end.world.service):
+    for held in unrouted_files(end.world.service):
         if not end.told(Kind.HELD, held.file, ""):
             yield f"nobody was told that {held.file.key} is held"
 

@@ -37,8 +37,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Decided, DecidedFile, Note
 from lakegate.testing import MemoryStore
-from lakegate.workflow.history import history
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.attempts.baseline import history
+from lakegate.workflow.attempts.reports import report_name
 from spark_jobs import iceberg, quarantine
 from spark_jobs.base import Base
 from spark_jobs.measure import measure_all, metrics

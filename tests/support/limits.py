@@ -18,7 +18,7 @@ from lakegate.contracts.odcs import document, size_limits
 from lakegate.contracts.regex import cost, portable
 from lakegate.contracts.sql import growth, statements
 from lakegate.landing import ingestion, routes
-from lakegate.workflow import landed, reconcile, shelf, status
+from lakegate.workflow import backlog, reconcile, registry, status
 from spark_jobs import nessie, partitions, samples, unparsed
 from spark_jobs.formats import avro_blocks, avro_claims
 
@@ -58,7 +58,7 @@ PARTS: dict[str, list[Row]] = {
     "Keys and routes": [
         row("a route, in bytes", routes.LONGEST, PUSH),
         row("a table's name, in characters", reading.LONGEST_TABLE, PUSH),
-        row("contracts named in an unrouted file's reason", shelf.TOLD, "receiving; the rest are counted"),
+        row("contracts named in an unrouted file's reason", registry.TOLD, "receiving; the rest are counted"),
     ],
     "Files": [
         row("bytes", size(DEFAULTS.bytes), "before the file is staged; it is rejected", limits.SETTINGS["bytes"]),
@@ -114,7 +114,7 @@ PARTS: dict[str, list[Row]] = {
             "the sweep; the next one goes on",
         ),
         row("decisions that `status` reads", status.DECISIONS, "`status`, which says so"),
-        row("landed files that a sweep notes for `status`", landed.NOTED, "the sweep"),
+        row("landed files that a sweep notes for `status`", backlog.NOTED, "the sweep"),
     ],
     "Network": [
         row(

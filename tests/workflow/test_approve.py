@@ -8,15 +8,15 @@ import pytest
 
 from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import Approved, approve
-from lakegate.workflow.decide import decide
+from lakegate.workflow.ledger.decisions import decide
 from lakegate.workflow.publish import publish_rejected
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
-from lakegate.workflow.settlement.findings import Finding
 from lakegate.workflow.status import status
 from tests.workflow.world import TABLE, World
 

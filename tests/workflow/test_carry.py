@@ -4,8 +4,8 @@ import pytest
 
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN
+from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.reports import read_report
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status

@@ -8,7 +8,7 @@ import pytest
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempts.start import open_attempt
 from lakegate.workflow.service import Service
 from tests.workflow.world import PLANES, World
 

@@ -13,13 +13,13 @@ from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.workflow.approve import approve
-from lakegate.workflow.attempt import open_attempts
+from lakegate.workflow.attempts.start import open_attempts
+from lakegate.workflow.notices.outbox import prepare
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from lakegate.workflow.tell import prepare
 from tests.workflow.world import World
 
 

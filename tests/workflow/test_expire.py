@@ -6,11 +6,11 @@ import pytest
 
 from lakegate.errors import Conflict
 from lakegate.ports import Kind
+from lakegate.workflow.notices.outbox import TOLD
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from lakegate.workflow.tell import TOLD
 from tests.workflow.world import CONTRACT, World
 
 DAY = timedelta(days=1).total_seconds()

@@ -17,10 +17,11 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import CLOSED, PREFIX, main_receipts
-from lakegate.workflow.fold import fold
-from lakegate.workflow.hold import held_files
-from lakegate.workflow.landed import NOTED, SEEN, undecided, waiting
+from lakegate.workflow.backlog import NOTED, SEEN, waiting
+from lakegate.workflow.ledger.compaction import fold
+from lakegate.workflow.ledger.receipts import CLOSED, PREFIX, main_receipts
+from lakegate.workflow.ledger.undecided import undecided
+from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle
@@ -160,12 +161,12 @@ def test_a_held_file_keeps_nothing_from_being_folded_and_is_taken_up_however_lat
     world.push_contract()
     for _ in range(2):  # its note stays while it is under way: nothing else finds it
         reconcile(world.service)
-        assert held.id in {each.file.id for each in held_files(world.service)}
+        assert held.id in {each.file.id for each in unrouted_files(world.service)}
         assert [line.files for line in status(world.service).unrouted] == [("elsewhere/README",)]
     world.run()
     assert world.rows_on_main()["late"] == 5
     reconcile(world.service)
-    assert [each.file.key for each in held_files(world.service)] == ["elsewhere/README"]
+    assert [each.file.key for each in unrouted_files(world.service)] == ["elsewhere/README"]
 
 
 def test_a_held_file_whose_attempt_came_to_nothing_is_taken_up_again(world: World) -> None:
@@ -303,12 +304,12 @@ def test_a_status_says_when_a_sweep_looked_where_it_does_not_look_itself(
     reconcile(world.service)
     world.clock.advance(3600)
     assert status(world.service).seen_at is None
-    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    monkeypatch.setattr("lakegate.workflow.backlog.NOTED", 1)
     assert status(world.service).seen_at == began
 
 
 def test_what_an_earlier_release_s_sweep_saw_is_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    monkeypatch.setattr("lakegate.workflow.backlog.NOTED", 1)
     reconcile(world.service)
     noted = json.loads(world.store.objects[SEEN])
     del noted["at"]

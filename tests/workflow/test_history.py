@@ -6,7 +6,7 @@ from lakegate.audit.codec import from_json, to_json
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Check, Comparison, Drift, Metric, MetricKind, Operator, Plan, Severity
 from lakegate.audit.report import CheckResult, Report, Source, Verdict
-from lakegate.workflow.history import history
+from lakegate.workflow.attempts.baseline import history
 from tests.workflow.world import TABLE, World
 
 ROWS = Metric(id="rows-1", kind=MetricKind.ROWS)

@@ -17,7 +17,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, JobState, Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.claims import claims_on
+from lakegate.workflow.attempts.claims import claims_on
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry

@@ -14,7 +14,7 @@ from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Note
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.retry import discard, retry
 from tests.workflow.world import World
 

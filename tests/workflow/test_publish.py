@@ -11,9 +11,9 @@ from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Kind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt, Reason
-from lakegate.workflow.claims import job_of
+from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.publish import publish
+from lakegate.workflow.publishing.audited import Audited, DecidedOtherwise, NeedsNewAttempt, Reason
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import accept_end, settle
 from lakegate.workflow.status import status

@@ -12,13 +12,13 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Decided
 from lakegate.workflow.approve import approve
-from lakegate.workflow.fold import fold
+from lakegate.workflow.attempts.reports import read_report, report_name
+from lakegate.workflow.ledger.compaction import fold
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.reports import read_report, report_name
+from lakegate.workflow.registry import push
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, TABLE, Story, World
 

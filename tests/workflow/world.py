@@ -31,12 +31,12 @@ from lakegate.testing import (
     MemoryTables,
 )
 from lakegate.testing.lake import Key, KeyKind, TableState
-from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.claims import claims_on, open_attempts
+from lakegate.workflow.attempts.claims import claims_on, open_attempts
+from lakegate.workflow.attempts.start import open_attempt
 from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import contract_name, push
 from lakegate.workflow.status import status
 from tests.support.identities import grown
 

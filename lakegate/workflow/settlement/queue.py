@@ -16,9 +16,10 @@ from lakegate.audit.report import Report
 from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
-from lakegate.workflow.archive import known
-from lakegate.workflow.claims import claims_on, open_attempts, readable_job_of
-from lakegate.workflow.reports import report_in_force
+from lakegate.workflow.attempts.claims import claims_on, open_attempts
+from lakegate.workflow.attempts.job import readable_job_of
+from lakegate.workflow.attempts.reports import report_in_force
+from lakegate.workflow.ledger.receipts import known
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
 from lakegate.workflow.settlement.reader import first_look, with_references

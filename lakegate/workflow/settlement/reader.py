@@ -17,15 +17,16 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN, JobRun, JobState, Store
-from lakegate.workflow.archive import known
-from lakegate.workflow.claims import claims_on, not_taken_on, open_attempts, open_files, readable_job_of
-from lakegate.workflow.reports import End, given_up, has_begun, read_report, report_in_force
+from lakegate.workflow.attempts.claims import claims_on, not_taken_on, open_attempts, open_files
+from lakegate.workflow.attempts.job import readable_job_of
+from lakegate.workflow.attempts.reports import End, given_up, has_begun, read_report, report_in_force
+from lakegate.workflow.ledger.receipts import known
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.backoff import Crash, crash, why_no_report
 from lakegate.workflow.settlement.facts import Ended, Facts
 from lakegate.workflow.settlement.keys import freed
 from lakegate.workflow.settlement.references import missing, patient_until, quarantined, unresolved
-from lakegate.workflow.shelf import contract_of
 
 log = structlog.get_logger()
 ReportOf = Callable[[Store, Attempt], Report | None]

@@ -14,13 +14,14 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import Branch, ToldFile
-from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.claims import claims_on
-from lakegate.workflow.overtaken import overtaken
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.attempts.claims import claims_on
+from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.ledger.receipts import main_receipts
+from lakegate.workflow.ledger.superseded import overtaken
+from lakegate.workflow.notices.messages import expiring_message, rejection
+from lakegate.workflow.notices.outbox import tell, told_at
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.shelf import contract_of
-from lakegate.workflow.tell import expiring_message, rejection, tell, told_at
 
 log = structlog.get_logger()
 NOTICE = timedelta(days=3)  # or a quarter of a shorter life

@@ -10,7 +10,7 @@ from lakegate.contracts import Contract
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
-from lakegate.workflow.replace import paths_of
+from lakegate.workflow.attempts.replaced import paths_of
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN, TableIdentity
-from lakegate.workflow.attempt import claimed
-from lakegate.workflow.audited import Audited, DecidedOtherwise, Main, NeedsNewAttempt, Reason
+from lakegate.workflow.attempts.claims import claimed
+from lakegate.workflow.publishing.audited import Audited, DecidedOtherwise, Main, NeedsNewAttempt, Reason
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.keys import may_differ_without
 

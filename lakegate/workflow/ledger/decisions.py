@@ -9,13 +9,13 @@ import structlog
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.chunks import chunked
+from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN, DecidedFile, Note
-from lakegate.workflow.archive import main_receipts
+from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.findings import Finding
 
 log = structlog.get_logger()
 TRIES = 10

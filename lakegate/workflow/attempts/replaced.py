@@ -14,7 +14,7 @@ from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Entry
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.service import Service
 
 

@@ -12,11 +12,11 @@ import structlog
 from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State
-from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.ports import MAIN
-from lakegate.workflow.archive import known, with_closed
-from lakegate.workflow.claims import open_claims
-from lakegate.workflow.hold import Held, held_files
+from lakegate.landing.receipts import Receipt
+from lakegate.workflow.attempts.claims import open_claims
+from lakegate.workflow.ledger.receipts import known
+from lakegate.workflow.ledger.undecided import undecided
+from lakegate.workflow.ledger.unrouted import Unrouted, unrouted_files
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -34,22 +34,6 @@ class Seen:
     at: datetime | None = None
 
 
-def undecided(
-    service: Service, versions: Iterable[FileVersion] | None = None
-) -> tuple[list[FileVersion], Mapping[str, Receipt]]:
-    """Those of the landed versions (all, if not said) without a decision, held and claimed ones too, oldest first; and
-    main's receipts by key. The archive has none of a version that landed since the watermark, and is not asked: most of
-    a backlog's keys are in no receipt at all.
-    """
-    head, mark = service.branches.head(MAIN) or "", service.ledger.watermark()  # in this order: the head is no newer
-    versions = service.landing.versions() if versions is None else versions
-    landed = [file for file in versions if (mark is None or file.landed_at >= mark) and not file.is_marker]
-    unfolded = service.ledger.receipts(f"{MAIN}@{head}", {file.key for file in landed})
-    receipts = with_closed(service, unfolded, landed)
-    rest = [file for file in landed if entry_of(receipts, file) is None]
-    return sorted(rest, key=lambda file: file.order), receipts
-
-
 def waiting(
     service: Service, versions: Iterable[FileVersion] | None = None, held: Container[str] | None = None
 ) -> list[FileVersion]:
@@ -59,13 +43,13 @@ def waiting(
     """
     files, receipts = undecided(service, versions)
     if held is None:
-        held = {entry.file.id for entry in held_files(service)}
+        held = {entry.file.id for entry in unrouted_files(service)}
     return _not_worked_on(service, [file for file in files if file.id not in held], receipts)
 
 
-def still_held(service: Service, among: Iterable[Held] | None = None) -> list[Held]:
-    """Held files (all, if not said) that are neither decided nor claimed by now, in the same order."""
-    held = {each.file.id: each for each in (held_files(service) if among is None else among)}
+def still_unrouted(service: Service, among: Iterable[Unrouted] | None = None) -> list[Unrouted]:
+    """Unrouted files (all, if not said) that are neither decided nor claimed by now, in the same order."""
+    held = {each.file.id: each for each in (unrouted_files(service) if among is None else among)}
     files = [each.file for each in held.values()]
     receipts = known(service, files)
     free = _not_worked_on(service, files, receipts)

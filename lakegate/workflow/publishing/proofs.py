@@ -7,8 +7,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import Changes, FileChanges
-from lakegate.workflow.audited import Audited
-from lakegate.workflow.claims import claimed_files
+from lakegate.workflow.attempts.claims import claimed_files
+from lakegate.workflow.publishing.audited import Audited
 from lakegate.workflow.service import Service
 
 

@@ -11,9 +11,9 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import receipts_of
-from lakegate.workflow.claims import job_of
-from lakegate.workflow.reports import End, given_up, report_in_force
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.attempts.reports import End, given_up, report_in_force
+from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.service import Service
 
 

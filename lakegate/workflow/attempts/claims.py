@@ -1,21 +1,20 @@
 """Claims: which file versions are being worked on, and where. They are read from open branches, never from memory."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
 
-from lakegate.audit.codec import BROKEN, NewerFormat
-from lakegate.audit.job import Job, parse_job
-from lakegate.errors import PASSING, Misconfigured
+from lakegate.audit.job import Job
+from lakegate.errors import PASSING
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.landing.lifecycle import State, state_of
+from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import Branch, Branches, Store
-from lakegate.workflow.archive import known, with_closed
+from lakegate.ports import Branch, Branches
+from lakegate.workflow.attempts.job import readable_job_of
+from lakegate.workflow.ledger.receipts import known, with_closed
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -49,31 +48,6 @@ def _claim(receipt: Receipt, entry: Entry) -> Claim:
 def claimed_files(receipts: Mapping[str, Receipt | None], attempt: Attempt) -> list[FileVersion]:
     """The file versions that these receipts of an attempt's branch claim for it, oldest first."""
     return [claim.file for claim in claims_in(receipts, attempt)]
-
-
-def job_name(attempt: Attempt) -> str:
-    return f"attempts/{attempt.branch}/job.json"
-
-
-def job_of(store: Store, attempt: Attempt) -> Job | None:
-    """The attempt's job as it was frozen, or None where it has none yet. Raises Misconfigured where a newer release
-    froze it, or it can't be read: then its files wait, undecided, until this one is updated, or somebody mends it.
-    """
-    body = store.read(job_name(attempt))
-    try:
-        return None if body is None else parse_job(body)
-    except NewerFormat as error:
-        raise Misconfigured(f"{job_name(attempt)}: {error}. Nothing is decided until then") from error
-    except BROKEN as error:
-        what = f"the job {job_name(attempt)} can't be read: {error!r}"
-        raise Misconfigured(f"{what}. Nothing is decided until somebody has put it right") from error
-
-
-def readable_job_of(store: Store, attempt: Attempt) -> Job | None:
-    """The same for who only looks at others' attempts: what can't be read is in nobody else's way, and is None."""
-    with suppress(Misconfigured):
-        return job_of(store, attempt)
-    return None
 
 
 def base_of(service: Service, attempt: Attempt) -> str:
@@ -202,3 +176,9 @@ def open_claims(service: Service, keys: Iterable[str], decided: Mapping[str, Rec
     """Look once on every open attempt's branch for claims of these keys; the rest is as in `Looks.look`."""
     wanted = set(keys)
     return Looks(service, wanted).look(wanted, decided, table)
+
+
+def claimed(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, replaces: Iterable[str] = ()) -> Receipt:
+    """The file's receipt as it will be when the attempt is published in the place of these versions."""
+    receipt = receipts.get(file.key) or Receipt(bucket=file.bucket, key=file.key)
+    return receipt.decided(Entry.of(file, Decision.PUBLISHED, attempt, replaces=replaces))

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.workflow.attempt import claimed
-from lakegate.workflow.audited import Audited, Main, NeedsNewAttempt
-from lakegate.workflow.guards import guard_replaced, guard_schema, guard_tables
+from lakegate.workflow.attempts.claims import claimed
+from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt
+from lakegate.workflow.publishing.guards import guard_replaced, guard_schema, guard_tables
 from lakegate.workflow.service import Service
 
 

@@ -11,8 +11,8 @@ from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
 from lakegate.landing.standing import standing
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.shelf import contract_of
 
 
 def overtaken(service: Service, receipts: Mapping[str, Receipt]) -> list[FileVersion]:

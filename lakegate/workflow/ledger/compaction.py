@@ -13,11 +13,11 @@ from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.errors import Conflict, foreseen
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import archive
-from lakegate.workflow.hold import held_files
-from lakegate.workflow.landed import undecided
+from lakegate.workflow.ledger.archive import archive
+from lakegate.workflow.ledger.truncation import shorten_long_ones
+from lakegate.workflow.ledger.undecided import undecided
+from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.service import Service
-from lakegate.workflow.shorten import shorten_long_ones
 
 log = structlog.get_logger()
 STEP = timedelta(days=1)  # listing the landing bucket and all receipts is not worth less
@@ -40,7 +40,7 @@ def fold(service: Service) -> None:
     before, last = service.ledger.watermark(), _last(service)
     if (before and due - before < STEP) or (last and service.clock.now() - last.at < STEP):
         return
-    held = {entry.file.id for entry in held_files(service)}  # known by their notes, and may never be decided
+    held = {entry.file.id for entry in unrouted_files(service)}  # known by their notes, and may never be decided
     files, _ = undecided(service)
     watermark = min([due, *(file.landed_at for file in files if file.id not in held)])
     turn = _turn(service)

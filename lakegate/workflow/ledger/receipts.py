@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from lakegate.landing.files import FileVersion
-from lakegate.landing.receipts import Entry, Receipt, receipt_name
+from lakegate.landing.receipts import Receipt, receipt_name
 from lakegate.ports import MAIN
 from lakegate.workflow.service import Service
 
@@ -26,7 +26,7 @@ def receipts_at(service: Service, ref: str, keys: Iterable[str]) -> dict[str, Re
     """
     wanted = set(keys)
     found = service.ledger.receipts(ref, wanted)
-    return found | _read(service, {_name(key): key for key in wanted - found.keys()})
+    return found | _read(service, {archived_name(key): key for key in wanted - found.keys()})
 
 
 def receipts_of(service: Service, ref: str, files: Iterable[FileVersion]) -> dict[str, Receipt]:
@@ -37,7 +37,7 @@ def receipts_of(service: Service, ref: str, files: Iterable[FileVersion]) -> dic
 
 def with_closed(service: Service, receipts: Mapping[str, Receipt], files: Iterable[FileVersion]) -> dict[str, Receipt]:
     """These receipts, with what is closed of these files and not in them."""
-    lacking = {_closed_name(it): it.key for it in files if it.key in receipts and receipts[it.key].may_lack(it)}
+    lacking = {closed_name(it): it.key for it in files if it.key in receipts and receipts[it.key].may_lack(it)}
     return _with(receipts, _bodies(service, lacking))
 
 
@@ -62,29 +62,6 @@ def known(service: Service, files: Iterable[FileVersion]) -> dict[str, Receipt]:
     return main_receipts(service, files)[1] if files else {}
 
 
-def archive(service: Service, receipts: Iterable[Receipt]) -> None:
-    """Put receipts in the archive, before they are taken off main."""
-    service.store.write_many({_name(receipt.key): receipt.to_json().encode() for receipt in receipts})
-
-
-def archive_closed(service: Service, closed: Iterable[tuple[Receipt, Iterable[Entry]]]) -> None:
-    """Put what is closed of receipts beside what was before, before it is taken out of them on main."""
-    wanted: dict[str, tuple[Receipt, list[Entry]]] = {}
-    for receipt, entries in closed:
-        for entry in entries:
-            name = _closed_name(entry.file(receipt.bucket, receipt.key))
-            wanted.setdefault(name, (receipt, []))[1].append(entry)
-    there = {name: Receipt.read(wanted[name][0].key, body) for name, body in service.store.read_many(wanted).items()}
-    for before in there.values():
-        before.refuse_unreadable()
-    bodies = {}
-    for name, (receipt, entries) in wanted.items():
-        known = there[name].entries if name in there else ()
-        all_of_them = {entry.version_id: entry for entry in (*known, *entries)}
-        bodies[name] = replace(receipt, entries=tuple(all_of_them.values()), shortened=None).to_json().encode()
-    service.store.write_many(bodies)
-
-
 def _read(service: Service, names: Mapping[str, str]) -> dict[str, Receipt]:
     """By key, what the archive has under these names, each of a key of its own."""
     return {receipt.key: receipt for receipt in _bodies(service, names)}
@@ -105,11 +82,11 @@ def _with(receipts: Mapping[str, Receipt], more: Iterable[Receipt]) -> dict[str,
     return found
 
 
-def _name(key: str) -> str:
+def archived_name(key: str) -> str:
     """Spread over prefixes by its first digits, as S3 likes it."""
     return f"{PREFIX}{receipt_name(key)}.json"
 
 
-def _closed_name(file: FileVersion) -> str:
+def closed_name(file: FileVersion) -> str:
     """By the month in which a version landed, so that none grows for ever."""
     return f"{CLOSED}{receipt_name(file.key)}/{file.landed_at:%Y-%m}.json"

@@ -7,7 +7,7 @@ import structlog
 from lakegate.errors import Conflict
 from lakegate.landing.standing import shorten
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import archive_closed
+from lakegate.workflow.ledger.archive import archive_closed
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()

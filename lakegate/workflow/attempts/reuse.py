@@ -20,7 +20,7 @@ from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import FileChanges
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()

@@ -11,7 +11,7 @@ from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.service import Service
 
 Version = tuple[str, str]
