@@ -28,8 +28,8 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.report import Verdict
 from lakegate.audit.run import Run
 from lakegate.audit.schema_fit import FILE_COLUMN
-from spark_jobs.java import jvm
-from spark_jobs.session import AUDIT, BASE, LAKE, build
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import AUDIT, BASE, LAKE, build
 
 BARE = "lake.bench.bare"
 WARM = 2  # rounds that do not count

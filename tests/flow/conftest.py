@@ -27,8 +27,8 @@ from lakegate.workflow.attempts.start import open_attempt
 from lakegate.workflow.registry import push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from spark_jobs import hadoop
 from spark_jobs.append_and_audit import append_and_audit
+from spark_jobs.jvm import hadoop
 from tests.support.nessie import Lake, unique
 from tests.support.spark import reaching
 from tests.support.tables import rows_of

@@ -24,11 +24,11 @@ from lakegate.contracts.metrics import texts
 from lakegate.contracts.metrics.rows import breaking
 from lakegate.contracts.sql.growth import tries_sql
 from lakegate.contracts.sql.statements import predicate
-from spark_jobs import amounts
-from spark_jobs.append import find_corrupt, rows_of, sized
-from spark_jobs.formats import avro_claims
-from spark_jobs.java import jvm
-from spark_jobs.unparsed import parsed
+from spark_jobs.appending import pattern_tries
+from spark_jobs.appending.append import check_sizes, find_corrupt, rows_of
+from spark_jobs.formats.avro import claims
+from spark_jobs.formats.text.rows import parsed
+from spark_jobs.jvm.gateway import jvm
 from tests.hostile import files
 from tests.hostile.files import avro, number, record
 from tests.support.inspected import PLAN, by, inspections
@@ -102,7 +102,7 @@ def packed(spark: SparkSession, name: str, body: bytes) -> bytes:
 def test_a_block_that_no_reader_could_hold_is_refused_before_one_tries(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(avro_claims, "MOST_BYTES", 10_000_000)
+    monkeypatch.setattr(claims, "MOST_BYTES", 10_000_000)
     said = "block 1 has more than 10,000,000 bytes uncompressed, which no reader takes"
     assert faults(spark, tmp_path, files.inflating(20_000_000)) == (said,)
     assert faults(spark, tmp_path, files.inflating(9_000_000)) == ()
@@ -131,7 +131,7 @@ def test_a_codec_that_nobody_reads_is_named(spark: SparkSession, tmp_path: Path)
 def test_a_marker_within_a_block_of_a_large_file_is_found_where_the_file_is_split(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(avro_claims, "SPLIT", 1000)
+    monkeypatch.setattr(claims, "SPLIT", 1000)
 
     def body(within: bytes) -> bytes:
         value = b"x" * 400 + within + b"x" * 1000
@@ -279,7 +279,7 @@ def busy(limit: int) -> Plan:
 def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: SparkSession, tmp_path: Path) -> None:
     of = busy(10_000_000)
     few = inspections(spark, tmp_path, of, b"id,name\n1,12345\n", b"id,name\n" + (b"1,%s\n" % (b"7" * 1000)) * 30)
-    sound, found = amounts.within(spark, of, few)
+    sound, found = pattern_tries.check_tries(spark, of, few)
     assert (sound.rows, sound.faults) == (1, ())
     assert found.faults[0].startswith("the contract's patterns and SQL may take 15,03")
     assert "and the limit is 10,000,000: to take it, set maxPatternTries of the contract's landing" in found.faults[0]
@@ -290,7 +290,9 @@ def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: Spark
 
 def test_texts_that_no_pattern_is_shown_cost_no_tries(spark: SparkSession, tmp_path: Path) -> None:
     of = busy(10_000_000)
-    [found] = amounts.within(spark, of, inspections(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001)))
+    [found] = pattern_tries.check_tries(
+        spark, of, inspections(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001))
+    )
     assert found.faults == ()
 
 
@@ -302,7 +304,7 @@ def test_a_file_whose_texts_sql_would_look_for_in_each_other_for_hours_is_refuse
     rule = breaking(tree, columns, tries_sql(tree, fields, columns))
     of = by(FileKind.CSV, plan("nyc.t", {"id": "string", "name": "string"}, [rule]), Limits(tries=1_000_000))
     long = b"id,name\n" + (b"%s,%s\n" % (b"a" * 10_000 + b"b", b"a" * 20_000)) * 2 + b",\n"
-    sound, found = amounts.within(spark, of, inspections(spark, tmp_path, of, b"id,name\n1,21\n", long))
+    sound, found = pattern_tries.check_tries(spark, of, inspections(spark, tmp_path, of, b"id,name\n1,21\n", long))
     assert (sound.rows, sound.faults) == (1, ())
     assert found.faults[0].startswith("the contract's patterns and SQL may take 4,000,000 tries with its texts, and")
     assert found.faults[1].endswith("; let SQL look for no long text in another")
@@ -338,7 +340,7 @@ def test_a_value_that_stands_once_counts_for_every_row_that_has_it(
     of = by(FileKind.PARQUET, of, Limits(uncompressed=200_000_000))
     bodies = [repeating(rows, nested=nested) for rows in (1_500, 3_000)]
     assert max(map(len, bodies)) < 200_000
-    sound, found = sized(spark, of, inspections(spark, tmp_path, of, *bodies))
+    sound, found = check_sizes(spark, of, inspections(spark, tmp_path, of, *bodies))
     assert (sound.rows, sound.faults) == (1_500, ())
     assert [fault.split(":")[0] for fault in found.faults] == [
         "it has 300,000,000 bytes uncompressed, and the limit is 200,000,000"

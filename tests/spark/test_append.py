@@ -25,14 +25,15 @@ from lakegate.audit.report import DataFile
 from lakegate.audit.run import Run, resume
 from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.statistics import DataFileStatistics, IcebergField
-from spark_jobs import append as appending
-from spark_jobs import iceberg, nessie, partitions, paths, sizes
-from spark_jobs.append import rows_of
+from spark_jobs.appending import append as appending
+from spark_jobs.appending import partition_counts, path_lengths, text_sizes
+from spark_jobs.appending.append import rows_of
 from spark_jobs.engine import SparkEngine
-from spark_jobs.overwrite import overwrite
-from spark_jobs.session import LAKE
-from spark_jobs.staged import inspect_all
-from spark_jobs.table import prepare
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import iceberg, nessie
+from spark_jobs.tables.ddl import prepare
+from spark_jobs.tables.overwrite import overwrite
 from tests.support.jobs import job, parquet
 from tests.support.plans import plan
 
@@ -150,7 +151,7 @@ def test_where_no_row_has_more_than_its_share_nothing_is_read_for_its_size(
     by = plan("nyc.t", {"id": "bigint", "name": "string"})
     prepare(spark, by, None)
     seen = inspections(spark, tmp_path, by, [repeating(2_000, letters=50)])
-    monkeypatch.setattr(sizes, "too_large", lambda *_: pytest.fail("the file was read for its size"))
+    monkeypatch.setattr(text_sizes, "too_large", lambda *_: pytest.fail("the file was read for its size"))
     appending.append(spark, replace(job(), plan=by), seen)
     assert spark.table("lake.nyc.t").count() == 2_000
 
@@ -163,7 +164,7 @@ def days(*numbers: int | None) -> pa.Table:
 
 @pytest.fixture
 def three_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partitions, "MOST", 3)
+    monkeypatch.setattr(partition_counts, "MOST", 3)
 
 
 @pytest.mark.spark
@@ -235,7 +236,7 @@ def test_a_file_has_as_many_partitions_as_iceberg_makes_of_its_rows(spark: Spark
     prepare(spark, made, None)
     rows.writeTo(f"{LAKE}.nyc.t").append()
     there = spark.table(f"{LAKE}.nyc.t.partitions").count()
-    assert partitions.numbers(made, rows) == ({"f1": there} if by else {})
+    assert partition_counts.count_partitions(made, rows) == ({"f1": there} if by else {})
 
 
 def beyond_its_type(number: str) -> pa.Array:
@@ -298,7 +299,9 @@ def test_what_a_value_takes_in_a_path_is_what_iceberg_writes_there(
 ) -> None:
     by = plan("nyc.t", {"id": "bigint", "name": "string", "raw": "binary"}, partitions=partitions)
     rows = [(1, text, text.encode(), "f1"), (2, None, None, "f2"), (3, "a", b"a", "f1")]
-    found = paths.sizes(by, spark.createDataFrame(rows, f"id bigint, name string, raw binary, {FILE_COLUMN} string"))
+    found = path_lengths.longest_values(
+        by, spark.createDataFrame(rows, f"id bigint, name string, raw binary, {FILE_COLUMN} string")
+    )
     assert found.get("f1", 0) == size
     if 0 < size < 200:  # a file system has no room for more
         prepare(spark, by, None)
@@ -356,7 +359,7 @@ def test_data_files_of_other_file_versions_are_ruled_out_of_however_many_rows_ar
     for each in seen:
         append(spark, by, [each])
     wanted = {seen[1].file.id, *(f"{seen[1].file.id}-{number}" for number in range(others))}
-    tasks = iceberg.plan(spark, iceberg.load(spark, LAKE, by.table), iceberg.any_of(FILE_COLUMN, wanted))
+    tasks = iceberg.plan_tasks(spark, iceberg.load(spark, LAKE, by.table), iceberg.in_expression(FILE_COLUMN, wanted))
     assert iceberg.rows_in(tasks) == 1
 
 
@@ -394,7 +397,7 @@ def test_delete_files_that_came_and_such_as_went_while_they_hide_rows_are_told(
     with_delete_file(spark, tmp_path, by)
     before, table = (loaded(spark, by) for _ in range(2))
     assert iceberg.compare(spark, None, before).deletes
-    [task] = iceberg.plan(spark, table, iceberg.any_of(FILE_COLUMN, IDS))
+    [task] = iceberg.plan_tasks(spark, table, iceberg.in_expression(FILE_COLUMN, IDS))
     table.newRowDelta().removeDeletes(task.deletes()[0]).commit()
     assert spark.table(f"{LAKE}.{by.table}").count() == 2
     assert iceberg.compare(spark, before, loaded(spark, by)).deletes

@@ -19,8 +19,8 @@ from lakegate.audit.verdicts import Measurements, evaluate
 from lakegate.contracts import load
 from lakegate.contracts.checks.custom import COLUMN
 from lakegate.synthetic.rows import Maker
-from spark_jobs.measure import measure_all
-from spark_jobs.table import prepare
+from spark_jobs.metrics.measure import measure_all
+from spark_jobs.tables.ddl import prepare
 from tests.support import held
 from tests.support.catalogue import KINDS, SERVER, Kind
 from tests.support.plans import plan

@@ -18,12 +18,12 @@ from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics import aggregates
-from spark_jobs import iceberg
-from spark_jobs.append import rows_of
-from spark_jobs.java import jvm
-from spark_jobs.session import LAKE
-from spark_jobs.staged import inspect_all
-from spark_jobs.table import CONTRACT_COLUMNS, Shape, prepare, shape, unfit
+from spark_jobs.appending.append import rows_of
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.ddl import CONTRACT_COLUMNS, Shape, mismatches, prepare, shape
 from tests.support.held import Table
 from tests.support.jobs import parquet
 from tests.support.plans import plan
@@ -216,8 +216,8 @@ def test_a_contract_that_takes_away_or_narrows_is_unfit(change: dict[str, str], 
     columns = {"id": "int", "s": "struct<`a`:int>", "m": "map<int,int>"}
     there = Shape(columns=columns | {FILE_COLUMN: "string"}, partitions=(), properties={})
     contract = {name: kind for name, kind in (columns | change).items() if kind}
-    assert unfit(plan("nyc.t", columns), there) == []
-    assert said in "; ".join(unfit(plan("nyc.t", contract), there))
+    assert mismatches(plan("nyc.t", columns), there) == []
+    assert said in "; ".join(mismatches(plan("nyc.t", contract), there))
 
 
 def test_a_column_that_files_brought_is_not_the_contracts_by_a_name_in_other_case(

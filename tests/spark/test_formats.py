@@ -23,10 +23,10 @@ from pyspark.sql import DataFrame, SparkSession
 from lakegate.audit.files import FileFormat, FileKind
 from lakegate.audit.limits import DEFAULTS, Limits
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
-from spark_jobs import hadoop
-from spark_jobs.append import find_corrupt, rows_of
-from spark_jobs.java import jvm
-from spark_jobs.unparsed import parsed
+from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.formats.text.rows import parsed
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.gateway import jvm
 from tests.support.inspected import PLAN, by, inspections
 from tests.support.jobs import parquet
 from tests.support.plans import plan

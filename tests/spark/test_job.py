@@ -25,11 +25,13 @@ from lakegate.audit.job import Job
 from lakegate.audit.plan import Budget, Metric, MetricKind, Plan, Proof, Severity
 from lakegate.audit.report import Report, Source, Verdict
 from lakegate.cli.terminal import sound
-from spark_jobs import append as appending
-from spark_jobs import engine, hadoop, nessie, session
+from spark_jobs import engine
 from spark_jobs.append_and_audit import noted_if_cut_off
-from spark_jobs.java import FAILURES
-from spark_jobs.session import open_catalog
+from spark_jobs.appending import append as appending
+from spark_jobs.jvm import hadoop, session
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.session import open_catalog
+from spark_jobs.tables import nessie
 from tests.support.jobs import has_begun, parquet, report_of, stage, submit
 from tests.support.nessie import ROOT, Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, plan

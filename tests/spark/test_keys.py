@@ -14,9 +14,9 @@ from lakegate.audit.errors import Unfit
 from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Plan, Scope
 from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import spark_identifier
-from spark_jobs import keys as of_keys
-from spark_jobs.base import Candidates, fit
-from spark_jobs.session import LAKE
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.metrics import keys as of_keys
+from spark_jobs.tables.base import Candidates, check_references
 from tests.support.held import Table
 from tests.support.plans import duplicates, nulls, orphans, plan
 
@@ -129,10 +129,10 @@ def test_values_that_differ_are_shown_to_be_unique_and_one_more_is_not(
     iceberg_type = {"bigint": "long", "timestamp": "timestamptz"}.get(kind, kind)
     as_number = of_keys._WHOLE.get(iceberg_type, "").format("_lakegate_key0")
     for rows, is_unique in zip(frames, (True, False), strict=True):
-        assert {of_keys._surely_unique(rows, how) for how in ("", as_number)} == {is_unique}
+        assert {of_keys._is_surely_unique(rows, how) for how in ("", as_number)} == {is_unique}
         twice = rows.join(spark.createDataFrame([("f1",), ("f2",)], f"{FILE_COLUMN} string"))
-        assert {of_keys._surely_unique(twice, how, apart=True) for how in ("", as_number)} == {is_unique}
-        assert not any(of_keys._surely_unique(twice, how) for how in ("", as_number))
+        assert {of_keys._is_surely_unique(twice, how, per_file=True) for how in ("", as_number)} == {is_unique}
+        assert not any(of_keys._is_surely_unique(twice, how) for how in ("", as_number))
 
 
 def test_a_key_without_a_row_that_it_refers_to_is_an_orphan_and_its_row_is_shown(spark: SparkSession) -> None:
@@ -352,7 +352,7 @@ def test_the_least_number_hides_no_key_where_a_table_is_partitioned_by_truncate(
 
 def candidates_of(table: Table, *files: str) -> Candidates | None:
     [metric] = table.plan.metrics
-    return of_keys.candidates_of_table(table.plan, metric, table.batch, table.base, files)
+    return of_keys.table_candidates(table.plan, metric, table.batch, table.base, files)
 
 
 @pytest.mark.parametrize("limit", [0, 3], ids=["both too many", "the batch fits"])
@@ -376,6 +376,6 @@ def test_a_reference_that_can_never_hold_is_told_before_anything_is_appended(spa
     good = [orphans(["id"], "nyc.planes", ["seats"]), orphans(["id"], "nyc.gone", ["any"])]
     columns = {"id": "bigint", "name": "string"}
     base = Table(spark=spark, plan=plan("nyc.t", columns)).base
-    fit(base, plan("nyc.t", columns, good))
+    check_references(base, plan("nyc.t", columns, good))
     with pytest.raises(Unfit, match=r'"id" is bigint and nyc\.planes\.tail is string; .* no column "tial"'):
-        fit(base, plan("nyc.t", columns, metrics))
+        check_references(base, plan("nyc.t", columns, metrics))

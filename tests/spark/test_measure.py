@@ -16,9 +16,9 @@ from lakegate.audit.plan import Plan, Proof, Scope, Severity
 from lakegate.audit.report import Source, Verdict
 from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.verdicts import evaluate
-from spark_jobs import samples
-from spark_jobs.measure import measure_all
-from spark_jobs.session import LAKE
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.metrics import samples
+from spark_jobs.metrics.measure import measure_all
 from tests.support.held import Table
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, plan
 

@@ -24,12 +24,14 @@ from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import DataFile, Replaced, Report, Rewritten, Verdict
 from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.ports import FileChanges
-from spark_jobs import append as appending
-from spark_jobs import append_and_audit, engine, iceberg
-from spark_jobs.java import FAILURES, jvm
-from spark_jobs.overwrite import overwrite
-from spark_jobs.session import LAKE, open_catalog
-from spark_jobs.table import table_name
+from spark_jobs import append_and_audit, engine
+from spark_jobs.appending import append as appending
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import LAKE, open_catalog
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.ddl import table_name
+from spark_jobs.tables.overwrite import overwrite
 from tests.support.jobs import job as unrun
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique

@@ -21,10 +21,11 @@ from examples.bad_files import bad_files
 from lakegate.audit.inspection import Inspection, fit_all
 from lakegate.audit.job import JobFile
 from lakegate.audit.plan import Plan
-from spark_jobs.apart import each
-from spark_jobs.append import find_corrupt, rows_of
-from spark_jobs.java import FAILURES, jvm
-from spark_jobs.staged import inspect_all
+from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.isolate import per_file
 from tests.support.jobs import parquet
 from tests.support.plans import plan
 from tests.support.spark import raised
@@ -121,7 +122,7 @@ def test_what_is_reached_the_second_time_is_read(spark: SparkSession) -> None:
             raise raised(spark, jvm(spark).java.net.ConnectException("Connection refused"))
         return number
 
-    assert each([0, 1, 2], read, 2) == [0, 1, 2]
+    assert per_file([0, 1, 2], read, 2) == [0, 1, 2]
 
 
 def test_corrupt_pages_are_found_by_reading_through(spark: SparkSession, tmp_path: Path) -> None:

@@ -23,10 +23,11 @@ from lakegate.audit.job import JobFile
 from lakegate.audit.plan import Metric, MetricKind, Plan, Severity
 from lakegate.audit.report import CheckResult, Source, Verdict
 from lakegate.contracts.files.formats import pattern
-from spark_jobs import samples, unparsed
-from spark_jobs.append import find_corrupt, rows_of
-from spark_jobs.parsing import literal, value
-from spark_jobs.staged import inspect_all
+from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.formats.text.parsing import value
+from spark_jobs.jvm.spark_sql import literal
+from spark_jobs.metrics import samples, unparsed
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark
@@ -549,13 +550,13 @@ def test_rows_that_are_put_aside_have_their_line_their_text_and_what_is_wrong(
 ) -> None:
     """The text as far as it is kept, and none of it where a column is masked: it may be that column's."""
     by = written(JSON, {"id": "int", "say": "string"})
-    long = '{"id": "x", "say": "' + "a" * unparsed.KEPT + '"}'
+    long = '{"id": "x", "say": "' + "a" * unparsed.MOST_TEXT + '"}'
     body = b'{"id": 1}\n\n}{\n' + long.encode() + b'\n{"id": 2}\n'
-    for is_masked, texts in ((False, ["}{", long[: unparsed.KEPT]]), (True, ["•••", "•••"])):
+    for is_masked, texts in ((False, ["}{", long[: unparsed.MOST_TEXT]]), (True, ["•••", "•••"])):
         columns = tuple(replace(column, masked=is_masked) for column in by.columns)
         masked = replace(by, columns=columns)
         inspection = inspected(spark, tmp_path, masked, f1=body)["f1"]
-        rows = [tuple(row) for row in unparsed.left_out(spark, masked, [inspection]).collect()]
+        rows = [tuple(row) for row in unparsed.unparsed_rows(spark, masked, [inspection]).collect()]
         assert [row[:2] for row in rows] == [("f1", 3), ("f1", 4)]
         assert [row[2] for row in rows] == texts
         assert [row[3] for row in rows] == ["it is no JSON object", 'column "id" is no int']

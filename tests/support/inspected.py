@@ -12,7 +12,7 @@ from lakegate.audit.inspection import Inspection, fit_all
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import DEFAULTS, Limits
 from lakegate.audit.plan import Plan
-from spark_jobs.staged import inspect_all
+from spark_jobs.formats.inspection import inspect_all
 from tests.support.plans import plan
 
 PLAN = plan("nyc.t", {"id": "int", "name": "string"})

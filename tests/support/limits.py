@@ -19,8 +19,10 @@ from lakegate.contracts.regex import cost, portable
 from lakegate.contracts.sql import growth, statements
 from lakegate.landing import ingestion, routes
 from lakegate.workflow import backlog, reconcile, registry, status
-from spark_jobs import nessie, partitions, samples, unparsed
-from spark_jobs.formats import avro_blocks, avro_claims
+from spark_jobs.appending import partition_counts
+from spark_jobs.formats.avro import blocks, claims
+from spark_jobs.metrics import samples, unparsed
+from spark_jobs.tables import nessie
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
 MIB = 1024**2
@@ -66,8 +68,8 @@ PARTS: dict[str, list[Row]] = {
         row("rows", DEFAULTS.rows, INSPECT, limits.SETTINGS["rows"]),
         row("row groups, stripes", DEFAULTS.row_groups, INSPECT, limits.SETTINGS["row_groups"]),
         row("blocks of Avro", DEFAULTS.blocks, INSPECT, limits.SETTINGS["blocks"]),
-        row("bytes of a block of Avro, packed or not", avro_blocks.MOST_BYTES, INSPECT),
-        row("rows of Avro that have no bytes", avro_claims.ROWS_OF_NOTHING, INSPECT),
+        row("bytes of a block of Avro, packed or not", blocks.MOST_BYTES, INSPECT),
+        row("rows of Avro that have no bytes", claims.ROWS_OF_NOTHING, INSPECT),
         row(
             "columns with the parts of nested ones, keys of a JSON object",
             DEFAULTS.columns,
@@ -83,7 +85,7 @@ PARTS: dict[str, list[Row]] = {
             f"{AUDIT}; the file is rejected",
             limits.SETTINGS["tries"],
         ),
-        row("partitions that one file writes", partitions.MOST, "the append; the file is rejected"),
+        row("partitions that one file writes", partition_counts.MOST, "the append; the file is rejected"),
     ],
     "Contracts": [
         row("bytes", size(document.LARGEST), PUSH),
@@ -135,7 +137,7 @@ PARTS: dict[str, list[Row]] = {
         row("characters of a check's name", check.LONGEST_NAME, "the report"),
         row("sample rows of a check on a file", samples.ROWS, "the report"),
         row("characters of a value in a sample", samples.TEXT, "the report"),
-        row("characters of a row that does not parse, in quarantine", unparsed.KEPT, "the job"),
+        row("characters of a row that does not parse, in quarantine", unparsed.MOST_TEXT, "the job"),
         row(
             "files, and reasons of each, in a Slack message",
             f"{slack.FILES}, {slack.REASONS}",

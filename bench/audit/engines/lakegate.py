@@ -8,11 +8,11 @@ from lakegate import __version__
 from lakegate.audit.inspection import Inspection, fit_all
 from lakegate.audit.job import Job
 from lakegate.audit.run import Run, audit_table
-from spark_jobs import iceberg, table
-from spark_jobs.append import rows_of
+from spark_jobs.appending.append import rows_of
 from spark_jobs.engine import Loaded, SparkEngine
-from spark_jobs.session import LAKE
-from spark_jobs.staged import inspect_all
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import ddl, iceberg
 
 
 def version() -> str:
@@ -25,9 +25,9 @@ def append_and_audit(spark: SparkSession, job: Job) -> Run:
     with run.step("inspect"):
         run.inspections = inspected(spark, job)
     with run.step("prepare"):
-        table.prepare(spark, job.plan, None)
+        ddl.prepare(spark, job.plan, None)
     with run.step("append"):
-        rows_of(spark, job.plan, run.good).writeTo(table.table_name(LAKE, job.plan.table)).append()
+        rows_of(spark, job.plan, run.good).writeTo(ddl.table_name(LAKE, job.plan.table)).append()
     _audit(spark, run)
     return run
 
@@ -50,5 +50,5 @@ def audit(spark: SparkSession, job: Job, appended: str) -> Run:
 
 def _audit(spark: SparkSession, run: Run) -> None:
     name = run.job.plan.table
-    loaded = Loaded(name=table.table_name(LAKE, name), own=iceberg.load(spark, LAKE, name))
+    loaded = Loaded(name=ddl.table_name(LAKE, name), own=iceberg.load(spark, LAKE, name))
     audit_table(run, loaded, [inspection.id for inspection in run.good])
