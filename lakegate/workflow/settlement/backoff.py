@@ -18,9 +18,9 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, kw_only=True)
 class Crash:
-    """A run that left no report. It `began` if it reached its files and was not cut off from them. `attempts` are numbers
-    of attempts whose jobs began and crashed in a row, the last one last; `tries` counts those that did not begin,
-    too. `shortest` is the wait after the first crash, and `most` is how many may crash.
+    """A run that left no report. It `began` if it reached its files and was not cut off from them. `attempts` are
+    numbers of attempts whose jobs began and crashed in a row, the last one last; `tries` counts those that did not
+    begin, too. `shortest` is the wait after the first crash, and `most` is how many may crash.
     """
 
     run: JobRun

@@ -27,8 +27,8 @@ def with_released_keys(plan: Plan, report: Report) -> frozenset[str]:
 
 
 def failed_and_compared(plan: Plan, report: Report) -> frozenset[str]:
-    """Return the files that failed after quarantine, by id, if verdicts of other files may depend on them: by a repeated
-    key, or by a reference to their rows.
+    """Return the files that failed after quarantine, by id, if verdicts of other files may depend on them: by a
+    repeated key, or by a reference to their rows.
     """
     keys = plan.comparing(Others.REPEATED)
     found = (failing_metrics(entry) | quarantined_metrics(entry) for entry in report.files)

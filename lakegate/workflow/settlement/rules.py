@@ -75,7 +75,9 @@ class Wait:
 
 @dataclass(frozen=True, kw_only=True)
 class Settlement:
-    """Everything that is to be done for an attempt. One next attempt takes the retried files and the released ones. While the attempt has something to `wait` for, no file is rejected, and only publishing asks for a retry."""
+    """Everything that is to be done for an attempt. One next attempt takes the retried files and the released ones.
+    While the attempt has something to `wait` for, no file is rejected, and only publishing asks for a retry.
+    """
 
     superseded: tuple[Supersede, ...] = ()
     publish: tuple[FileVersion, ...] = ()
