@@ -19,8 +19,8 @@ from lakegate.workflow.attempts.claims import claims_on, not_taken_on, open_atte
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import End, accept_report, note_end
 from lakegate.workflow.attempts.start import open_attempt
-from lakegate.workflow.ledger.decisions import decide
-from lakegate.workflow.ledger.receipts import known
+from lakegate.workflow.ledger.decisions import record
+from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.notices.messages import (
     rejection,
 )
@@ -74,7 +74,7 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
         _retry(service, attempt, again, plan.released if again else ())
         return True  # the sweep, or whoever else settles, takes it up
     _retry(service, attempt, [*again, *plan.retry], plan.released)
-    decide(service, attempt, Decision.REJECTED, plan.reject)
+    record(service, attempt, Decision.REJECTED, plan.reject)
     _finish(service, attempt, claims, ended)
     return True
 
@@ -142,7 +142,7 @@ def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], wh
     if isinstance(why, DecidedOtherwise):
         raise Conflict(f"{why.why}; not so by the contract that was pushed since: the next sweep settles it")
     _require_branch(service, attempt)
-    decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
+    record(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
 
 
 def _close_superseded(
@@ -152,7 +152,7 @@ def _close_superseded(
     open files that are left.
     """
     files = list(files)
-    return _close_by_receipts(service, attempt, files, known(service, files), ended)
+    return _close_by_receipts(service, attempt, files, receipts_now(service, files), ended)
 
 
 def _close_by_receipts(
@@ -175,7 +175,7 @@ def _supersede(service: Service, attempt: Attempt, closed: Collection[Supersede]
         _require_branch(service, attempt)
     for each in closed:
         if each.finding.file in its:
-            decide(service, attempt, each.decision, [each.finding])
+            record(service, attempt, each.decision, [each.finding])
 
 
 def _require_branch(service: Service, attempt: Attempt) -> None:
@@ -190,11 +190,11 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended
     nobody else may do that for a branch that is gone. Where they do not any more, by a contract that was pushed between
     the two looks, the branch is left as it is: the sweep settles it again, and tells of all at once.
     """
-    receipts = known(service, claims)
+    receipts = receipts_now(service, claims)
     if left := _undecided(service, attempt, claims, receipts):
         if _close_by_receipts(service, attempt, left, receipts, ended):
             return
-        receipts = known(service, claims)
+        receipts = receipts_now(service, claims)
     if kept := tell_outcome(service, attempt, claims, ended, receipts):
         _prune(service, attempt, [file for file in claims if file not in kept], ended)
     else:
@@ -234,14 +234,14 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         claims = claims_on(service, other, job)
         if keeps_nothing(service, other, claims):
             if ended := accept_end(service, other, job) if job and claims else None:
-                tell_outcome(service, other, claims, ended, known(service, claims))
+                tell_outcome(service, other, claims, ended, receipts_now(service, claims))
             service.branches.delete_branch(other.branch)
 
 
 def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:
     """Whether all files that an attempt claims are decided, also those that it tries again, and it rejected none."""
     claims = list(claims)
-    receipts = known(service, claims)
+    receipts = receipts_now(service, claims)
     rejected = [file for file in claims if decided_so(entry_of(receipts, file), Decision.REJECTED, attempt)]
     return not rejected and not any(is_open(receipts, file, attempt) for file in claims)
 

@@ -20,7 +20,7 @@ from lakegate.ports import MAIN, JobRun, JobState, Store
 from lakegate.workflow.attempts.claims import claims_on, not_taken_on, open_attempts, open_files
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import End, given_up, has_begun, read_report, report_in_force
-from lakegate.workflow.ledger.receipts import known
+from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.backoff import Crash, crash, why_no_report
@@ -71,7 +71,7 @@ def observe(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileV
         facts = replace(facts, reuploads=contract_of(service.store, attempt.table).ingestion.reuploads)
     may_be_early = unresolved(facts, [*quarantined(facts), *facts.bad])
     if facts.reuploads or ended.crash or may_be_early or (ended.report and freed(job.plan, ended.report)):
-        facts = replace(facts, receipts=known(service, facts.files))
+        facts = replace(facts, receipts=receipts_now(service, facts.files))
     return with_references(service, facts, may_be_early)
 
 
