@@ -142,11 +142,11 @@ def rows_command(batch: str, check: CheckResult) -> str:
 
 def has_rows(file: FileReport, check: CheckResult) -> bool:
     """Return True if a table has rows of the file that fail the check. Unparsed rows are in quarantine alone."""
-    in_table = not is_of(check, MetricKind.UNPARSED) or is_aside(file, check)
+    in_table = not is_of(check, MetricKind.UNPARSED) or is_quarantined(file, check)
     return bool(check.failing_rows and check.metric) and in_table
 
 
-def is_aside(file: FileReport, check: CheckResult) -> bool:
+def is_quarantined(file: FileReport, check: CheckResult) -> bool:
     """Return True if the file's rows that fail the check are in quarantine."""
     return bool(file.quarantined) and check.verdict is Verdict.QUARANTINE
 

@@ -8,8 +8,8 @@ import structlog
 
 from lakegate.errors import LakegateError, foreseen
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.chunks import chunked, rotated
 from lakegate.landing.files import FileVersion
-from lakegate.landing.portions import portions, rotated
 from lakegate.landing.receipts import entry_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import Branch
@@ -141,7 +141,7 @@ def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
     """
     failures = _receive(service, files[:AT_ONCE])
     if failures and len(files) > AT_ONCE:
-        others = list(portions(files[AT_ONCE:], AT_ONCE))
+        others = list(chunked(files[AT_ONCE:], AT_ONCE))
         failures += _receive(service, rotated(others, service.clock.now())[0])
     return failures
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.fit import FileColumn
+from lakegate.audit.inspection import Inspection
 from lakegate.audit.limits import Limits, beyond
-from lakegate.audit.look import Look
 from lakegate.audit.names import display_name
+from lakegate.audit.schema_fit import FileColumn
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
 from spark_jobs.jvm import hadoop
@@ -48,13 +48,17 @@ def explain(said: str) -> str:
     return _FRACTIONS if said.startswith("nanos > 999999999") else ""
 
 
-def check_time_zone(spark: SparkSession, looks: Sequence[Look]) -> list[Look]:
+def check_time_zone(spark: SparkSession, inspections: Sequence[Inspection]) -> list[Inspection]:
     """The same files; where Spark would read their timestamps by another clock, with that fault."""
-    at = [look for look in looks if not look.faults and any("timestamp" in column.type for column in look.columns)]
+    at = [
+        inspection
+        for inspection in inspections
+        if not inspection.faults and any("timestamp" in column.type for column in inspection.columns)
+    ]
     if not at or _in_utc(spark):
-        return list(looks)
+        return list(inspections)
     why = "its timestamps would be read by another clock: Spark's machines must be in the time zone UTC for ORC"
-    return [replace(look, faults=(why,)) if look in at else look for look in looks]
+    return [replace(inspection, faults=(why,)) if inspection in at else inspection for inspection in inspections]
 
 
 def _in_utc(spark: SparkSession) -> bool:

@@ -26,12 +26,12 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.codec import to_json
 from lakegate.audit.drift import Past
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Column as PlanColumn
 from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, unforgiving
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
-from lakegate.audit.verdicts import Dependent, Measurements, good, judge
+from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.verdicts import Dependent, Measurements, evaluate, good
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
@@ -108,7 +108,7 @@ class Audit:
             return {}
         store, decided = MemoryStore(), []
         for at, file in enumerate(self._published):
-            [checks] = judge(replace(plan, checks=drifting), [file], {}).values()
+            [checks] = evaluate(replace(plan, checks=drifting), [file], {}).values()
             attempt = Attempt(table=self.name, batch=f"20130131T0405-{at:08x}", number=1)
             store.write(report_name(attempt), to_json(_report(plan, attempt, file, checks)).encode())
             entry = DecidedFile(key=file.file, version_id="v")
@@ -122,7 +122,7 @@ class Audit:
     def judged(self, plan: Plan) -> Results:
         measured, dependents = self.measured
         mine = {metric.id: dependents[metric.id] for metric in plan.metrics if metric.id in dependents}
-        return judge(plan, measured, mine, self.history(plan), partial(quarantine.failing_rows, self._view(plan)))
+        return evaluate(plan, measured, mine, self.history(plan), partial(quarantine.failing_rows, self._view(plan)))
 
     def _view(self, plan: Plan) -> quarantine.View:
         return quarantine.View(plan=plan, batch=self.batch, base=self.base, read=self.batch.read)
@@ -173,7 +173,7 @@ class Audit:
             for metric in plan.metrics
             if metric.id in dependents
         }
-        return judge(unforgiving(plan), mine, of_others, self.history(plan))
+        return evaluate(unforgiving(plan), mine, of_others, self.history(plan))
 
 
 def _columns(columns: Sequence[Column]) -> list[PlanColumn]:

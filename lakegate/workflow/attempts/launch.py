@@ -80,7 +80,7 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         history=history(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),
         crashed=before.crashed,
         waited=before.waited,
-        carries=service.store.uri(report_name(replace(attempt, number=its.report.attempt))) if its else "",
+        reuses=service.store.uri(report_name(replace(attempt, number=its.report.attempt))) if its else "",
         left_out=left_out,
     )
 

@@ -84,10 +84,10 @@ class Audited:
         found = (file.id for file in files if (it := self.reported.get(file.id)) and it.replaces.rewritten)
         return frozenset(found) if self.report.rewritten.data_files else frozenset()
 
-    def _by_table(self, own: Iterable[DataFile], aside: Iterable[DataFile]) -> dict[str, frozenset[str]]:
+    def _by_table(self, own: Iterable[DataFile], quarantined: Iterable[DataFile]) -> dict[str, frozenset[str]]:
         found = {self.attempt.table: paths_of(own)}
         if any(entry.quarantined or entry.replaces.quarantined for entry in self.report.files):
-            found[quarantine_of(self.attempt.table)] = paths_of(aside)
+            found[quarantine_of(self.attempt.table)] = paths_of(quarantined)
         return found
 
 

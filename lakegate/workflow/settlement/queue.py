@@ -84,7 +84,7 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
 def _is_audited_again(service: Service, attempt: Attempt) -> bool:
     """By what it carries, or appended again: whichever it is, it comes after an audit, not after crashes alone."""
     job = readable_job_of(service.store, attempt)
-    if job is None or not (job.carries or _was_audited(service, attempt, job)):
+    if job is None or not (job.reuses or _was_audited(service, attempt, job)):
         return False
     run = service.runner.find(attempt.branch)
     return run is None or run.state is JobState.RUNNING

@@ -54,14 +54,14 @@ def walk(read: Read, start: int, length: int, sync: bytes) -> Iterator[Block]:
     """Each block of a file that has so many bytes, from where its header ends. Unreadable where one is none, or would
     be passed over by readers: what comes behind a block without rows is.
     """
-    near, at, count, is_over = _Near(read, length), start, 0, False
+    candidates, at, count, is_over = _Near(read, length), start, 0, False
     while at < length:
         count += 1
-        block = _block(near, at, count)
+        block = _block(candidates, at, count)
         end = block.start + block.size
         if block.size > MOST_BYTES or end + SYNC > length:
             raise _corrupt(count, f"says that it has {block.size:,} bytes, and there are {length - block.start:,}")
-        if near.take(end, SYNC) != sync:
+        if candidates.take(end, SYNC) != sync:
             raise _corrupt(count, "does not end where it says")
         if is_over and block.rows:
             raise _corrupt(count - 1, "has no rows and stands before others, which no reader comes to")
@@ -70,9 +70,9 @@ def walk(read: Read, start: int, length: int, sync: bytes) -> Iterator[Block]:
         at = end + SYNC
 
 
-def _block(near: "_Near", at: int, count: int) -> Block:
+def _block(candidates: "_Near", at: int, count: int) -> Block:
     try:
-        head = near.take(at, _HEAD)
+        head = candidates.take(at, _HEAD)
         rows, behind = number(head, 0)
         size, behind = number(head, behind)
     except (Short, Unreadable):

@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.look import Look
+from lakegate.audit.inspection import Inspection
 from lakegate.audit.names import display_name
 from lakegate.audit.plan import Column, Plan
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import canonical, spark_identifier
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.text.parsing import scientific, value
@@ -64,14 +64,14 @@ class Parsed:
         return self.rows.where(f"once >= 0 AND ({self.bad})").select(FILE_COLUMN, BLOCK, AT, TEXT, why)
 
 
-def parsed(spark: SparkSession, plan: Plan, looks: Iterable[Look]) -> list[Parsed]:
+def parsed(spark: SparkSession, plan: Plan, inspections: Iterable[Inspection]) -> list[Parsed]:
     """The files' rows; those of one layout are read together."""
     layouts: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
-    for look in looks:
-        reads = [column.name for column in look.columns]
-        places = [name if name in reads else "" for name in look.layout]
+    for inspection in inspections:
+        reads = [column.name for column in inspection.columns]
+        places = [name if name in reads else "" for name in inspection.layout]
         layout = tuple(places if plan.files.kind is FileKind.CSV else reads)
-        layouts.setdefault((look.sound, layout), []).append(look.file.uri)
+        layouts.setdefault((inspection.sound, layout), []).append(inspection.file.uri)
     return [parse(spark, plan, names, uris, sound=sound) for (sound, names), uris in layouts.items()]
 
 

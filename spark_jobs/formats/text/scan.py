@@ -1,4 +1,4 @@
-"""A first look at staged text files: do they open, what columns have they, how many rows? One query reads all of them.
+"""A inspection at staged text files: do they open, what columns have they, how many rows? One query reads all of them.
 
 It counts lines and parses no value: what the append leaves out shows against this count.
 """
@@ -15,13 +15,13 @@ from pyspark.sql import Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
-from lakegate.audit.fit import FILE_COLUMN, FileColumn
+from lakegate.audit.inspection import EMPTY, GONE, Inspection
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import Limits, beyond, more_than
-from lakegate.audit.look import EMPTY, GONE, Look
 from lakegate.audit.mask import masked, raw
 from lakegate.audit.names import display_name, folded
 from lakegate.audit.plan import Plan, Stance
+from lakegate.audit.schema_fit import FILE_COLUMN, FileColumn
 from spark_jobs.formats.text.rows import AT, TEXT, header_of, left_open, lines, records, row_of
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, class_names, root_cause
@@ -84,7 +84,7 @@ class Scan:
     longest: int = 0
 
 
-def inspect_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
+def inspect_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
     """A look at every file, in their order."""
     with ThreadPoolExecutor(THREADS) as pool:
         wrong = dict(
@@ -99,27 +99,29 @@ def inspect_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> l
     return [_inspect(plan, file, seen.get(file.id, Scan()), wrong[file.id]) for file in files]
 
 
-def _inspect(plan: Plan, file: JobFile, seen: Scan | str, wrong: str) -> Look:
+def _inspect(plan: Plan, file: JobFile, seen: Scan | str, wrong: str) -> Inspection:
     large = () if wrong or isinstance(seen, str) else _limit_faults(plan.files, seen)
     reason = wrong or _fault_of_lines(plan, seen)
     if large or reason or isinstance(seen, str):
-        return Look(file=file, faults=large or (reason,))
+        return Inspection(file=file, faults=large or (reason,))
     try:
         layout = _layout(plan, seen)
     except csv.Error:
-        return Look(file=file, faults=("its first line is no header: a name in it is too long, or broken in two",))
+        return Inspection(
+            file=file, faults=("its first line is no header: a name in it is too long, or broken in two",)
+        )
     if wide := beyond(plan.files.limits, columns=len(layout)):
-        return Look(file=file, faults=wide)
+        return Inspection(file=file, faults=wide)
     if _may_be_values(plan, layout):
-        return Look(file=file, faults=(_NO_NAMES[plan.files.kind],))
+        return Inspection(file=file, faults=(_NO_NAMES[plan.files.kind],))
     if untold := _hidden_header_fault(plan, layout):
-        return Look(file=file, faults=(untold,))
+        return Inspection(file=file, faults=(untold,))
     types = {column.name: column.type for column in plan.columns}
     is_json = plan.files.kind is FileKind.JSON
     there = dict.fromkeys([*types, *layout]) if is_json else layout  # an object's keys have no order
     columns = tuple(FileColumn(name=name, type=types.get(name, "string")) for name in there)
     twice = ("an object has a key twice",) if seen.twice else ()
-    return Look(file=file, rows=seen.rows, columns=columns, layout=tuple(layout), sound=seen.sound, faults=twice)
+    return Inspection(file=file, rows=seen.rows, columns=columns, layout=tuple(layout), sound=seen.sound, faults=twice)
 
 
 def _limit_faults(form: FileFormat, seen: Scan) -> tuple[str, ...]:
