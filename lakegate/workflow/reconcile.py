@@ -13,7 +13,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import entry_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import Branch
-from lakegate.workflow.attempts.claims import claims_at
+from lakegate.workflow.attempts.claims import files_claimed_at
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.backlog import note_unclaimed, still_unrouted, unclaimed
@@ -72,7 +72,7 @@ def _continue(service: Service, branch: Branch) -> None:
     if attempt.nonce:
         _delete_left_behind(service, attempt)
         return
-    claims = claims_at(service, attempt, branch.head)
+    claims = files_claimed_at(service, attempt, branch.head)
     if not claims:
         # Only as it was seen: a worker that has just made it may be about to put its claims there.
         service.branches.delete_branch(branch.name, branch.head)

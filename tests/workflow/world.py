@@ -31,8 +31,8 @@ from lakegate.testing import (
     MemoryTables,
 )
 from lakegate.testing.lake import Key, KeyKind, TableState
-from lakegate.workflow.attempts.claims import claims_on, open_attempts
-from lakegate.workflow.attempts.start import open_attempt
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
+from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
@@ -178,7 +178,7 @@ class World:
     def open_attempt(self, *files: FileVersion) -> Attempt:
         """An attempt by a worker that did not see the others' claims."""
         attempt = Attempt(table=TABLE, batch=batch_id(TABLE, files), number=1)
-        return open_attempt(self.service, attempt, files)
+        return start_attempt(self.service, attempt, files)
 
     def delete_when_staged(self, file: FileVersion) -> None:
         """The vendor deletes the file between the claim and the copy."""
@@ -555,10 +555,10 @@ class World:
     # What can be seen.
 
     def attempts(self) -> list[Attempt]:
-        return open_attempts(self.service.branches)
+        return list_open_attempts(self.service.branches)
 
     def claims(self, attempt: Attempt) -> list[FileVersion]:
-        return claims_on(self.service, attempt)
+        return files_claimed_on(self.service, attempt)
 
     def branches(self) -> list[str]:
         return [branch.name for branch in self.service.branches.list_branches()]

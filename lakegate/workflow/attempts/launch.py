@@ -20,7 +20,7 @@ from lakegate.workflow.attempts.baseline import history
 from lakegate.workflow.attempts.claims import Claim, claims_since
 from lakegate.workflow.attempts.job import job_name, job_of
 from lakegate.workflow.attempts.previous import earlier
-from lakegate.workflow.attempts.replaced import Published, take_off_replaced
+from lakegate.workflow.attempts.replaced import Published, remove_replaced
 from lakegate.workflow.attempts.reports import begun_name, report_name
 from lakegate.workflow.attempts.reuse import bring_carried, carried
 from lakegate.workflow.registry import contract_of
@@ -37,7 +37,7 @@ def launch(service: Service, attempt: Attempt) -> None:
     if job is None:
         return
     bring_carried(service, job)
-    take_off_replaced(service, job)
+    remove_replaced(service, job)
     run = service.runner.start(attempt, service.store.uri(job_name(attempt)))
     log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, run=run)
 

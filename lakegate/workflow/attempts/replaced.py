@@ -63,7 +63,7 @@ def paths_of(files: Iterable[DataFile]) -> frozenset[str]:
     return frozenset(data.path for data in files)
 
 
-def take_off_replaced(service: Service, job: Job) -> None:
+def remove_replaced(service: Service, job: Job) -> None:
     """Take what the job's files replace off its branch, before it starts. Done again it changes nothing."""
     _take_off(service, job, job.plan.table, paths_of(job.replaced))
     _take_off(service, job, quarantine_of(job.plan.table), paths_of(job.replaced_quarantined))

@@ -16,7 +16,7 @@ from lakegate.audit.report import Report
 from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
-from lakegate.workflow.attempts.claims import claims_on, open_attempts
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import report_in_force
 from lakegate.workflow.ledger.receipts import receipts_now
@@ -62,7 +62,7 @@ def _holds(ask: Callable[[Service, Attempt], bool], service: Service, attempt: A
 
 
 def _others(service: Service, attempt: Attempt) -> list[Attempt]:
-    attempts = open_attempts(service.branches)
+    attempts = list_open_attempts(service.branches)
     others = [it for it in attempts if it.table == attempt.table and it.batch != attempt.batch]
     return sorted(others, key=lambda other: (other.batch, other.number))
 
@@ -73,7 +73,7 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
     job = readable_job_of(service.store, attempt) if ended.passed else None
     if job is None:
         return False
-    passed = [file for file in claims_on(service, attempt, job) if file.id in ended.passed]
+    passed = [file for file in files_claimed_on(service, attempt, job) if file.id in ended.passed]
     facts = first_look(service, attempt, job, passed, ended) if passed else None
     if facts is None or not facts.files:
         return False
