@@ -14,6 +14,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State
 from lakegate.landing.receipts import Receipt
 from lakegate.workflow.attempts.claims import find_open_claims
+from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.ledger.undecided import undecided
 from lakegate.workflow.ledger.unrouted import Unrouted, unrouted_files
 from lakegate.workflow.service import Service

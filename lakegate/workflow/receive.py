@@ -21,7 +21,7 @@ from lakegate.workflow.attempts.claims import ClaimIndex, OpenClaims
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.ledger.decisions import record
-from lakegate.workflow.ledger.receipts import main_receipts
+from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
 from lakegate.workflow.ledger.unrouted import is_new, note
 from lakegate.workflow.notices.messages import rejected_message, rejection, unrouted_message
 from lakegate.workflow.notices.outbox import forget, prepare, send, tell

@@ -20,6 +20,7 @@ from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import End, accept_report, note_end
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.ledger.decisions import record
+from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.notices.messages import (
     rejection,
 )
