@@ -20,13 +20,13 @@ from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attemp
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import End, accept_report, note_end
 from lakegate.workflow.attempts.start import start_attempt
-from lakegate.workflow.ledger.decisions import decide
-from lakegate.workflow.ledger.receipts import known
+from lakegate.workflow.ledger.decisions import record
+from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.notices.messages import rejection
 from lakegate.workflow.notices.outbox import told_at
 from lakegate.workflow.notices.outcome import decided_so, tell_outcome, tell_waiting
 from lakegate.workflow.publish import publish
-from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt
+from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt, Objection
 from lakegate.workflow.publishing.rebase import drop_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -73,7 +73,7 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
         _retry(service, attempt, again, plan.released if again else ())
         return True  # the next sweep settles the rest
     _retry(service, attempt, [*again, *plan.retry], plan.released)
-    decide(service, attempt, Decision.REJECTED, plan.reject)
+    record(service, attempt, Decision.REJECTED, plan.reject)
     _finish(service, attempt, claims, ended)
     return True
 
@@ -114,7 +114,7 @@ def _publish(
         return []
     audited = Audited(attempt=attempt, base=facts.job.base, report=report, claims=tuple(claims))
     while good and (reason := _publish_or_why(service, audited, good)):
-        left = _close_superseded(service, attempt, good, known(service, good), facts.ended)
+        left = _close_superseded(service, attempt, good, receipts_now(service, good), facts.ended)
         if isinstance(reason, NeedsNewAttempt):
             log.info("new_attempt", branch=attempt.branch, why=reason.why)
             return left
@@ -141,7 +141,7 @@ def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], wh
     if isinstance(why, DecidedMeanwhile):
         raise Conflict(f"{why.why}. The contract pushed since then no longer says so; the next sweep settles the batch")
     _require_branch(service, attempt)
-    decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
+    record(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
 
 
 def _close_superseded(
@@ -165,7 +165,7 @@ def _supersede(service: Service, attempt: Attempt, closed: Collection[Supersede]
         _require_branch(service, attempt)
     for each in closed:
         if each.finding.file in its:
-            decide(service, attempt, each.decision, [each.finding])
+            record(service, attempt, each.decision, [each.finding])
 
 
 def _require_branch(service: Service, attempt: Attempt) -> None:
@@ -181,11 +181,11 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended
     because nobody can decide them once the branch is gone. If a contract pushed meanwhile says that they are not
     superseded, the branch is left as it is: the sweep settles it again and tells of all files at once.
     """
-    receipts = known(service, claims)
+    receipts = receipts_now(service, claims)
     if left := _undecided(service, attempt, claims, receipts):
         if _close_superseded(service, attempt, left, receipts, ended):
             return
-        receipts = known(service, claims)
+        receipts = receipts_now(service, claims)
     if kept := tell_outcome(service, attempt, claims, ended, receipts):
         _prune(service, attempt, [file for file in claims if file not in kept], ended)
     else:
@@ -225,14 +225,14 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         claims = files_claimed_on(service, other, job)
         if keeps_nothing(service, other, claims):
             if ended := accept_end(service, other, job) if job and claims else None:
-                tell_outcome(service, other, claims, ended, known(service, claims))
+                tell_outcome(service, other, claims, ended, receipts_now(service, claims))
             service.branches.delete_branch(other.branch)
 
 
 def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:
     """Return True if all files that the attempt claims are decided and it rejected none of them."""
     claims = list(claims)
-    receipts = known(service, claims)
+    receipts = receipts_now(service, claims)
     rejected = [file for file in claims if decided_so(entry_of(receipts, file), Decision.REJECTED, attempt)]
     return not rejected and not any(is_open(receipts, file, attempt) for file in claims)
 

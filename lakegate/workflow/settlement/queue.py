@@ -19,7 +19,7 @@ from lakegate.ports import JobState
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import report_in_force
-from lakegate.workflow.ledger.receipts import known
+from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
 from lakegate.workflow.settlement.reader import first_look, with_references
@@ -75,7 +75,7 @@ def _is_queued(service: Service, attempt: Attempt) -> bool:
     facts = first_look(service, attempt, job, passed, ended) if passed else None
     if facts is None or not facts.files:
         return False
-    facts = replace(facts, receipts=known(service, facts.files))
+    facts = replace(facts, receipts=receipts_now(service, facts.files))
     return blocks_queue(with_references(service, facts, with_quarantined_rows(facts)))
 
 

@@ -20,7 +20,7 @@ from lakegate.ports import MAIN, JobRun, JobState, Store
 from lakegate.workflow.attempts.claims import files_claimed_on, files_open_to, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import End, given_up, has_begun, read_report, report_in_force
-from lakegate.workflow.ledger.receipts import known
+from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.backoff import Crash, crash, why_no_report
@@ -76,7 +76,7 @@ def observe(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileV
         facts = replace(facts, reuploads=contract_of(service.store, attempt.table).ingestion.reuploads)
     missing = unresolved_references(facts, [*with_quarantined_rows(facts), *facts.bad])
     if facts.reuploads or ended.crash or missing or (ended.report and with_released_keys(job.plan, ended.report)):
-        facts = replace(facts, receipts=known(service, facts.files))
+        facts = replace(facts, receipts=receipts_now(service, facts.files))
     return with_references(service, facts, missing)
 
 
