@@ -3,9 +3,9 @@
 What was found of those others may be otherwise without them. It reads reports and decides nothing.
 """
 
-from lakegate.audit.plan import Metric, Others, Plan
-from lakegate.audit.quarantine import BUDGET
-from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.audit.evaluation.quarantine import BUDGET
+from lakegate.audit.model.plan import Metric, Others, Plan
+from lakegate.audit.model.report import FileReport, Report, Verdict
 
 
 def late(plan: Plan, report: Report) -> frozenset[str]:
