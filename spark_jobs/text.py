@@ -17,6 +17,7 @@ from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.names import display_name
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.types import canonical, spark_identifier
+from lakegate.counts import count
 from spark_jobs.origin import origin
 from spark_jobs.parsing import literal, scientific, value
 
@@ -157,7 +158,7 @@ def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[s
     read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
     quotes = {} if form.multiline else {"a quote is out of place": f"NOT {TEXT} RLIKE {literal(_well_quoted(form))}"}
     missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
-    broken = {_unsound(form): "NOT sound", **quotes, f"it does not have {width} fields": missing}
+    broken = {_unsound(form): "NOT sound", **quotes, f"it does not have {count(width, 'field')}": missing}
     typed = [value(f"t{at}", it.type, form.patterns.get(it.name, "")) for at, it in enumerate(plan.columns)]
     return _parsed(plan, read, typed, broken)
 
