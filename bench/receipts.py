@@ -22,10 +22,11 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, Catalog, DecidedFile, Note
+from lakegate.ports import MAIN, DecidedFile, Note
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryLanding, MemoryNotifier, MemoryTables
 from lakegate.testing.memory import MemoryStore
-from lakegate.workflow.archive import archive, main_receipts, receipts_at
+from lakegate.workflow.ledger.archive import archive
+from lakegate.workflow.ledger.receipts import main_receipts, receipts_at
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import status
 from tests.support.nessie import ROOT, running
@@ -72,14 +73,16 @@ class Bucket(MemoryStore):
 class Installation:
     """A service on a real catalog."""
 
-    catalog: Catalog
+    catalog: NessieCatalog
     files: int = 0
     store: Bucket = field(default_factory=Bucket)
 
     def __post_init__(self) -> None:
         clock, lake = MemoryClock(), MemoryLake()
         self.service = Service(
-            catalog=self.catalog,
+            branches=self.catalog,
+            ledger=self.catalog,
+            publisher=self.catalog,
             tables=MemoryTables(lake=lake),
             runner=MemoryJobRunner(self.store),
             landing=MemoryLanding(clock),
@@ -142,17 +145,17 @@ def _one_batch(made: Installation) -> Iterator[tuple[str, float]]:
 
 
 def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:
-    service.catalog.create_branch(attempt.branch, base)
+    service.branches.create_branch(attempt.branch, base)
     receipts_at(service, f"{MAIN}@{base}", [file.key for file in files])
-    service.catalog.commit_receipts(attempt.branch, base, _receipts(files, attempt))
+    service.ledger.commit_receipts(attempt.branch, base, _receipts(files, attempt))
 
 
 def _publish(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:
     """What publishing asks of the catalog: head, receipts, what the branch changed, the merge."""
-    head = service.catalog.head(attempt.branch) or ""
+    head = service.branches.head(attempt.branch) or ""
     main_receipts(service, files)
-    service.catalog.changes(base, head)
-    service.catalog.merge(attempt.branch, head, _note(attempt, files))
+    service.branches.changes(base, head)
+    service.publisher.merge(attempt.branch, head, _note(attempt, files))
 
 
 def _timed(step: Callable[[], object]) -> float:

@@ -16,7 +16,7 @@ log = structlog.get_logger()
 def handler(event: dict[str, Any], _context: object) -> None:
     """Settle the attempt whose job run ended; ignore runs that are not lakegate's."""
     running = service()
-    run = running.runner.run(event["detail"]["jobRunId"])
+    run = running.runner.get(event["detail"]["jobRunId"])
     attempt = Attempt.parse(run.branch)
     if attempt is None:
         log.info("not_ours", run=run.id, name=run.branch)

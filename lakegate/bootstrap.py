@@ -25,8 +25,11 @@ LONGEST = 10_000  # characters of one field
 
 def service(settings: Settings) -> Service:
     """Return the installation that these settings describe, on the real services."""
+    catalog = NessieCatalog(settings.nessie_uri)
     return Service(
-        catalog=NessieCatalog(settings.nessie_uri),
+        branches=catalog,
+        ledger=catalog,
+        publisher=catalog,
         tables=IcebergTables(settings.nessie_uri, settings.warehouse),
         runner=EmrJobRunner(settings),
         landing=S3Landing(settings.landing_bucket, settings.service_bucket),

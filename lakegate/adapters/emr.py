@@ -103,7 +103,7 @@ class EmrJobRunner:
         )
         return started["jobRunId"]
 
-    def run(self, run_id: str) -> JobRun:
+    def get(self, run_id: str) -> JobRun:
         self._listing = None  # a caller asks for one run because its state has changed, so the listing is stale
         with aws_errors(f"looking at job run {run_id}"):
             try:
@@ -123,7 +123,7 @@ class EmrJobRunner:
             return None
         last = max(found, key=lambda run: run["createdAt"])
         run = _run(last["id"], last)
-        return self.run(run.id) if run.state is JobState.CANCELLED else replace(run, branch=branch)
+        return self.get(run.id) if run.state is JobState.CANCELLED else replace(run, branch=branch)
 
     def _since(self, since: datetime, branch: str) -> Sequence["JobRunSummaryTypeDef"]:
         """Return the runs created since a given time, from a cached listing if it is recent enough. The service allows

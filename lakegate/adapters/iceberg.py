@@ -29,7 +29,7 @@ from pyiceberg.typedef import EMPTY_DICT
 
 from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.http import Patient, mount, network_error
-from lakegate.audit.fit import CONTRACT_HASH
+from lakegate.audit.schema_fit import CONTRACT_HASH
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.ports import FileChanges, TableIdentity
 
@@ -159,7 +159,7 @@ class IcebergTables:
         if left := there - paths:
             self.remove(table, branch, frozenset(left))
 
-    def grow(self, table: str, branch: str, base: str, source: str) -> None:
+    def evolve(self, table: str, branch: str, base: str, source: str) -> None:
         """Set the schema under the same field ids: adding the columns here would give them other ids, in any order."""
         with iceberg_errors(f"reading {table} at {base}, {source} and {branch}"):
             old, new, target = self._load(base, table), self._load(source, table), self._load(branch, table)

@@ -1,4 +1,5 @@
-"""`Catalog` on Nessie: branches are made and deleted through pynessie, all else goes through its v2 REST API.
+"""`Branches`, `Ledger` and `Publisher` on Nessie. Branches are made and deleted through pynessie; all else goes through
+its v2 REST API.
 
 It never forces a merge, and repeats no request whose outcome it does not know.
 """
@@ -114,7 +115,7 @@ class NessieCatalog:
         except Conflict:  # it is not there
             return None
 
-    def branches(self) -> list[Branch]:
+    def list_branches(self) -> list[Branch]:
         """List all references and filter them here: Nessie compiles a filter on each call, which takes longer than a
         listing.
         """
@@ -172,7 +173,7 @@ class NessieCatalog:
             if receipt is not None:
                 yield receipt
 
-    def fold(
+    def compact(
         self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
     ) -> None:
         operations = [_delete((*SPACE, receipt_name(key))) for key in keys]
@@ -261,7 +262,7 @@ class NessieCatalog:
                 found.setdefault(tuple(operation["key"]["elements"]), operation.get("content"))
         raise Refused(f"Nessie: commit {head} was not made from {base}")
 
-    def moved(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
+    def changed_tables(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
         keys: list[Key] = [tuple(table.split(".")) for table in sorted(set(tables))]
         before, now = self._contents(base, keys), self._contents(head, keys)
         return frozenset(".".join(key) for key in keys if before.get(key) != now.get(key))

@@ -60,7 +60,7 @@ class S3Landing:
     def _s3(self) -> "S3Client":
         return _client(CONFIG)
 
-    def look(self, key: str, version_id: str) -> FileVersion | None:
+    def describe(self, key: str, version_id: str) -> FileVersion | None:
         with aws_errors(f"looking at {key} in {self.bucket}"):
             try:
                 head = self._s3.head_object(Bucket=self.bucket, Key=key, VersionId=version_id, ChecksumMode="ENABLED")
@@ -138,7 +138,7 @@ class S3Landing:
             client.upload_file(str(source), self.bucket, key, ExtraArgs=extra, Config=UPLOAD)
         if not made:
             raise Misconfigured(f"bucket {self.bucket} keeps no versions; deploy the stack that makes it")
-        file = self.look(key, made[-1])
+        file = self.describe(key, made[-1])
         if file is None:
             raise Refused(f"{key}: it was deleted from {self.bucket} just after it was uploaded")
         return file

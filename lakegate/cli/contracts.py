@@ -15,9 +15,9 @@ from lakegate.contracts import Contract, load, overlaps
 from lakegate.counts import count
 from lakegate.errors import ContractFaults, Fault, LakegateError, Refused, Retryable
 from lakegate.landing.files import FileVersion
-from lakegate.workflow.landed import still_held
-from lakegate.workflow.shelf import Shelf
-from lakegate.workflow.shelf import push as shelve
+from lakegate.workflow.backlog import still_unrouted
+from lakegate.workflow.registry import Shelf
+from lakegate.workflow.registry import push as shelve
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +129,7 @@ def _unrouted_for(installation: Installation, pushed: Sequence[Contract]) -> lis
     """Return the unrouted files that the pushed contracts route now."""
     shelf = Shelf.read(installation.service.store)
     tables = {contract.table for contract in pushed}
-    routed = [(held.file, shelf.route(held.file.key)) for held in still_held(installation.service)]
+    routed = [(held.file, shelf.route(held.file.key)) for held in still_unrouted(installation.service)]
     return [file for file, contract in routed if contract and contract.table in tables]
 
 

@@ -23,11 +23,11 @@ from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import receipts_at
-from lakegate.workflow.landed import waiting
+from lakegate.workflow.backlog import waiting
+from lakegate.workflow.ledger.receipts import receipts_at
+from lakegate.workflow.registry import Shelf, contract_of
 from lakegate.workflow.retry import decisions_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.shelf import Shelf, contract_of
 from lakegate.workflow.status import Line, Status, status
 
 BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")

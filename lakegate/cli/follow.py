@@ -10,7 +10,7 @@ from lakegate.errors import Conflict, Retryable
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.standing import IDENTICAL
 from lakegate.ports import Branch
-from lakegate.workflow.archive import all_of, main_receipts
+from lakegate.workflow.ledger.receipts import all_of, main_receipts
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import Line, Status, status
 
@@ -77,7 +77,7 @@ class Followed:
     def finish(self, service: Service) -> None:
         """Give each decided file its own rows and reasons, because a list may hold them for several files together."""
         done: set[Version] = set()
-        for decided in service.catalog.decisions(1000):
+        for decided in service.ledger.decisions(1000):
             for file in decided.note.files:
                 pair = (file.key, file.version_id)
                 if pair in self.sights and pair not in done and self.sights[pair].at_end:
@@ -122,7 +122,7 @@ def elsewhere(service: Service, before: Sight) -> Sight:
     between two lists.
     """
     before = replace(before, waits="")
-    file = service.landing.look(before.file, before.version)
+    file = service.landing.describe(before.file, before.version)
     if file and file.is_marker:
         return replace(before, state=PASSED_OVER, reasons=(MARKER,))
     receipt = (main_receipts(service, [file])[1] if file else all_of(service, before.file)).get(before.file)

@@ -25,9 +25,9 @@ def query(installation: Installation, sql: str, ref: str, *, as_json: bool) -> N
 def _pinned(installation: Installation, ref: str) -> str:
     """Return the ref pinned to its present head, so that all tables are read at one commit."""
     branch, _, commit = ref.partition("@")
-    head = commit or installation.service.catalog.head(branch)
+    head = commit or installation.service.branches.head(branch)
     if head is None or not branch:
-        found = [MAIN, *(it.name for it in installation.service.catalog.branches())]
+        found = [MAIN, *(it.name for it in installation.service.branches.list_branches())]
         more = f" and {len(found) - NAMED:,} more (lakegate status)" if len(found) > NAMED else ""
         raise Misconfigured(f"there is no branch {ref}; open are: {', '.join(found[:NAMED])}{more}")
     return f"{branch}@{head}"

@@ -35,14 +35,14 @@ WATERMARK = Key(kind=KeyKind.OTHER, name="_lakegate.watermark")
 
 @dataclass(kw_only=True)
 class MemoryCatalog:
-    """`Catalog` on a lake in memory."""
+    """`Branches`, `Ledger` and `Publisher` on a lake in memory."""
 
     lake: MemoryLake
 
     def head(self, branch: str) -> str | None:
         return self.lake.branches.get(branch)
 
-    def branches(self) -> list[Branch]:
+    def list_branches(self) -> list[Branch]:
         found = sorted(self.lake.branches.items())
         return [Branch(name=name, head=head) for name, head in found if name.startswith(PREFIX)]
 
@@ -62,7 +62,7 @@ class MemoryCatalog:
     def all_receipts(self, ref: str) -> Iterator[Receipt]:
         yield from (content for content in self.lake.at(ref).contents.values() if isinstance(content, Receipt))
 
-    def fold(
+    def compact(
         self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
     ) -> None:
         changes: dict[Key, Content | None] = {_receipt_key(key): None for key in keys}
@@ -107,7 +107,7 @@ class MemoryCatalog:
             others=names[KeyKind.OTHER],
         )
 
-    def moved(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
+    def changed_tables(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
         return frozenset(table for table in tables if self.lake.table(base, table) != self.lake.table(head, table))
 
     def base(self, branch: str) -> str:
@@ -168,7 +168,7 @@ class MemoryTables:
             {Key(kind=KeyKind.NAMESPACE, name=namespace): namespace, Key(kind=KeyKind.TABLE, name=table): state},
         )
 
-    def grow(self, table: str, branch: str, base: str, source: str) -> None:
+    def evolve(self, table: str, branch: str, base: str, source: str) -> None:
         here = self._state(branch, table)
         if here.identity != self._state(base, table).identity:
             raise Refused(f"{branch}: table {table} is not what it was at {base}")
@@ -261,7 +261,7 @@ class MemoryLanding:
         """Delete one version for good."""
         del self.landed[key, version_id], self.bodies[key, version_id]
 
-    def look(self, key: str, version_id: str) -> FileVersion | None:
+    def describe(self, key: str, version_id: str) -> FileVersion | None:
         return self.landed.get((key, version_id))
 
     def versions(self) -> Iterator[FileVersion]:
@@ -349,7 +349,7 @@ class MemoryJobRunner:
         self.runs[run.id], self.jobs[run.id] = run, job_uri
         return run.id
 
-    def run(self, run_id: str) -> JobRun:
+    def get(self, run_id: str) -> JobRun:
         if run_id not in self.runs:
             raise Misconfigured(f"there is no job run {run_id}")
         return self.runs[run_id]
@@ -359,7 +359,7 @@ class MemoryJobRunner:
 
     def cancel(self, run_id: str) -> None:
         """Cancel a run as a person does, by the vendor's own means."""
-        if self.run(run_id).state is JobState.RUNNING:
+        if self.get(run_id).state is JobState.RUNNING:
             self._end(run_id, JobState.CANCELLED, "")
 
     def running(self) -> list[JobRun]:
@@ -405,7 +405,7 @@ class MemoryNotifier:
         self.messages: list[Message] = []
         self.failing: Retryable | OutcomeUnknown | None = None
 
-    def tell(self, message: Message) -> None:
+    def notify(self, message: Message) -> None:
         if self.failing:
             raise self.failing
         self.messages.append(message)

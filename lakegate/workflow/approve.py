@@ -12,13 +12,14 @@ from lakegate.counts import count
 from lakegate.errors import Refused, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.workflow.audited import Audited, NeedsNewAttempt
-from lakegate.workflow.claims import base_of, claimed_files
+from lakegate.workflow.attempts.claims import base_of, files_claimed_in
+from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.notices.outcome import tell_approved
 from lakegate.workflow.publish import publish_rejected
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.publishing.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.retry import Rejected, rejected, without_closed
 from lakegate.workflow.service import Service
-from lakegate.workflow.settle import settle, tell_approved
+from lakegate.workflow.settle import settle
 
 ROWLESS = "has no rows to publish"
 
@@ -109,20 +110,20 @@ def _report(service: Service, found: Rejected, attempt: Attempt) -> Report:
 def _audited(service: Service, found: Rejected, attempt: Attempt, report: Report) -> Audited:
     """The attempt as it was audited. Raises Refused where its branch is not that any more."""
     _refuse_unless_kept(service, found, attempt, report)
-    changes = service.catalog.changes(report.base, report.audited)
-    claims = tuple(claimed_files(changes.receipts, attempt))
+    changes = service.branches.changes(report.base, report.audited)
+    claims = tuple(files_claimed_in(changes.receipts, attempt))
     return Audited(attempt=attempt, base=report.base, report=report, claims=claims)
 
 
 def _refuse_unless_kept(service: Service, found: Rejected, attempt: Attempt, report: Report) -> None:
     """The branch still goes back to the audited commit, and that to the base that the audit took."""
-    head = service.catalog.head(attempt.branch)
+    head = service.branches.head(attempt.branch)
     again = f"Run: lakegate retry {found.batch}, and approve what that rejects"
     if head is None:
         raise found.refused(f"the branch {attempt.branch} is gone. {again}")
     if base_of(service, attempt) != report.base:
         raise found.refused(f"the branch {attempt.branch} was not made from the audited base. {again}")
     try:
-        service.catalog.changes(report.audited, head)
+        service.branches.changes(report.audited, head)
     except Refused as why:
         raise found.refused(f"the branch {attempt.branch} does not hold what was audited. {again}") from why

@@ -1,5 +1,6 @@
 """Receiving: from files that landed to attempts. It drops what is decided or claimed, and holds what is not routed."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,20 +11,22 @@ from lakegate.contracts import Contract
 from lakegate.errors import Retryable, foreseen
 from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
+from lakegate.landing.findings import Finding
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import Standing, standing
 from lakegate.ports import Message, ToldFile
-from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.attempt import launch, open_attempt
-from lakegate.workflow.claims import Looks, OpenClaims
-from lakegate.workflow.decide import decide
-from lakegate.workflow.hold import hold
+from lakegate.workflow.attempts.claims import ClaimIndex, OpenClaims
+from lakegate.workflow.attempts.launch import launch
+from lakegate.workflow.attempts.start import start_attempt
+from lakegate.workflow.ledger.decisions import decide
+from lakegate.workflow.ledger.receipts import known, main_receipts
+from lakegate.workflow.ledger.unrouted import is_new, note
+from lakegate.workflow.notices.messages import held_message, rejected_message, rejection
+from lakegate.workflow.notices.outbox import forget, prepare, send, tell
+from lakegate.workflow.registry import Shelf
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.findings import Finding
-from lakegate.workflow.shelf import Shelf
-from lakegate.workflow.tell import forget, prepare, rejected_message, rejection, send
 
 log = structlog.get_logger()
 UNANSWERED = 3  # files, each of which may take as long as a client waits
@@ -57,9 +60,9 @@ def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
     for file in found:
         contract = shelf.route(file.key)
         (by_table.setdefault(contract.table, (contract, []))[1] if contract else held).append(file)
-    looks = Looks(service, [file.key for _, files in by_table.values() for file in files])
+    index = ClaimIndex(service, [file.key for _, files in by_table.values() for file in files])
     steps: list[tuple[list[FileVersion], Callable[[], None]]] = [
-        (files, partial(ingest, service, contract, files, looks)) for contract, files in by_table.values()
+        (files, partial(ingest, service, contract, files, index)) for contract, files in by_table.values()
     ]
     failures += _hold(service, shelf, held)
     failures += [failure for files, step in steps if (failure := _try(files, step))]
@@ -78,12 +81,27 @@ def _hold(service: Service, shelf: Shelf, files: list[FileVersion]) -> list[Fail
     def held(some: list[FileVersion]) -> None:
         for error in shelf.unread:
             raise error
-        hold(service, [(file, reasons[file]) for file in some])
+        note_unrouted(service, [(file, reasons[file]) for file in some])
 
     failed = _try(files, partial(held, files))
     if failed is None or len(files) == 1 or shelf.unread:
         return [failed] if failed else []
     return _each(files, lambda file: held([file]))
+
+
+def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) -> None:
+    """Tell of those that were not noted before, nor decided, then note them: a crash between the two may tell again,
+    never not at all.
+    """
+    new = [(file, reason) for file, reason in files if is_new(service, file)]
+    receipts = known(service, [file for file, _ in new])
+    new = [(file, reason) for file, reason in new if entry_of(receipts, file) is None]
+    if not new:
+        return
+    digest = hashlib.sha256("".join(file.id for file, _ in new).encode()).hexdigest()[:20]
+    tell(service, f"held-{digest}", held_message(ToldFile(key=file.key, reasons=(reason,)) for file, reason in new))
+    for file, reason in new:
+        note(service, file, reason)
 
 
 def _each(files: list[FileVersion], step: Callable[[FileVersion], None]) -> list[Failure]:
@@ -104,7 +122,7 @@ def _look(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVersi
     found, failures = {}, []
     for arrival in arrivals:
         try:
-            file = service.landing.look(arrival.key, arrival.version_id)
+            file = service.landing.describe(arrival.key, arrival.version_id)
         except Exception as error:  # noqa: BLE001 (see `receive`)
             log.warning("look_failed", key=arrival.key, error=str(error), kind=type(error).__name__)
             failures.append(Failure(arrivals=(arrival,), error=error))
@@ -159,21 +177,23 @@ class Triage:
                 pass  # decided; or its turn comes when the other version of its key is decided, by reconcile
 
 
-def triage(service: Service, table: str, files: Iterable[FileVersion], reuploads: Reuploads, looks: Looks) -> Triage:
+def triage(
+    service: Service, table: str, files: Iterable[FileVersion], reuploads: Reuploads, index: ClaimIndex
+) -> Triage:
     """Sort files (oldest first) by what is known of them now."""
     files = list(files)
     _, receipts = main_receipts(service, files)
-    claims = looks.look([file.key for file in files], receipts, table)
+    claims = index.find_open([file.key for file in files], receipts, table)
     result = Triage(table=table, reuploads=reuploads, receipts=receipts)
     for file in files:
         result.add(file, claims)
     return result
 
 
-def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], looks: Looks) -> None:
+def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], index: ClaimIndex) -> None:
     """Files of one table that are now routed: decide what can be decided at once, start an attempt for the rest."""
     table, ingestion = contract.table, contract.ingestion
-    sorted_out = triage(service, table, files, ingestion.reuploads, looks)
+    sorted_out = triage(service, table, files, ingestion.reuploads, index)
     _discard(service, table, _closed(sorted_out, Decision.DISCARDED))
     _reject(service, table, _closed(sorted_out, Decision.REJECTED))
     for attempt in sorted(sorted_out.resumed, key=lambda attempt: attempt.branch):
@@ -181,7 +201,7 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], l
     keys = {file.key for file in sorted_out.fresh}
     sizes = {key: len(receipt.to_json()) for key, receipt in sorted_out.receipts.items() if key in keys}
     for batch in batches(sorted_out.fresh, ingestion, sizes):
-        open_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
+        start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
     for receipt in sorted_out.unknown:
         receipt.refuse_unreadable()
 

@@ -8,25 +8,24 @@ import structlog
 
 from lakegate.errors import LakegateError, foreseen
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.chunks import chunked, rotated
 from lakegate.landing.files import FileVersion
-from lakegate.landing.portions import portions
 from lakegate.landing.receipts import entry_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import Branch
-from lakegate.workflow.archive import known, main_receipts
-from lakegate.workflow.attempt import launch
-from lakegate.workflow.claims import claims_at
-from lakegate.workflow.expire import expire
-from lakegate.workflow.fold import fold
-from lakegate.workflow.hold import held_files, release
-from lakegate.workflow.landed import note_waiting, still_held, waiting
+from lakegate.workflow.attempts.claims import files_claimed_at
+from lakegate.workflow.attempts.launch import launch
+from lakegate.workflow.attempts.reports import report_name
+from lakegate.workflow.backlog import note_waiting, still_unrouted, waiting
+from lakegate.workflow.ledger.compaction import fold
+from lakegate.workflow.ledger.receipts import known, main_receipts
+from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
+from lakegate.workflow.notices.expiry import expire
+from lakegate.workflow.notices.outbox import resend
 from lakegate.workflow.receive import Arrival, Failure, receive
-from lakegate.workflow.reports import report_name
-from lakegate.workflow.rotation import rotated
+from lakegate.workflow.registry import Shelf
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle
-from lakegate.workflow.shelf import Shelf
-from lakegate.workflow.tell import resend
 
 log = structlog.get_logger()
 LONGEST_LIFE = timedelta(minutes=15)  # no function runs longer, so no worker of a branch of its own is still alive
@@ -47,7 +46,7 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
     the time that is left.
     """
     began, branches = service.clock.now(), list[Branch]()
-    yield lambda: branches.extend(service.catalog.branches())
+    yield lambda: branches.extend(service.branches.list_branches())
     for number, branch in enumerate(rotated(branches, began)):
         if service.clock.now() - began >= BRANCHES:
             log.warning("branches_left", branches=len(branches) - number)
@@ -73,10 +72,10 @@ def _continue(service: Service, branch: Branch) -> None:
     if attempt.nonce:
         _delete_left_behind(service, attempt)
         return
-    claims = claims_at(service, attempt, branch.head)
+    claims = files_claimed_at(service, attempt, branch.head)
     if not claims:
         # Only as it was seen: a worker that has just made it may be about to put its claims there.
-        service.catalog.delete_branch(branch.name, branch.head)
+        service.branches.delete_branch(branch.name, branch.head)
         return
     _, receipts = main_receipts(service, claims)
     undecided = any(is_open(receipts, file, attempt) for file in claims)
@@ -93,14 +92,14 @@ def _go_on(service: Service, branch: Branch, attempt: Attempt, claims: list[File
         launch(service, attempt)
     elif keeps_nothing(service, attempt, claims):
         # Whoever opened it died before it had a job, and another attempt has decided its files since.
-        service.catalog.delete_branch(branch.name, branch.head)
+        service.branches.delete_branch(branch.name, branch.head)
 
 
 def _delete_left_behind(service: Service, rebase: Attempt) -> None:
     """A rebase's branch is its worker's alone; one that is much older than any worker lives was left by a crash."""
     if service.clock.now() - rebase.rebased_at > LONGEST_LIFE:
         log.info("rebase_branch_deleted", branch=rebase.branch)
-        service.catalog.delete_branch(rebase.branch)
+        service.branches.delete_branch(rebase.branch)
 
 
 def _release_held(service: Service) -> None:
@@ -108,20 +107,20 @@ def _release_held(service: Service) -> None:
     waited for them, so that nothing else would find them again. What is routed nowhere may be held for ever: nothing
     more is asked of it.
     """
-    if held := held_files(service):
+    if held := unrouted_files(service):
         shelf = Shelf.read(service.store)
-        routed = still_held(service, [it for it in held if shelf.route(it.file.key)])
+        routed = still_unrouted(service, [it for it in held if shelf.route(it.file.key)])
         _raise_first(_receive_some(service, [it.file for it in routed]))
 
 
 def _receive_lost(service: Service) -> None:
-    """Receive files whose event seems lost: landed longer than the grace ago, with neither receipt nor claim nor
-    hold. Oldest first, and no more than a sweep has time for: the next one goes on. Held files that are decided, not
-    among what landed any more, or markers to this release, are forgotten.
+    """Receive files whose event seems lost: they landed longer than the grace ago, and have no receipt, claim or note.
+    The oldest come first, as many as a sweep has time for. Forget the notes of unrouted files that are decided, are not
+    in the landing bucket any more, or are markers to this release.
     """
     began = service.clock.now()  # to list: what lands in the minutes that this takes is listed in part
     due = began - service.grace
-    held, listed = {entry.file.id: entry.file for entry in held_files(service)}, set[str]()
+    held, listed = {entry.file.id: entry.file for entry in unrouted_files(service)}, set[str]()
     files = waiting(service, _noting(service.landing.versions(), held, listed), held)
     note_waiting(service, files, began)
     receipts = known(service, held.values())
@@ -129,7 +128,7 @@ def _receive_lost(service: Service) -> None:
         error
         for file_id, file in held.items()
         if file_id not in listed or entry_of(receipts, file) or file.is_marker
-        if (error := _try(partial(release, service, file)))
+        if (error := _try(partial(forget_unrouted, service, file)))
     ]
     _raise_first(_receive_some(service, [file for file in files if file.landed_at <= due]))
     for error in foreseen(failed):
@@ -142,7 +141,7 @@ def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
     """
     failures = _receive(service, files[:AT_ONCE])
     if failures and len(files) > AT_ONCE:
-        others = list(portions(files[AT_ONCE:], AT_ONCE))
+        others = list(chunked(files[AT_ONCE:], AT_ONCE))
         failures += _receive(service, rotated(others, service.clock.now())[0])
     return failures
 

@@ -7,19 +7,20 @@ from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused, noting
 from lakegate.landing.attempts import Attempt, batches
 from lakegate.landing.files import FileVersion
+from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, Decided
-from lakegate.workflow.archive import receipts_at
-from lakegate.workflow.attempt import open_attempts
-from lakegate.workflow.claims import job_of, open_claims
-from lakegate.workflow.decide import decide
-from lakegate.workflow.history import DECISIONS
+from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.workflow.attempts.claims import find_open_claims
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.attempts.start import start_attempts
+from lakegate.workflow.ledger.decisions import decide
+from lakegate.workflow.ledger.receipts import receipts_at
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import delete_settled
-from lakegate.workflow.settlement.findings import Finding
-from lakegate.workflow.shelf import contract_of
 
 
 class UnderWay(Refused):
@@ -59,7 +60,7 @@ class Rejected:
 
 def decisions_of(service: Service, batch: str) -> list[Decided]:
     """The decisions of a batch, newest first. Raises Misconfigured where main's log has none."""
-    found = list(service.catalog.decisions(DECISIONS, batch=batch))
+    found = list(service.ledger.decisions(DECISIONS, batch=batch))
     if not found:
         raise Misconfigured(f"batch {batch} was never decided; run: lakegate status")
     return found
@@ -99,7 +100,7 @@ def rejections(service: Service, table: str, batch: str, decisions: Sequence[Dec
 def _claimed(service: Service, found: Rejected) -> dict[str, Attempt]:
     """The attempts that work on them, by key."""
     files = [file for file, _ in found.files]
-    claims = open_claims(service, [file.key for file in files], found.receipts, found.table)
+    claims = find_open_claims(service, [file.key for file in files], found.receipts, found.table)
     return {file.key: attempt for file in files if (attempt := claims.attempt(file))}
 
 
@@ -143,7 +144,7 @@ def retry(service: Service, batch: str) -> Retried:
     limits = contract_of(service.store, found.table).ingestion
     sizes = {key: len(receipt.to_json()) for key, receipt in found.receipts.items()}
     its, first = found.one_of_each_key, found.last.next()
-    opened = list(open_attempts(service, first, its, lambda files: next(batches(files, limits, sizes))))
+    opened = list(start_attempts(service, first, its, lambda files: next(batches(files, limits, sizes))))
     with noting(f"Attempt a{opened[0].number} at {batch} may be under way all the same. Run: lakegate show {batch}"):
         attempts = tuple([attempt for attempt in opened if _is_there(service, attempt)])
     if not attempts:
@@ -162,7 +163,7 @@ def _free(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
 
 def _is_there(service: Service, attempt: Attempt) -> bool:
     """Whether it has claimed something: without claims it has neither branch nor job."""
-    return service.catalog.head(attempt.branch) is not None or job_of(service.store, attempt) is not None
+    return service.branches.head(attempt.branch) is not None or job_of(service.store, attempt) is not None
 
 
 def discard(service: Service, batch: str, why: str, by: str) -> int:

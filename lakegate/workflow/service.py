@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from lakegate.ports import Catalog, Clock, JobRunner, Landing, Notifier, Store, Tables
+from lakegate.ports import Branches, Clock, JobRunner, Landing, Ledger, Notifier, Publisher, Store, Tables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +14,9 @@ class Service:
     is rejected.
     """
 
-    catalog: Catalog
+    branches: Branches
+    ledger: Ledger
+    publisher: Publisher
     tables: Tables
     runner: JobRunner
     landing: Landing

@@ -8,40 +8,33 @@ from collections.abc import Collection, Iterable, Mapping
 import structlog
 
 from lakegate.audit.job import Job
-from lakegate.audit.report import FileReport, Verdict
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
-from lakegate.landing.receipts import Entry, Receipt, entry_of
+from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import ToldFile
-from lakegate.workflow.archive import known
-from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt, Reason
-from lakegate.workflow.claims import claims_on, job_of, not_taken_on, open_attempts
-from lakegate.workflow.decide import decide
-from lakegate.workflow.history import DECISIONS
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts, not_claimed_later
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.attempts.reports import End, accept_report, note_end
+from lakegate.workflow.attempts.start import start_attempt
+from lakegate.workflow.ledger.decisions import decide
+from lakegate.workflow.ledger.receipts import known
+from lakegate.workflow.notices.messages import (
+    rejection,
+)
+from lakegate.workflow.notices.outbox import told_at
+from lakegate.workflow.notices.outcome import decided_so, tell_outcome, tell_waiting
 from lakegate.workflow.publish import publish
-from lakegate.workflow.rebase import take_off
-from lakegate.workflow.reports import End, accept_report, note_end
+from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt, Objection
+from lakegate.workflow.publishing.rebase import drop_files
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
-from lakegate.workflow.settlement.findings import Finding
 from lakegate.workflow.settlement.queue import in_place, waiting
 from lakegate.workflow.settlement.reader import end_of, observe
-from lakegate.workflow.settlement.rules import Settlement, Supersede, settlement, superseded
-from lakegate.workflow.shelf import contract_of
-from lakegate.workflow.tell import (
-    LATE,
-    approved_message,
-    rejected_message,
-    rejection,
-    tell,
-    told_at,
-    waiting_message,
-    warned_message,
-)
+from lakegate.workflow.settlement.rules import Supersede, settlement, superseded
 
 log = structlog.get_logger()
 
@@ -65,7 +58,7 @@ def settle(service: Service, attempt: Attempt) -> None:
 
 def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     """Carry out the attempt's settlement. Return True if there was something to settle and it was its turn."""
-    claims = claims_on(service, attempt, job)
+    claims = files_claimed_on(service, attempt, job)
     ended = accept_end(service, attempt, job) if claims else None
     if ended is None:
         return False
@@ -75,7 +68,7 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     if plan.wait and plan.wait.behind:
         log.info("not_its_turn", branch=attempt.branch, first=plan.wait.behind.branch)
         return False
-    _tell_waiting(service, facts, plan)
+    tell_waiting(service, facts, plan)
     again = _publish(service, facts, claims, plan.publish)
     if plan.wait or not _give_up(service, facts, plan.retry):
         _retry(service, attempt, again, plan.released if again else ())
@@ -90,9 +83,9 @@ def _retry(service: Service, attempt: Attempt, files: Iterable[FileVersion], rel
     """Open one next attempt for all of these files, and for those of the released ones that none has taken on: each
     attempt is a Spark job.
     """
-    its = [*files, *(not_taken_on(service, attempt, released) if released else ())]
+    its = [*files, *(not_claimed_later(service, attempt, released) if released else ())]
     if its:
-        open_attempt(service, attempt.next(), its)
+        start_attempt(service, attempt.next(), its)
 
 
 def accept_end(service: Service, attempt: Attempt, job: Job) -> Ended | None:
@@ -126,7 +119,7 @@ def _publish(
         if isinstance(reason, NeedsNewAttempt):
             log.info("new_attempt", branch=attempt.branch, why=reason.why)
             return left
-        left = not_taken_on(service, attempt, left)
+        left = not_claimed_later(service, attempt, left)
         if left == good:
             _reject(service, attempt, good, reason)
             return []
@@ -134,7 +127,7 @@ def _publish(
     return []
 
 
-def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]) -> Reason | Refused | None:
+def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]) -> Objection | Refused | None:
     """Publish these files, or return why not: a reason of main's, or the proof that failed."""
     try:
         return publish(service, audited, files)
@@ -142,11 +135,11 @@ def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]
         return why
 
 
-def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: DecidedOtherwise | Refused) -> None:
+def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: DecidedMeanwhile | Refused) -> None:
     """A proof failed: the branch is not what was audited, and never will be. Raises Conflict where they were refused
     for what is not so any more.
     """
-    if isinstance(why, DecidedOtherwise):
+    if isinstance(why, DecidedMeanwhile):
         raise Conflict(f"{why.why}; not so by the contract that was pushed since: the next sweep settles it")
     _require_branch(service, attempt)
     decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
@@ -177,7 +170,7 @@ def _supersede(service: Service, attempt: Attempt, closed: Collection[Supersede]
     """Decide those of these files that no later attempt has taken on. Raises Conflict where the branch is gone that is
     kept for what is rejected.
     """
-    its = set(not_taken_on(service, attempt, [each.finding.file for each in closed])) if closed else ()
+    its = set(not_claimed_later(service, attempt, [each.finding.file for each in closed])) if closed else ()
     if its:
         _require_branch(service, attempt)
     for each in closed:
@@ -186,7 +179,7 @@ def _supersede(service: Service, attempt: Attempt, closed: Collection[Supersede]
 
 
 def _require_branch(service: Service, attempt: Attempt) -> None:
-    if service.catalog.head(attempt.branch) is None:
+    if service.branches.head(attempt.branch) is None:
         raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it")
 
 
@@ -202,10 +195,10 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended
         if _close_by_receipts(service, attempt, left, receipts, ended):
             return
         receipts = known(service, claims)
-    if kept := _tell(service, attempt, claims, ended, receipts):
+    if kept := tell_outcome(service, attempt, claims, ended, receipts):
         _prune(service, attempt, [file for file in claims if file not in kept], ended)
     else:
-        service.catalog.delete_branch(attempt.branch)
+        service.branches.delete_branch(attempt.branch)
     delete_settled(service, attempt)
 
 
@@ -214,12 +207,7 @@ def _undecided(
 ) -> list[FileVersion]:
     """What is neither decided nor a later attempt's matter."""
     still_open = [file for file in claims if is_open(receipts, file, attempt)]
-    return not_taken_on(service, attempt, still_open) if still_open else []
-
-
-def _is_its(entry: Entry | None, decision: Decision, attempt: Attempt) -> bool:
-    """Whether this attempt decided so. Its branch is kept for what it rejected, and it tells of nobody else's files."""
-    return entry is not None and entry.decision is decision and entry.is_of(attempt)
+    return not_claimed_later(service, attempt, still_open) if still_open else []
 
 
 def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], ended: Ended) -> None:
@@ -228,86 +216,9 @@ def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], ended: E
         return
     audited = Audited(attempt=attempt, base=ended.report.base, report=ended.report, claims=())
     try:
-        take_off(service, audited, gone, attempt.branch)
+        drop_files(service, audited, gone, attempt.branch)
     except (Conflict, Refused) as why:  # another worker is at it; the next sweep sees whether something is left
         log.warning("not_pruned", branch=attempt.branch, why=str(why))
-
-
-def _tell(
-    service: Service,
-    attempt: Attempt,
-    claims: list[FileVersion],
-    ended: Ended,
-    receipts: Mapping[str, Receipt],
-) -> list[FileVersion]:
-    """Tell what this attempt decided. Returns the files that it rejected."""
-    entries = {file.id: entry_of(receipts, file) for file in claims}
-    kept, published = (
-        [file for file in claims if _is_its(entries[file.id], decision, attempt)]
-        for decision in (Decision.REJECTED, Decision.PUBLISHED)
-    )
-    if published and ended.report is None:  # the report tells what is to be said, and came after this worker's look
-        raise Conflict(f"branch {attempt.branch}: another worker has published by its report; settle it again")
-    reports = ended.reported
-    reported = [(file, reports[file.id]) for file in published if file.id in reports]
-    rows = sum(report.rows for _, report in reported)
-    replaced = sum(report.replaces.rows for _, report in reported)
-    if kept:
-        told = [_told(file, entries[file.id], reports.get(file.id)) for file in kept]
-        message = rejected_message(
-            attempt,
-            told,
-            branch=attempt.branch,
-            why=ended.error,
-            appended=[file.id for file in kept if file.id in reports and reports[file.id].data_files],
-            published_files=len(published),
-            published_rows=rows,
-        )
-        tell(service, rejection(attempt), message)
-    passed = [(file, report) for file, report in reported if report.verdict is not Verdict.FAIL]
-    if len(passed) < len(reported):
-        tell_approved(service, attempt)
-    if warned := [(file, report) for file, report in passed if report.warnings]:
-        files = [_told_warnings(file, report) for file, report in warned]
-        aside = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
-        tell(
-            service,
-            f"{attempt.branch}-warned",
-            warned_message(attempt, files, rows, quarantined=aside, replaced=replaced),
-        )
-    return kept
-
-
-def _tell_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
-    """Tell of files that wait because no job gets through to them: once a day for a table, for it may be so for all of
-    its batches.
-    """
-    crashed, files = facts.ended.crash, plan.wait.files if plan.wait else plan.retry
-    if crashed and files and not crashed.began and facts.now - min(file.landed_at for file in files) >= LATE:
-        table = facts.attempt.table
-        tell(service, f"{table}-waiting-{facts.now:%Y%m%d}", waiting_message(facts.attempt, files, str(crashed)))
-
-
-def tell_approved(service: Service, attempt: Attempt) -> None:
-    """Tell of what people let through of this attempt, as main's log has it: each time they did."""
-    for decided in service.catalog.decisions(DECISIONS, batch=attempt.batch):
-        note = decided.note
-        if (note.decision, note.attempt) == (Decision.PUBLISHED, attempt.number) and note.by:
-            tell(service, f"{attempt.branch}-approved-{decided.commit[:16]}", approved_message(note))
-
-
-def _told(file: FileVersion, entry: Entry | None, report: FileReport | None) -> ToldFile:
-    failed = [check.failing_rows for check in report.checks if check.verdict is Verdict.FAIL] if report else []
-    failing = failed[0] if len(failed) == 1 else 0  # of several checks, the same row may have failed more than one
-    return ToldFile(
-        key=file.key, reasons=entry.reasons if entry else (), rows=report.rows if report else 0, failing_rows=failing
-    )
-
-
-def _told_warnings(file: FileVersion, report: FileReport) -> ToldFile:
-    aside = report.quarantined_rows
-    reasons = (*report.warnings, *report.unread)
-    return ToldFile(key=file.key, reasons=reasons, rows=report.rows + aside, failing_rows=aside)
 
 
 def delete_settled(service: Service, attempt: Attempt) -> None:
@@ -316,22 +227,22 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
     """
     if attempt.number < 2:  # noqa: PLR2004 (a first attempt has no earlier ones)
         return
-    for other in open_attempts(service.catalog):
+    for other in list_open_attempts(service.branches):
         if other.batch != attempt.batch or other.number >= attempt.number:
             continue
         job = job_of(service.store, other)
-        claims = claims_on(service, other, job)
+        claims = files_claimed_on(service, other, job)
         if keeps_nothing(service, other, claims):
             if ended := accept_end(service, other, job) if job and claims else None:
-                _tell(service, other, claims, ended, known(service, claims))
-            service.catalog.delete_branch(other.branch)
+                tell_outcome(service, other, claims, ended, known(service, claims))
+            service.branches.delete_branch(other.branch)
 
 
 def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:
     """Whether all files that an attempt claims are decided, also those that it tries again, and it rejected none."""
     claims = list(claims)
     receipts = known(service, claims)
-    rejected = [file for file in claims if _is_its(entry_of(receipts, file), Decision.REJECTED, attempt)]
+    rejected = [file for file in claims if decided_so(entry_of(receipts, file), Decision.REJECTED, attempt)]
     return not rejected and not any(is_open(receipts, file, attempt) for file in claims)
 
 
@@ -341,5 +252,5 @@ def is_at_rest(
     """Whether nothing is left to do for an attempt, by the receipts on main: it rejected all that its branch claims,
     and people were told. What else it claimed is off the branch then: that follows the telling, and claims go last.
     """
-    rejected = all(_is_its(entry_of(receipts, file), Decision.REJECTED, attempt) for file in claims)
+    rejected = all(decided_so(entry_of(receipts, file), Decision.REJECTED, attempt) for file in claims)
     return rejected and told_at(service, rejection(attempt)) is not None

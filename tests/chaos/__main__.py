@@ -24,7 +24,7 @@ from lakegate_local.settings import LocalSettings
 from rich.console import Console
 
 from examples import nyc
-from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.ports import MAIN
 from lakegate.workflow.service import Service
 from tests.chaos import outcomes as told
@@ -141,7 +141,7 @@ class Play:
 
     def _branches_left(self) -> list[str]:
         deadline = time.monotonic() + TIDY_SECONDS
-        while left := [branch.name for branch in self.service.catalog.branches() if branch.name != MAIN]:
+        while left := [branch.name for branch in self.service.branches.list_branches() if branch.name != MAIN]:
             if time.monotonic() > deadline:
                 break
             time.sleep(1.0)

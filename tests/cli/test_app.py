@@ -18,7 +18,7 @@ def failing(desk: Desk, monkeypatch: pytest.MonkeyPatch, error: Exception) -> No
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr(desk.world.service.catalog, "branches", fail)
+    monkeypatch.setattr(desk.world.service.branches, "list_branches", fail)
 
 
 @pytest.mark.parametrize(

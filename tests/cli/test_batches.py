@@ -74,8 +74,8 @@ def test_status_of_a_branch_that_goes_while_it_is_looked_at_does_without_it(
 ) -> None:
     desk.rejected()
     gone = Branch(name="wap-nyc.flights-20130131T0405-1a2b3c4d-a1", head="0" * 16)
-    branches = [*desk.world.service.catalog.branches(), gone]
-    monkeypatch.setattr(desk.world.service.catalog, "branches", lambda: branches)
+    branches = [*desk.world.service.branches.list_branches(), gone]
+    monkeypatch.setattr(desk.world.service.branches, "list_branches", lambda: branches)
     now = desk.json("status")
     assert (len(now["rejected"]), now["in_flight"]) == (1, [])
 
@@ -105,7 +105,7 @@ def test_status_says_when_the_bucket_was_listed_last_where_that_was_long_ago(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.published()
-    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    monkeypatch.setattr("lakegate.workflow.backlog.NOTED", 1)
     desk.sweep()
     desk.world.clock.advance(10 * 60)
     assert "listed the bucket" not in desk.run("status").stdout
@@ -320,14 +320,14 @@ def test_a_retry_that_fails_once_its_job_is_started_says_that_it_may_be_under_wa
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch = desk.rejected()
-    runs, head = desk.world.job_runs(), desk.world.service.catalog.head
+    runs, head = desk.world.job_runs(), desk.world.service.branches.head
 
     def fails_then(branch: str) -> str | None:
         if desk.world.job_runs() > runs:
             raise Retryable("nobody answers")
         return head(branch)
 
-    monkeypatch.setattr(desk.world.service.catalog, "head", fails_then)
+    monkeypatch.setattr(desk.world.service.branches, "head", fails_then)
     told = desk.run("retry", batch)
     assert (told.exit_code, f"Attempt a2 at {batch} may be under way all the same" in told.stderr) == (3, True)
 
@@ -387,7 +387,7 @@ def test_a_person_without_a_name_is_told_by_number(desk: Desk, monkeypatch: pyte
     batch = desk.rejected()
     monkeypatch.setattr("getpass.getuser", nobody)
     assert desk.run("discard", batch, "--why", "no use").exit_code == 0
-    [decided] = [it for it in desk.world.service.catalog.decisions(9) if it.note.by]
+    [decided] = [it for it in desk.world.service.ledger.decisions(9) if it.note.by]
     assert decided.note.by.startswith("user ")
 
 

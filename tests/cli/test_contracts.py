@@ -4,7 +4,7 @@ import pytest
 
 from lakegate.contracts import reading
 from lakegate.errors import Retryable
-from lakegate.workflow.shelf import Shelf
+from lakegate.workflow.registry import Shelf
 from tests.cli.desk import Desk
 
 

@@ -9,7 +9,7 @@ import pytest
 from lakegate.errors import Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.ports import Changes
-from lakegate.workflow import landed
+from lakegate.workflow import backlog
 from tests.cli.desk import ROWS, Desk
 
 
@@ -167,7 +167,7 @@ def test_wait_without_targets_waits_for_all_that_has_landed(desk: Desk) -> None:
 
 def test_wait_lists_a_large_bucket_as_a_whole_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.run("drop", desk.file("1.parquet"), desk.file("2.parquet"), "--table", "nyc.flights")
-    monkeypatch.setattr(landed, "NOTED", 1)
+    monkeypatch.setattr(backlog, "NOTED", 1)
     versions, ended = desk.world.landing.versions, []
 
     def counted() -> Iterator[FileVersion]:
@@ -181,8 +181,8 @@ def test_wait_lists_a_large_bucket_as_a_whole_once(desk: Desk, monkeypatch: pyte
 
 def test_waiting_looks_once_at_a_branch_that_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.rejected("bad.parquet")
-    [kept] = desk.world.service.catalog.branches()
-    changes, looked_at = desk.world.service.catalog.changes, list[str]()
+    [kept] = desk.world.service.branches.list_branches()
+    changes, looked_at = desk.world.service.branches.changes, list[str]()
     pause, found = desk.pause, list[int]()
 
     def counted(base: str, head: str) -> Changes:
@@ -194,7 +194,7 @@ def test_waiting_looks_once_at_a_branch_that_is_kept(desk: Desk, monkeypatch: py
         desk.is_working = len(found) == 3
         pause(seconds)
 
-    monkeypatch.setattr(desk.world.service.catalog, "changes", counted)
+    monkeypatch.setattr(desk.world.service.branches, "changes", counted)
     desk.pause = rest  # type: ignore[method-assign]
     assert desk.run("drop", desk.file("2.parquet"), "--table", "nyc.flights", "--wait").exit_code == 0
     assert found[:3] == [1, 1, 1]
@@ -264,14 +264,14 @@ def test_wait_gives_up_on_a_catalog_that_stays_silent(desk: Desk, monkeypatch: p
 
 def silences(desk: Desk, monkeypatch: pytest.MonkeyPatch, *, calls: int) -> None:
     """The catalog does not list its branches the first so many times that it is asked."""
-    branches, left = desk.world.service.catalog.branches, iter(range(calls))
+    branches, left = desk.world.service.branches.list_branches, iter(range(calls))
 
     def answer() -> object:
         if next(left, None) is not None:
             raise Retryable("Nessie does not answer")
         return branches()
 
-    monkeypatch.setattr(desk.world.service.catalog, "branches", answer)
+    monkeypatch.setattr(desk.world.service.branches, "list_branches", answer)
 
 
 def test_a_key_is_waited_for_in_its_version_under_way(desk: Desk) -> None:

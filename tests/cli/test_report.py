@@ -29,7 +29,7 @@ from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import in_future
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note
-from lakegate.workflow.reports import read_report, report_name
+from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.cli.desk import Desk
 from tests.cli.reported import BATCH, reported
 from tests.support import schemas
@@ -331,11 +331,11 @@ def test_rows_of_a_file_that_was_published_are_listed_as_main_was_then(desk: Des
     files = tuple(replace(file, verdict=Verdict.WARN) for file in report.files)
     desk.world.store.write(report_name(attempt), to_json(replace(report, files=files)).encode())
     note = Note(decision=Decision.PUBLISHED, table=attempt.table, batch=BATCH, attempt=1, files=())
-    catalog, held = desk.world.service.catalog, desk.rows.held[attempt.branch, attempt.table]
-    catalog.merge(attempt.branch, report.audited, note)
-    catalog.delete_branch(attempt.branch)
+    service, held = desk.world.service, desk.rows.held[attempt.branch, attempt.table]
+    service.publisher.merge(attempt.branch, report.audited, note)
+    service.branches.delete_branch(attempt.branch)
     desk.rows.held["main", attempt.table] = held
-    [commit] = [decided.commit for decided in catalog.decisions(10)]
+    [commit] = [decided.commit for decided in service.ledger.decisions(10)]
     told = desk.run("show", BATCH, "--rows", name).stdout
     assert told.rstrip().endswith(f"--ref main@{commit}")
 

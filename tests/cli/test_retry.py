@@ -30,14 +30,14 @@ def batches(desk: Desk) -> list[str]:
 
 
 def fail_at(desk: Desk, monkeypatch: pytest.MonkeyPatch, batch: str, error: Exception) -> None:
-    decisions = desk.world.service.catalog.decisions
+    decisions = desk.world.service.ledger.decisions
 
     def failing(limit: int, **of: Any) -> Any:
         if of.get("batch") == batch:
             raise error
         return decisions(limit, **of)
 
-    monkeypatch.setattr(desk.world.service.catalog, "decisions", failing)
+    monkeypatch.setattr(desk.world.service.ledger, "decisions", failing)
 
 
 def test_of_one_batch_it_says_which_attempt_is_under_way_and_where(desk: Desk, batches: list[str]) -> None:

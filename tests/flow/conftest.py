@@ -23,12 +23,12 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
 from lakegate.settings import Settings
 from lakegate.testing import MemoryNotifier
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempts.start import start_attempt
+from lakegate.workflow.registry import push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
-from spark_jobs import hadoop
 from spark_jobs.append_and_audit import append_and_audit
+from spark_jobs.jvm import hadoop
 from tests.support.nessie import Lake, unique
 from tests.support.spark import reaching
 from tests.support.tables import rows_of
@@ -67,7 +67,7 @@ class SubmittedRuns:
             self.runs[found.id], self.jobs[found.id] = found, job_uri
         return found.id
 
-    def run(self, run_id: str) -> JobRun:
+    def get(self, run_id: str) -> JobRun:
         return self.runs[run_id]
 
     def find(self, branch: str) -> JobRun | None:
@@ -105,13 +105,13 @@ class Installation:
         path = self.folder / f"{unique('file')}.parquet"
         pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), path)
         landed = self.service.landing.upload(path, key or f"{self.prefix}/{path.name}")
-        file = self.service.landing.look(landed.key, landed.version_id)
+        file = self.service.landing.describe(landed.key, landed.version_id)
         assert file is not None
         return file
 
     def attempt(self, *files: FileVersion) -> Attempt:
         attempt = Attempt(table=self.table, batch=batch_id(self.table, files), number=1)
-        open_attempt(self.service, attempt, files)
+        start_attempt(self.service, attempt, files)
         return attempt
 
     def settle(self, *attempts: Attempt) -> None:
@@ -129,7 +129,7 @@ class Installation:
         return [{name: value for name, value in row.items() if name != "_lakegate_file"} for row in found]
 
     def branches(self) -> list[str]:
-        return [branch.name for branch in self.service.catalog.branches() if self.table in branch.name]
+        return [branch.name for branch in self.service.branches.list_branches() if self.table in branch.name]
 
 
 @pytest.fixture

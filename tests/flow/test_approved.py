@@ -8,7 +8,7 @@ from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Kind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.attempts.reports import read_report
 from tests.flow.conftest import Installation
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
@@ -38,7 +38,7 @@ def test_a_rejected_file_is_approved_by_metadata_onto_a_main_that_has_moved(inst
     audited = {data.path for file in report.files for data in file.data_files}
     assert audited <= installation.service.tables.paths("main", installation.table)
     assert (installation.runner.submit_all(), installation.branches()) == ([], [])
-    note = next(installation.service.catalog.decisions(1, table=installation.table)).note
+    note = next(installation.service.ledger.decisions(1, table=installation.table)).note
     assert (note.batch, note.by, note.why) == (attempt.batch, "ann", "known at the vendor's")
     assert [message.kind for message in installation.notifier.messages] == [Kind.REJECTED, Kind.APPROVED]
     with pytest.raises(Refused, match="none of its files is rejected"):

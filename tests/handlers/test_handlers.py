@@ -110,7 +110,7 @@ def test_reconcile_fails_its_invocation_when_a_step_could_not_be_finished(
     world.drop("1.parquet", rows=3)
     world.run(settle_after=False)
     with monkeypatch.context() as patch:
-        patch.setattr(world.service.catalog, "merge", unreachable)
+        patch.setattr(world.service.publisher, "merge", unreachable)
         with pytest.raises(Retryable, match="Nessie does not answer"):
             reconcile.handler({}, None)
     reconcile.handler({}, None)

@@ -26,7 +26,7 @@ from lakegate.adapters.slack import SlackNotifier
 from lakegate.audit.answers import asked
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Kind, Message
-from spark_jobs import nessie
+from spark_jobs.tables import nessie
 from tests.ports.test_runner import SETTINGS
 
 SECONDS = 0.2
@@ -172,7 +172,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 CALLS: dict[str, Callable[[str], object]] = {
     "head": lambda uri: catalog(uri).head("main"),
-    "commit": lambda uri: catalog(uri).fold(HASH, ["key"], None),
+    "commit": lambda uri: catalog(uri).compact(HASH, ["key"], None),
     "create": lambda uri: catalog(uri).create_branch("wap-x", HASH),
     "delete": lambda uri: catalog(uri)._references.delete_branch("wap-x", HASH),
     "iceberg": iceberg_catalog,
@@ -184,7 +184,7 @@ def tell(uri: str) -> None:
     notifier = SlackNotifier(its)
     with patch.object(slack, "boto3") as aws, patch.object(slack, "SECONDS", SECONDS):
         aws.client.return_value.get_secret_value.return_value = {"SecretString": "xoxb-secret"}
-        notifier.tell(Message(kind=Kind.HELD, batch="", table="", branch="", files=(), commands=()))
+        notifier.notify(Message(kind=Kind.HELD, batch="", table="", branch="", files=(), commands=()))
 
 
 @pytest.mark.usefixtures("patient")
@@ -253,7 +253,7 @@ def test_an_answer_in_drips_is_given_up_at_the_deadline_of_the_whole_call(
 
 def test_a_change_that_is_answered_in_drips_may_have_been_made() -> None:
     with serving(dripping_body) as server, pytest.raises(OutcomeUnknown):
-        catalog(server.uri).fold(HASH, ["key"], None)
+        catalog(server.uri).compact(HASH, ["key"], None)
 
 
 @pytest.mark.parametrize("drip", DRIPS, ids=lambda drip: drip.__name__)

@@ -1,4 +1,4 @@
-"""What every `Catalog` promises."""
+"""What every implementation of `Branches`, `Ledger` and `Publisher` promises."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_branch_that_was_never_made_has_no_head(place: Place) -> None:
 def test_a_new_branch_stands_where_it_was_made_and_is_listed(place: Place, table: str) -> None:
     work = Work(place, table, [])
     assert place.catalog.head(work.branch) == work.base
-    assert Branch(name=work.branch, head=work.base) in place.catalog.branches()
+    assert Branch(name=work.branch, head=work.base) in place.catalog.list_branches()
 
 
 def test_a_branch_can_be_made_at_a_commit_of_another_branch(place: Place, table: str) -> None:
@@ -48,7 +48,7 @@ def test_a_branch_cannot_be_made_at_a_commit_that_is_not_there(place: Place, tab
 def test_other_peoples_branches_are_not_listed(place: Place, table: str) -> None:
     name = f"feature-{table}"
     place.catalog.create_branch(name, main(place))
-    assert name not in {branch.name for branch in place.catalog.branches()}
+    assert name not in {branch.name for branch in place.catalog.list_branches()}
 
 
 def test_a_branch_is_deleted_whatever_its_head_and_only_once_if_twice(place: Place, table: str) -> None:
@@ -220,13 +220,13 @@ def test_a_table_has_moved_if_it_was_made_changed_or_dropped_and_others_have_not
     changed.merge()
     made = main(place)
     tables = (table, f"{table}2", f"{table}3")
-    assert place.catalog.moved(base, made, tables) == {table}
-    assert place.catalog.moved(made, base, tables) == {table}
+    assert place.catalog.changed_tables(base, made, tables) == {table}
+    assert place.catalog.changed_tables(made, base, tables) == {table}
     again = Work(place, table, [], number=2)
     place.write(again.branch, table, 1)
     again.merge()
-    assert place.catalog.moved(made, main(place), tables) == {table}
-    assert place.catalog.moved(base, main(place), ()) == set()
+    assert place.catalog.changed_tables(made, main(place), tables) == {table}
+    assert place.catalog.changed_tables(base, main(place), ()) == set()
 
 
 def test_the_base_is_where_the_branch_was_made_whatever_happens_on_main(place: Place, table: str) -> None:
@@ -395,11 +395,11 @@ def test_receipts_that_are_folded_away_leave_main_and_the_watermark_goes_up(plac
     work.merge()
     old, young = (file.key for file in work.files)
     mark = datetime(1970, 1, 2, tzinfo=UTC)
-    place.catalog.fold(main(place), [old], mark)
+    place.catalog.compact(main(place), [old], mark)
     left = {receipt.key for receipt in place.catalog.all_receipts(MAIN)}
     assert (old in left, young in left) == (False, True)
     assert place.catalog.watermark() == mark
-    place.catalog.fold(main(place), [young], mark + timedelta(days=1))
+    place.catalog.compact(main(place), [young], mark + timedelta(days=1))
     assert place.catalog.receipts(MAIN, [old, young]) == {}
     assert place.catalog.watermark() == mark + timedelta(days=1)
 
@@ -412,8 +412,8 @@ def test_a_shorter_receipt_takes_the_place_of_one_on_main_unless_that_changed(pl
     key = work.files[0].key
     shorter = replace(place.catalog.receipts(MAIN, [key])[key], shortened=datetime(1970, 1, 2, tzinfo=UTC))
     with pytest.raises(Conflict):
-        place.catalog.fold(before, [], None, [shorter])
-    place.catalog.fold(main(place), [], None, [shorter])
+        place.catalog.compact(before, [], None, [shorter])
+    place.catalog.compact(main(place), [], None, [shorter])
     assert place.catalog.receipts(MAIN, [key]) == {key: shorter}
 
 
@@ -426,7 +426,7 @@ def test_who_merges_a_claim_on_a_receipt_that_was_shortened_meanwhile_is_told(pl
     second = Work(place, table, [landed(key, "v2")], number=2)
     second.claim()
     receipt = place.catalog.receipts(MAIN, [key])[key]
-    place.catalog.fold(main(place), [], None, [replace(receipt, shortened=datetime(1970, 1, 2, tzinfo=UTC))])
+    place.catalog.compact(main(place), [], None, [replace(receipt, shortened=datetime(1970, 1, 2, tzinfo=UTC))])
     with pytest.raises(Conflict):
         second.merge()
 
@@ -437,7 +437,7 @@ def test_a_receipt_that_changed_meanwhile_is_not_folded_away(place: Place, table
     before = main(place)
     work.merge()
     with pytest.raises(Conflict):
-        place.catalog.fold(before, [work.files[0].key], None)
+        place.catalog.compact(before, [work.files[0].key], None)
     assert work.files[0].key in {receipt.key for receipt in place.catalog.all_receipts(MAIN)}
 
 
@@ -447,12 +447,12 @@ def test_a_receipt_that_came_and_was_folded_away_since_is_no_conflict(place: Pla
     before = main(place)
     work.claim()
     work.merge()
-    place.catalog.fold(main(place), [work.files[0].key], None)
+    place.catalog.compact(main(place), [work.files[0].key], None)
     place.catalog.commit_receipts(MAIN, before, [receipt(work.files[0], work.attempt, Decision.REJECTED)])
     second = Work(place, table, [other], number=2, base=before)
     second.claim()
     place.catalog.commit_receipts(MAIN, before, [receipt(other, work.attempt)])
-    place.catalog.fold(main(place), [other.key], None)
+    place.catalog.compact(main(place), [other.key], None)
     second.merge()
     assert set(place.catalog.receipts(MAIN, [other.key, work.files[0].key])) == {other.key, work.files[0].key}
 
@@ -538,6 +538,6 @@ def test_a_claim_on_a_key_that_was_folded_away_meanwhile_conflicts(place: Place,
     first.merge()
     second = Work(place, table, [landed(known.key, "v2")], number=2)
     second.claim()
-    place.catalog.fold(main(place), [known.key], None)
+    place.catalog.compact(main(place), [known.key], None)
     with pytest.raises(Conflict):
         second.merge()

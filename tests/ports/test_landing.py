@@ -108,7 +108,7 @@ def place(request: pytest.FixtureRequest) -> Place:
 @pytest.mark.parametrize("key", AWKWARD)
 def test_a_file_version_is_found_as_it_landed(place: Place, key: str) -> None:
     version = place.put(key, b"hello")
-    found = place.landing.look(key, version)
+    found = place.landing.describe(key, version)
     assert found is not None
     assert (found.bucket, found.key, found.version_id, found.size) == ("landing", key, version, 5)
     assert found.landed_at == place.landed_at(key, version)
@@ -117,7 +117,7 @@ def test_a_file_version_is_found_as_it_landed(place: Place, key: str) -> None:
 
 def test_each_version_of_a_key_is_another_file_version(place: Place) -> None:
     old, new = place.put("k", b"one"), place.put("k", b"three")
-    first, second = place.landing.look("k", old), place.landing.look("k", new)
+    first, second = place.landing.describe("k", old), place.landing.describe("k", new)
     assert first is not None
     assert second is not None
     assert (first.size, second.size) == (3, 5)
@@ -126,7 +126,7 @@ def test_each_version_of_a_key_is_another_file_version(place: Place) -> None:
 
 
 def test_the_same_bytes_are_the_same_content(place: Place) -> None:
-    old, new = (place.landing.look("k", place.put("k", b"hello")) for _ in range(2))
+    old, new = (place.landing.describe("k", place.put("k", b"hello")) for _ in range(2))
     assert old is not None
     assert new is not None
     assert old.content == new.content
@@ -135,8 +135,8 @@ def test_the_same_bytes_are_the_same_content(place: Place) -> None:
 def test_a_version_that_is_gone_or_never_was_is_not_found(place: Place) -> None:
     version = place.put("k", b"hello")
     place.drop("k", version)
-    assert place.landing.look("k", version) is None
-    assert place.landing.look("other", version) is None
+    assert place.landing.describe("k", version) is None
+    assert place.landing.describe("other", version) is None
 
 
 def test_all_versions_are_listed_as_they_are_found_one_by_one(place: Place) -> None:
@@ -144,7 +144,7 @@ def test_all_versions_are_listed_as_they_are_found_one_by_one(place: Place) -> N
     listed = list(place.landing.versions())
     assert {(file.key, file.version_id) for file in listed} == known
     for file in listed:
-        found = place.landing.look(file.key, file.version_id)
+        found = place.landing.describe(file.key, file.version_id)
         assert found is not None
         assert replace(found, checksum=None) == replace(file, sequencer="")
 
@@ -157,7 +157,7 @@ def test_the_newest_of_a_keys_versions_is_listed_as_such_though_all_landed_at_on
 
 @pytest.mark.parametrize("key", AWKWARD)
 def test_exactly_the_version_that_was_claimed_is_staged(place: Place, key: str) -> None:
-    file = place.landing.look(key, place.put(key, b"claimed"))
+    file = place.landing.describe(key, place.put(key, b"claimed"))
     assert file is not None
     place.put(key, b"newer")
     uri = place.landing.stage(file, "wap-x/0123.parquet")
@@ -167,7 +167,7 @@ def test_exactly_the_version_that_was_claimed_is_staged(place: Place, key: str) 
 
 
 def test_a_version_that_is_gone_cannot_be_staged(place: Place) -> None:
-    file = place.landing.look("k", place.put("k", b"hello"))
+    file = place.landing.describe("k", place.put("k", b"hello"))
     assert file is not None
     place.drop("k", file.version_id)
     with pytest.raises(Refused, match="gone"):
@@ -179,7 +179,7 @@ def test_an_upload_returns_the_file_version_that_it_made(place: Place, tmp_path:
     source = tmp_path / "x.parquet"
     source.write_bytes(body)
     file = place.landing.upload(source, AWKWARD[0])
-    assert file == place.landing.look(AWKWARD[0], file.version_id)
+    assert file == place.landing.describe(AWKWARD[0], file.version_id)
     assert file.size == len(body)
     assert file.content is not None
 
@@ -252,7 +252,7 @@ def test_a_delete_marker_is_not_a_file_version() -> None:
     place = S3Place()
     version = place.put("k", b"hello")
     marker = place.client.delete_object(Bucket="landing", Key="k")["VersionId"]
-    assert place.landing.look("k", marker) is None
+    assert place.landing.describe("k", marker) is None
     assert [file.version_id for file in place.landing.versions()] == [version]
 
 
@@ -308,14 +308,14 @@ def test_a_version_whose_bytes_are_archived_cannot_be_staged_and_the_reason_says
     """It is that file's matter: it must not keep the rest of its batch from being staged, again and again."""
     place = S3Place()
     answer = place.client.put_object(Bucket="landing", Key="k", Body=b"hello", StorageClass="DEEP_ARCHIVE")
-    file = place.landing.look("k", answer["VersionId"])
+    file = place.landing.describe("k", answer["VersionId"])
     assert file is not None
     with pytest.raises(Refused, match="archived by its storage class: restore it"):
         place.landing.stage(file, "wap-x/0123.parquet")
 
 
 def test_many_are_staged_at_once_and_one_that_is_gone_keeps_no_other(place: Place) -> None:
-    files = [place.landing.look(key, place.put(key, key.encode())) for key in map(str, range(25))]
+    files = [place.landing.describe(key, place.put(key, key.encode())) for key in map(str, range(25))]
     wanted = {f"wap-x/{file.key}": file for file in files if file is not None}
     place.drop("7", wanted["wap-x/7"].version_id)
     staged = place.landing.stage_all(wanted)
@@ -328,7 +328,7 @@ def test_many_are_staged_at_once_and_one_that_is_gone_keeps_no_other(place: Plac
 @pytest.mark.usefixtures("aws")
 def test_whoever_stages_a_large_batch_after_one_whose_time_ran_out_goes_on_where_that_one_stopped() -> None:
     place, copied = S3Place(), list[str]()
-    files = [place.landing.look(key, place.put(key, key.encode())) for key in ("a", "b")]
+    files = [place.landing.describe(key, place.put(key, key.encode())) for key in ("a", "b")]
     assert isinstance(place.landing, S3Landing)
     place.landing._s3.meta.events.register(
         "before-call.s3.CopyObject", lambda params, **_: copied.append(params["url_path"])
@@ -374,7 +374,7 @@ def head(**answer: Any) -> FileVersion | None:
     common = {"ContentLength": 5, "LastModified": datetime(2013, 1, 31, 4, 5, 6, 789000, tzinfo=UTC), "ETag": '"ab"'}
     with Stubber(landing._s3) as stub:
         stub.add_response("head_object", common | answer, expected)
-        return landing.look("k", "v")
+        return landing.describe("k", "v")
 
 
 @pytest.mark.usefixtures("aws")

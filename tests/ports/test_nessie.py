@@ -51,7 +51,7 @@ def empty(other: str) -> str:
 @pytest.mark.nessie
 def test_the_watermark_goes_up_on_a_main_to_which_nothing_was_published(empty: str) -> None:
     catalog, mark = NessieCatalog(empty), datetime(2013, 1, 1, tzinfo=UTC)
-    catalog.fold(catalog.head(MAIN) or "", [], mark)
+    catalog.compact(catalog.head(MAIN) or "", [], mark)
     assert catalog.watermark() == mark
 
 
@@ -341,7 +341,7 @@ def test_every_call_has_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = NessieCatalog("http://nessie")
     calls: list[Callable[[], object]] = [
         lambda: catalog.head("wap-x"),
-        catalog.branches,
+        catalog.list_branches,
         lambda: catalog.create_branch("wap-x", "ab" * 32),
         lambda: catalog.delete_branch("wap-x"),
         lambda: catalog.receipts("main", ["k"]),

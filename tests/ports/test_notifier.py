@@ -98,7 +98,7 @@ def told(request: pytest.FixtureRequest, stand_in: SlackStandIn) -> Told:
 
 @pytest.mark.parametrize("kind", Kind)
 def test_a_message_arrives_once(told: Told, kind: Kind) -> None:
-    told.notifier.tell(replace(REJECTED, kind=kind))
+    told.notifier.notify(replace(REJECTED, kind=kind))
     assert told.arrived() == 1
 
 
@@ -108,7 +108,7 @@ def test_a_message_arrives_once(told: Told, kind: Kind) -> None:
 def test_slack_gets_channel_blocks_and_a_line_for_the_notification(
     slack: SlackNotifier, stand_in: SlackStandIn
 ) -> None:
-    slack.tell(REJECTED)
+    slack.notify(REJECTED)
     [sent] = stand_in.messages
     assert sent["channel"] == "#data"
     assert sent["text"].startswith("🛑 Rejected nyc.flights: nyc/flights/2013-13.parquet, dep_time required")
@@ -125,7 +125,7 @@ LONG = tuple(
 def test_a_message_of_twenty_files_with_long_names_and_reasons_is_taken(
     slack: SlackNotifier, stand_in: SlackStandIn
 ) -> None:
-    slack.tell(replace(REJECTED, files=LONG))
+    slack.notify(replace(REJECTED, files=LONG))
     [sent] = stand_in.messages
     assert sent["blocks"] == blocks(replace(REJECTED, files=LONG))
 
@@ -139,7 +139,7 @@ def test_blocks_that_slack_does_not_take_are_told_in_short_with_what_to_run(
             raise SlackError(said)
 
     monkeypatch.setattr(slack_server, "check_message", refuse_blocks)
-    slack.tell(REJECTED)
+    slack.notify(REJECTED)
     [sent] = stand_in.messages
     assert sent["text"] == f'{summary(REJECTED)}\n```lakegate show {BATCH}\nlakegate discard {BATCH} --why "…"```'
 
@@ -149,38 +149,38 @@ def test_what_slack_refuses_for_another_reason_is_not_told_in_short(
 ) -> None:
     monkeypatch.setattr(slack_server, "check_message", lambda _: slack_server.refuse("is_archived"))
     with pytest.raises(Misconfigured, match="is_archived"):
-        slack.tell(REJECTED)
+        slack.notify(REJECTED)
     assert stand_in.messages == []
 
 
 def test_a_busy_slack_is_waited_for(slack: SlackNotifier, stand_in: SlackStandIn) -> None:
     stand_in.refusals, stand_in.retry_after = 1, 0
-    slack.tell(REJECTED)
+    slack.notify(REJECTED)
     assert len(stand_in.messages) == 1
 
 
 def test_a_slack_that_stays_busy_is_tried_later(slack: SlackNotifier, stand_in: SlackStandIn) -> None:
     stand_in.refusals, stand_in.retry_after = 10, 0
     with pytest.raises(Retryable, match="ratelimited"):
-        slack.tell(REJECTED)
+        slack.notify(REJECTED)
     assert stand_in.messages == []
 
 
 def test_a_wrong_token_is_a_mistake_to_name(slack: SlackNotifier, stand_in: SlackStandIn) -> None:
     stand_in.token = "another"
     with pytest.raises(Misconfigured, match="invalid_auth"):
-        slack.tell(REJECTED)
+        slack.notify(REJECTED)
 
 
 @pytest.mark.parametrize("said", ["invalid_auth", "token_revoked", "token_expired", "account_inactive", "not_authed"])
 def test_a_token_that_was_replaced_is_read_anew(
     slack: SlackNotifier, stand_in: SlackStandIn, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    slack.tell(REJECTED)
+    slack.notify(REJECTED)
     stand_in.token = "another"
     monkeypatch.setattr(slack_server, "WRONG_TOKEN", said)
     boto3.client("secretsmanager").put_secret_value(SecretId="slack", SecretString="another")
-    slack.tell(REJECTED)
+    slack.notify(REJECTED)
     assert len(stand_in.messages) == 2
 
 
@@ -195,7 +195,7 @@ def test_a_token_that_stays_wrong_is_read_once_more_and_no_oftener(
 
     monkeypatch.setattr(SlackStandIn, "_check_token", refuse)
     with pytest.raises(Misconfigured, match="token_revoked"):
-        slack.tell(REJECTED)
+        slack.notify(REJECTED)
     assert len(asked) == 2
 
 
@@ -203,13 +203,13 @@ def test_a_token_that_stays_wrong_is_read_once_more_and_no_oftener(
 def test_a_secret_that_is_not_there_is_a_mistake_to_name() -> None:
     notifier = SlackNotifier(replace(SETTINGS, slack_secret="nowhere", slack_channel="#data"))
     with pytest.raises(Misconfigured, match="nowhere"):
-        notifier.tell(REJECTED)
+        notifier.notify(REJECTED)
 
 
 def test_an_installation_without_slack_tells_its_log() -> None:
     structlog.reset_defaults()
     with capture_logs() as logged:
-        SlackNotifier(SETTINGS).tell(REJECTED)
+        SlackNotifier(SETTINGS).notify(REJECTED)
     assert "2013-13.parquet" in logged[0]["text"]
 
 
@@ -218,7 +218,7 @@ def test_a_slack_that_does_not_answer_may_have_told(slack: SlackNotifier, monkey
         slack._slack.base_url = f"http://127.0.0.1:{silent.getsockname()[1]}/api/"
         monkeypatch.setattr(slack._slack, "timeout", 0.5)
         with pytest.raises(OutcomeUnknown):
-            slack.tell(REJECTED)
+            slack.notify(REJECTED)
 
 
 def test_a_slack_that_nobody_is_at_was_not_told(slack: SlackNotifier) -> None:
@@ -226,7 +226,7 @@ def test_a_slack_that_nobody_is_at_was_not_told(slack: SlackNotifier) -> None:
         taken.bind(("127.0.0.1", 0))
         slack._slack.base_url = f"http://127.0.0.1:{taken.getsockname()[1]}/api/"
         with pytest.raises(Retryable):
-            slack.tell(REJECTED)
+            slack.notify(REJECTED)
 
 
 def test_every_call_has_a_time_out(slack: SlackNotifier) -> None:

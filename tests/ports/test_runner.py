@@ -59,7 +59,7 @@ def runner(request: pytest.FixtureRequest) -> JobRunner:
 def test_a_started_run_is_found_by_its_branch(runner: JobRunner) -> None:
     run = runner.start(ATTEMPT, JOB)
     found = runner.find(ATTEMPT.branch)
-    assert found == runner.run(run)
+    assert found == runner.get(run)
     assert (found.id, found.branch) == (run, ATTEMPT.branch)
 
 
@@ -89,13 +89,13 @@ def test_the_longest_name_that_a_contract_may_give_a_table_leaves_room_for_its_r
 
 def test_a_run_that_nobody_started_is_a_mistake(runner: JobRunner) -> None:
     with pytest.raises(Misconfigured, match="00nope"):
-        runner.run("00nope")
+        runner.get("00nope")
 
 
 def test_a_run_that_has_ended_says_when(runner: JobRunner) -> None:
     run = runner.start(ATTEMPT, JOB)
     cancel(runner, run)
-    ended = runner.run(run).ended_at
+    ended = runner.get(run).ended_at
     assert ended is not None
     assert ended.tzinfo is not None
 
@@ -111,7 +111,7 @@ def cancel(runner: JobRunner, run_id: str) -> None:
 def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> None:
     run = runner.start(ATTEMPT, JOB)
     cancel(runner, run)
-    assert runner.run(run).state is JobState.CANCELLED
+    assert runner.get(run).state is JobState.CANCELLED
 
 
 def test_starting_again_is_the_same_run_in_memory() -> None:
@@ -309,7 +309,7 @@ def test_a_listing_serves_nobody_once_something_is_known_to_have_changed(emr: tu
     stub.add_response("get_job_run", {"jobRun": described(listed(1, state="FAILED"))})
     stub.add_response("list_job_runs", {"jobRuns": [listed(1, state="FAILED")]})
     running = runner.find(ATTEMPT.branch)
-    runner.run("00run1")
+    runner.get("00run1")
     failed = runner.find(ATTEMPT.branch)
     assert running is not None
     assert failed is not None
@@ -339,7 +339,7 @@ def test_a_run_whose_turn_never_came_has_failed_and_was_not_cancelled(
     waited = described(ended) | {"queuedDurationMilliseconds": hours * 3_600_000}
     del waited["startedAt"]
     stub.add_response("get_job_run", {"jobRun": waited})
-    found = runner.run("00run1")
+    found = runner.get("00run1")
     assert found.state is ours
     assert ("12:00:00" in found.reason) is (ours is JobState.FAILED)
 

@@ -225,7 +225,7 @@ def test_a_table_grows_by_the_columns_of_another_commit_under_the_same_field_ids
     new = place.write(there.branch, table, 128)
     source = f"{there.branch}@{head(place, there.branch)}"
     assert place.tables.identity(here.branch, table) != place.tables.identity(source, table)
-    place.tables.grow(table, here.branch, base, source)
+    place.tables.evolve(table, here.branch, base, source)
     place.tables.append(table, here.branch, source, frozenset({new}))
     assert place.tables.identity(here.branch, table) == place.tables.identity(source, table)
     assert place.rows(here.branch, table) == 7 + 8 + 128
@@ -240,7 +240,7 @@ def test_a_table_grows_by_the_columns_of_another_commit_under_the_same_field_ids
 def test_a_table_grows_by_a_contracts_hash_alone(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
     here, there, _ = both
     place.sign(there.branch, table, "h2")
-    place.tables.grow(table, here.branch, f"{MAIN}@{here.base}", there.branch)
+    place.tables.evolve(table, here.branch, f"{MAIN}@{here.base}", there.branch)
     assert place.tables.identity(here.branch, table) == place.tables.identity(there.branch, table)
 
 
@@ -252,7 +252,7 @@ def test_a_table_that_is_not_what_it_was_does_not_grow(
     place.add_column(here.branch, table, "e")
     before = head(place, here.branch)
     with pytest.raises(Refused, match="not what it was"):
-        place.tables.grow(table, here.branch, f"{MAIN}@{here.base}", there.branch)
+        place.tables.evolve(table, here.branch, f"{MAIN}@{here.base}", there.branch)
     assert head(place, here.branch) == before
 
 

@@ -31,13 +31,13 @@ from lakegate.testing import (
 )
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.archive import CLOSED, PREFIX
+from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
+from lakegate.workflow.registry import contract_name
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import contract_name
 from tests.simulation.spark import Lake, Rewrites, SparkRun, Story, as_written, deleting, files_of
 from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stops
 
@@ -163,10 +163,10 @@ class WatchedCatalog(MemoryCatalog):
             self._world.say("main: refuses a merge", branch)
             raise
 
-    def fold(
+    def compact(
         self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
     ) -> None:
-        super().fold(expected, keys, watermark, shorter)
+        super().compact(expected, keys, watermark, shorter)
         self._world.say("main: receipts are folded")
 
 
@@ -178,8 +178,8 @@ class WatchedNotifier(MemoryNotifier):
         self.first: dict[tuple[Kind, str], datetime] = {}
         self._clock = clock
 
-    def tell(self, message: Message) -> None:
-        super().tell(message)
+    def notify(self, message: Message) -> None:
+        super().notify(message)
         self.first.setdefault((message.kind, message.branch), self._clock.now())
 
 
@@ -193,7 +193,9 @@ class Installation:
         self.landing, self.notifier = MemoryLanding(self.clock), WatchedNotifier(self.clock)
         self.runner = MemoryJobRunner(self.store, clock=self.clock)
         self.service = Service(
-            catalog=catalog,
+            branches=catalog,
+            ledger=catalog,
+            publisher=catalog,
             tables=tables,
             runner=self.runner,
             landing=self.landing,

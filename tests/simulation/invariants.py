@@ -21,10 +21,10 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, JobState, Kind
 from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind
-from lakegate.workflow.archive import CLOSED, PREFIX
-from lakegate.workflow.hold import held_files
+from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
+from lakegate.workflow.ledger.unrouted import unrouted_files
+from lakegate.workflow.notices.outbox import OUTBOX
 from lakegate.workflow.status import status
-from lakegate.workflow.tell import OUTBOX
 from tests.simulation.installation import FLIGHTS, PLANES, Installation
 from tests.simulation.spark import KEY, NAMES, REPEATS, Story, as_written, columns_of, file_of, files_of, keys_of
 
@@ -443,7 +443,7 @@ class End:
 
     @cached_property
     def held(self) -> set[str]:
-        return {held.file.id for held in held_files(self.world.service)}
+        return {held.file.id for held in unrouted_files(self.world.service)}
 
     @property
     def rejected(self) -> list[tuple[FileVersion, Entry]]:
@@ -490,7 +490,7 @@ def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Ite
     for file, entry in end.rejected:
         if entry.attempt:  # attempt 0 had no branch
             kept.setdefault(branch_of(entry), set()).add(file.id)
-    branches = {branch.name for branch in end.world.service.catalog.branches()}
+    branches = {branch.name for branch in end.world.service.branches.list_branches()}
     expired = {message.branch for message in end.world.notifier.messages if message.kind is Kind.EXPIRING}
     expired |= {branch for branch, files in kept.items() if all(map(end.may_be_overtaken, files))}
     for branch in sorted((branches ^ kept.keys()) - (expired - branches)):
@@ -501,7 +501,7 @@ def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Ite
 
 def a_branch_goes_when_its_life_is_over_and_people_were_told_before(end: End) -> Iterator[str]:
     told = end.world.notifier.first
-    gone = end.world.gone.keys() - {branch.name for branch in end.world.service.catalog.branches()}
+    gone = end.world.gone.keys() - {branch.name for branch in end.world.service.branches.list_branches()}
     for branch in sorted({branch_of(entry) for _, entry in end.rejected if entry.attempt} & gone):
         rejected, warned = (told.get((kind, branch)) for kind in (Kind.REJECTED, Kind.EXPIRING))
         if rejected and end.world.gone[branch] < max(rejected + LIFE, warned + NOTICE if warned else rejected + LIFE):
@@ -531,7 +531,7 @@ def people_were_told(end: End) -> Iterator[str]:
         warnings = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
         if warnings and not end.told(Kind.WARNED, file, entry.batch):
             yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"
-    for held in held_files(end.world.service):
+    for held in unrouted_files(end.world.service):
         if not end.told(Kind.HELD, held.file, ""):
             yield f"nobody was told that {held.file.key} is held"
 

@@ -97,8 +97,9 @@ class HttpInstallation(Installation):
         self._uri, self._lake = network.nessie_uri, lake
         super().__init__(trace)
         uri = network.proxy.uri
+        catalog, tables = NessieCatalog(uri), IcebergTables(uri, WAREHOUSE)
         through = replace(
-            self.service, catalog=NessieCatalog(uri), tables=IcebergTables(uri, WAREHOUSE), nessie_uri=uri
+            self.service, branches=catalog, ledger=catalog, publisher=catalog, tables=tables, nessie_uri=uri
         )
         self.reached = stopping(through, ("runner", "landing", "store", "notifier"))
 

@@ -69,7 +69,7 @@ class Simulation:
             self.world.advance(span)
             self._quiet_time()
         self.watch.end()
-        if left := self.world.service.catalog.branches():
+        if left := self.world.service.branches.list_branches():
             raise Violation(f"{', '.join(branch.name for branch in left)}: nobody looks at it any more")
 
     def look(self) -> None:

@@ -16,20 +16,20 @@ from lakegate.adapters.frozen import FrozenStore
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from lakegate.workflow.service import Service
 
-PORTS = ("catalog", "tables", "runner", "landing", "store", "notifier")
+PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier")
 # Of what else fails in between, an adapter knows that doing it again is safe.
 OUTCOME_MATTERS = {
     "append",
     "commit_receipts",
     "create",
     "create_branch",
-    "grow",
+    "evolve",
     "merge",
+    "notify",
     "register",
     "remove",
     "replay",
     "restore_receipts",
-    "tell",
 }
 
 

@@ -8,15 +8,15 @@ import pytest
 
 from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import Approved, approve
-from lakegate.workflow.decide import decide
+from lakegate.workflow.ledger.decisions import decide
 from lakegate.workflow.publish import publish_rejected
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
-from lakegate.workflow.settlement.findings import Finding
 from lakegate.workflow.status import status
 from tests.workflow.world import TABLE, World
 
@@ -85,7 +85,7 @@ def test_a_batch_is_approved_whole_though_slack_refuses_to_be_told(world: World)
 
 def test_the_log_and_slack_say_who_approved_what_and_why(world: World) -> None:
     approved(world, batch := rejected(world, "1"))
-    note = next(world.service.catalog.decisions(1)).note
+    note = next(world.service.ledger.decisions(1)).note
     assert (note.batch, note.by, note.why) == (batch, "ann", "known at the vendor's")
     assert note.files[0].reasons[0].startswith("broken")
     message = world.messages()[-1]
@@ -131,7 +131,7 @@ def test_what_was_not_audited_cannot_be_approved(world: World) -> None:
 def test_a_batch_whose_branch_is_gone_cannot_be_approved(world: World) -> None:
     batch = rejected(world, "1")
     [branch] = world.branches()
-    world.service.catalog.delete_branch(branch)
+    world.service.branches.delete_branch(branch)
     refused(world, batch, "is gone. Run: lakegate retry")
 
 

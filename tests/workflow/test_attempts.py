@@ -11,9 +11,9 @@ from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState, Kind
-from lakegate.workflow.claims import job_name
+from lakegate.workflow.attempts.job import job_name
+from lakegate.workflow.attempts.reports import End, begun_name, note_end
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.reports import End, begun_name, note_end
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement.backoff import LONGEST, Crash
@@ -405,7 +405,7 @@ def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeyp
 
     def looked_before(*_: object) -> Ended:
         monkeypatch.undo()
-        monkeypatch.setattr("lakegate.workflow.settle._tell", killed)
+        monkeypatch.setattr("lakegate.workflow.settle.tell_outcome", killed)
         with pytest.raises(KeyboardInterrupt):
             settle(world.service, attempt)
         monkeypatch.undo()

@@ -8,7 +8,7 @@ import pytest
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.service import Service
 from tests.workflow.world import PLANES, World
 
@@ -32,13 +32,13 @@ def landed(world: World, *names: str) -> list[FileVersion]:
 
 
 def test_a_delivery_of_several_tables_asks_each_kept_branch_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, receipts, asked = world.branches(), world.service.catalog.receipts, Counter[str]()
+    kept, receipts, asked = world.branches(), world.service.ledger.receipts, Counter[str]()
 
     def counted(ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
         asked[ref.partition("@")[0]] += 1
         return receipts(ref, keys)
 
-    monkeypatch.setattr(world.service.catalog, "receipts", counted)
+    monkeypatch.setattr(world.service.ledger, "receipts", counted)
     world.deliver(*landed(world, "nyc/flights/4", "nyc/planes/p"))
     assert [asked[branch] for branch in kept] == [1, 1, 1]
     assert len(world.attempts()) == len(KEPT) + 2
@@ -52,9 +52,9 @@ def test_what_another_worker_claims_while_one_table_is_received_is_seen_for_the_
     def meanwhile(service: Service, attempt: Attempt, files: list[FileVersion]) -> Attempt:
         monkeypatch.undo()
         world.deliver(one, two)
-        return open_attempt(service, attempt, files)
+        return start_attempt(service, attempt, files)
 
-    monkeypatch.setattr("lakegate.workflow.receive.open_attempt", meanwhile)
+    monkeypatch.setattr("lakegate.workflow.receive.start_attempt", meanwhile)
     world.deliver(flight, one)
     [planes] = [attempt for attempt in world.attempts() if attempt.table == PLANES]
     assert world.claims(planes) == [one, two]

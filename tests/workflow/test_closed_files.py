@@ -13,13 +13,13 @@ from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.workflow.approve import approve
-from lakegate.workflow.attempt import open_attempts
+from lakegate.workflow.attempts.start import start_attempts
+from lakegate.workflow.notices.outbox import prepare
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from lakegate.workflow.tell import prepare
 from tests.workflow.world import World
 
 
@@ -57,7 +57,7 @@ def receive_in_vain(world: World, name: str, monkeypatch: pytest.MonkeyPatch) ->
         raise Retryable("Nessie does not answer")
 
     with monkeypatch.context() as patch:
-        patch.setattr(world.service.catalog, "commit_receipts", fails)
+        patch.setattr(world.service.ledger, "commit_receipts", fails)
         file = world.files[name]
         assert receive(world.service, [Arrival(key=file.key, version_id=file.version_id)])
 
@@ -319,8 +319,8 @@ def test_a_retry_that_claims_nothing_says_so(monkeypatch: pytest.MonkeyPatch) ->
 
     def meanwhile(*args: Any) -> Iterator[Attempt]:
         world.push_contract(reuploads="ignore")
-        return open_attempts(*args)
+        return start_attempts(*args)
 
-    monkeypatch.setattr("lakegate.workflow.retry.open_attempts", meanwhile)
+    monkeypatch.setattr("lakegate.workflow.retry.start_attempts", meanwhile)
     with pytest.raises(Refused):  # and not a Retried whose attempt has no branch and never will
         retry(world.service, line.batch)

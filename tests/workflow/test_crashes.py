@@ -12,7 +12,7 @@ from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
 from tests.workflow.world import World
 
-PORTS = ("catalog", "tables", "runner", "landing", "store", "notifier")
+PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier")
 ENOUGH_SWEEPS = 12
 
 

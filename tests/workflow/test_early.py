@@ -9,10 +9,10 @@ from lakegate.landing.attempts import Attempt
 from lakegate.ports import Kind
 from lakegate.settings import LONGEST_QUEUE
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.registry import push
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement.references import ATTEMPTS, PATIENCE
-from lakegate.workflow.shelf import push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, PLANES, TABLE, World
 

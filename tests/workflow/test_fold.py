@@ -17,10 +17,11 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN
-from lakegate.workflow.archive import CLOSED, PREFIX, main_receipts
-from lakegate.workflow.fold import fold
-from lakegate.workflow.hold import held_files
-from lakegate.workflow.landed import NOTED, SEEN, undecided, waiting
+from lakegate.workflow.backlog import NOTED, SEEN, waiting
+from lakegate.workflow.ledger.compaction import fold
+from lakegate.workflow.ledger.receipts import CLOSED, PREFIX, main_receipts
+from lakegate.workflow.ledger.undecided import undecided
+from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle
@@ -52,7 +53,7 @@ def fold_all(world: World) -> None:
 
 
 def on_main(world: World) -> set[str]:
-    return {receipt.key for receipt in world.service.catalog.all_receipts(MAIN)}
+    return {receipt.key for receipt in world.service.ledger.all_receipts(MAIN)}
 
 
 def test_old_receipts_leave_main_and_young_ones_stay(world: World) -> None:
@@ -60,7 +61,7 @@ def test_old_receipts_leave_main_and_young_ones_stay(world: World) -> None:
     world.run()
     reconcile(world.service)
     assert on_main(world) == {world.key("young")}
-    assert world.service.catalog.watermark() == world.clock.now() - world.service.keep
+    assert world.service.ledger.watermark() == world.clock.now() - world.service.keep
 
 
 def test_what_was_folded_away_is_neither_lost_nor_received_again(world: World) -> None:
@@ -89,16 +90,17 @@ def test_the_archive_is_not_asked_for_the_keys_of_a_backlog(world: World, monkey
     assert [name for name in asked if name.startswith(PREFIX)] == []
 
 
-@pytest.mark.parametrize("look", ["head", "watermark"])
+@pytest.mark.parametrize(("port", "look"), [("branches", "head"), ("ledger", "watermark")])
 def test_what_is_folded_away_while_a_sweep_looks_is_not_taken_for_lost(
-    world: World, monkeypatch: pytest.MonkeyPatch, look: str
+    world: World, monkeypatch: pytest.MonkeyPatch, port: str, look: str
 ) -> None:
     world.drop("next", rows=1)
     world.run()
     world.clock.advance(world.service.keep.total_seconds() - DAY / 2)
     fold(world.service)
     world.clock.advance(DAY)
-    call = getattr(world.service.catalog, look)
+    asked = getattr(world.service, port)
+    call = getattr(asked, look)
 
     def folding(*given: str) -> object:
         found = call(*given)
@@ -106,7 +108,7 @@ def test_what_is_folded_away_while_a_sweep_looks_is_not_taken_for_lost(
         fold(world.service)
         return found
 
-    monkeypatch.setattr(world.service.catalog, look, folding)
+    monkeypatch.setattr(asked, look, folding)
     assert undecided(world.service)[0] == []
     assert on_main(world) == set()
 
@@ -141,10 +143,10 @@ def test_the_watermark_waits_for_what_is_not_decided(world: World) -> None:
     lost = world.drop("lost", rows=1, deliver=False)
     world.clock.advance(world.service.keep.total_seconds() * 2)
     fold(world.service)
-    assert world.service.catalog.watermark() == lost.landed_at
+    assert world.service.ledger.watermark() == lost.landed_at
     world.clock.advance(DAY * 2)
     fold(world.service)
-    assert world.service.catalog.watermark() == lost.landed_at
+    assert world.service.ledger.watermark() == lost.landed_at
     assert [file.id for file in undecided(world.service)[0]] == [lost.id]
 
 
@@ -155,16 +157,16 @@ def test_a_held_file_keeps_nothing_from_being_folded_and_is_taken_up_however_lat
     held = world.drop("late", rows=5)
     world.clock.advance(world.service.keep.total_seconds() * 2)
     fold_all(world)
-    assert (on_main(world), world.service.catalog.watermark()) == (set(), world.clock.now() - world.service.keep)
+    assert (on_main(world), world.service.ledger.watermark()) == (set(), world.clock.now() - world.service.keep)
     world.push_contract()
     for _ in range(2):  # its note stays while it is under way: nothing else finds it
         reconcile(world.service)
-        assert held.id in {each.file.id for each in held_files(world.service)}
+        assert held.id in {each.file.id for each in unrouted_files(world.service)}
         assert [line.files for line in status(world.service).unrouted] == [("elsewhere/README",)]
     world.run()
     assert world.rows_on_main()["late"] == 5
     reconcile(world.service)
-    assert [each.file.key for each in held_files(world.service)] == ["elsewhere/README"]
+    assert [each.file.key for each in unrouted_files(world.service)] == ["elsewhere/README"]
 
 
 def test_a_held_file_whose_attempt_came_to_nothing_is_taken_up_again(world: World) -> None:
@@ -218,14 +220,14 @@ def test_a_receipt_that_changes_while_it_is_looked_at_stays_on_main(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [line] = status(world.service).rejected
-    all_receipts = world.service.catalog.all_receipts
+    all_receipts = world.service.ledger.all_receipts
 
     def changing(ref: str) -> Iterable[Receipt]:
         monkeypatch.undo()
         yield from all_receipts(ref)
         discard(world.service, line.batch, "no use", "me")
 
-    monkeypatch.setattr(world.service.catalog, "all_receipts", changing)
+    monkeypatch.setattr(world.service.ledger, "all_receipts", changing)
     fold(world.service)
     assert on_main(world) == {world.key("bad")}
     assert (decision_of(world, "good"), decision_of(world, "bad")) == (Decision.PUBLISHED, Decision.DISCARDED)
@@ -245,7 +247,7 @@ def test_a_receipt_that_changes_before_it_is_taken_off_stays_on_main(
 
     monkeypatch.setattr(world.store, "write_many", changing)
     fold(world.service)
-    assert world.service.catalog.watermark() == world.clock.now() - world.service.keep
+    assert world.service.ledger.watermark() == world.clock.now() - world.service.keep
     assert world.key("bad") in on_main(world)
     assert (decision_of(world, "good"), decision_of(world, "bad")) == (Decision.PUBLISHED, Decision.DISCARDED)
     for _ in range(2):
@@ -261,13 +263,13 @@ def test_every_receipt_stays_on_main_where_the_watermark_cannot_go_up(
     def conflict(*_: object) -> None:
         raise Conflict("changed meanwhile")
 
-    before = world.service.catalog.watermark()
-    monkeypatch.setattr(world.service.catalog, "fold", conflict)
+    before = world.service.ledger.watermark()
+    monkeypatch.setattr(world.service.ledger, "compact", conflict)
     structlog.reset_defaults()
     with capture_logs() as logged:
         fold(world.service)
     assert on_main(world) == {world.key("good"), world.key("bad")}
-    assert world.service.catalog.watermark() == before
+    assert world.service.ledger.watermark() == before
     assert [it["event"] for it in logged] == ["not_folded"]
 
 
@@ -302,12 +304,12 @@ def test_a_status_says_when_a_sweep_looked_where_it_does_not_look_itself(
     reconcile(world.service)
     world.clock.advance(3600)
     assert status(world.service).seen_at is None
-    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    monkeypatch.setattr("lakegate.workflow.backlog.NOTED", 1)
     assert status(world.service).seen_at == began
 
 
 def test_what_an_earlier_release_s_sweep_saw_is_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    monkeypatch.setattr("lakegate.workflow.backlog.NOTED", 1)
     reconcile(world.service)
     noted = json.loads(world.store.objects[SEEN])
     del noted["at"]
@@ -318,7 +320,7 @@ def test_what_an_earlier_release_s_sweep_saw_is_read(world: World, monkeypatch: 
 def test_of_two_that_fold_at_once_none_puts_an_older_receipt_in_the_archive(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service, stale = world.service, list(world.service.catalog.all_receipts(MAIN))
+    service, stale = world.service, list(world.service.ledger.all_receipts(MAIN))
     [line] = status(service).rejected
 
     def read_before_another_decided_and_folded(_: str) -> list[Receipt]:
@@ -327,7 +329,7 @@ def test_of_two_that_fold_at_once_none_puts_an_older_receipt_in_the_archive(
         fold(service)
         return stale
 
-    monkeypatch.setattr(service.catalog, "all_receipts", read_before_another_decided_and_folded)
+    monkeypatch.setattr(service.ledger, "all_receipts", read_before_another_decided_and_folded)
     fold(service)
     _, receipts = main_receipts(service, [world.file("bad")])
     assert receipts[world.key("bad")].entries[0].decision is Decision.DISCARDED
@@ -383,7 +385,7 @@ def never_resting(world: World, versions: int) -> list[FileVersion]:
 def test_main_keeps_of_a_key_that_never_rests_what_may_still_matter(world: World) -> None:
     world.service = replace(world.service, long=3)
     files = never_resting(world, versions=60)
-    [receipt] = world.service.catalog.receipts(MAIN, [world.key("latest")]).values()
+    [receipt] = world.service.ledger.receipts(MAIN, [world.key("latest")]).values()
     assert len(receipt.entries) <= 8
     assert receipt.on_main[-1].version_id == files[-1].version_id
     _, known = main_receipts(world.service, files)
@@ -399,7 +401,7 @@ def test_an_event_of_a_version_that_was_taken_out_of_its_receipt_is_dropped(worl
     world.deliver(*files[:5], files[-1])
     reconcile(world.service)
     assert (world.lake.branches[MAIN], world.job_runs()) == (head, runs)
-    decided = [it.version_id for decision in world.service.catalog.decisions(1000) for it in decision.note.files]
+    decided = [it.version_id for decision in world.service.ledger.decisions(1000) for it in decision.note.files]
     assert [decided.count(file.version_id) for file in files] == [1] * len(files)
 
 
@@ -414,7 +416,7 @@ def test_a_key_that_comes_to_rest_is_folded_away_and_goes_on_where_it_was(world:
     world.drop("next", rows=50, under=world.key("latest"))
     world.run()
     assert {name for name in world.rows_on_main() if name not in ("good", "bad")} == {"next"}
-    [receipt] = world.service.catalog.receipts(MAIN, [world.key("latest")]).values()
+    [receipt] = world.service.ledger.receipts(MAIN, [world.key("latest")]).values()
     assert len(receipt.entries) < len(files)
 
 
@@ -464,7 +466,7 @@ def test_a_receipt_that_cannot_be_shortened_keeps_nothing_else_from_being_folded
     monkeypatch.undo()
     world.clock.advance(DAY)
     assert reconcile(world.service) == []
-    [receipt] = world.service.catalog.receipts(MAIN, [world.key("latest")]).values()
+    [receipt] = world.service.ledger.receipts(MAIN, [world.key("latest")]).values()
     assert len(receipt.entries) <= 3
 
 

@@ -6,7 +6,7 @@ from lakegate.audit.codec import from_json, to_json
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Check, Comparison, Drift, Metric, MetricKind, Operator, Plan, Severity
 from lakegate.audit.report import CheckResult, Report, Source, Verdict
-from lakegate.workflow.history import history
+from lakegate.workflow.attempts.baseline import history
 from tests.workflow.world import TABLE, World
 
 ROWS = Metric(id="rows-1", kind=MetricKind.ROWS)
@@ -103,7 +103,7 @@ def test_a_report_that_is_gone_or_cannot_be_read_is_left_out() -> None:
 
 def test_a_plan_without_drift_reads_no_log() -> None:
     world = World()
-    world.service.catalog.decisions = None  # type: ignore[method-assign, assignment]
+    world.service.ledger.decisions = None  # type: ignore[method-assign, assignment]
     assert history(world.service, plan()) == {}
 
 

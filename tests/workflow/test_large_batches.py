@@ -14,7 +14,7 @@ from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Note
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.retry import discard, retry
 from tests.workflow.world import World
 
@@ -36,12 +36,12 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def keep_as_text(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit = world.service.catalog.commit_receipts
+    commit = world.service.ledger.commit_receipts
 
     def commit_as_text(branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
         return commit(branch, expected, receipts, as_it_comes_back(note) if note else None)
 
-    monkeypatch.setattr(world.service.catalog, "commit_receipts", commit_as_text)
+    monkeypatch.setattr(world.service.ledger, "commit_receipts", commit_as_text)
 
 
 def as_it_comes_back(note: Note) -> Note:
@@ -94,7 +94,7 @@ def test_thousands_of_faults_in_a_strangers_words_are_kept_whole_and_told_in_sho
     world.store.write(report_name(attempt), to_json(replace(report, files=files)).encode())
     world.run()
     assert world.rows_on_main() == {"good": 2}
-    [receipt] = world.service.catalog.receipts(MAIN, [world.key(ODD)]).values()
+    [receipt] = world.service.ledger.receipts(MAIN, [world.key(ODD)]).values()
     assert [(entry.decision, entry.reasons) for entry in receipt.entries] == [(Decision.REJECTED, faults)]
     assert Receipt.from_json(receipt.to_json()) == receipt
     [message] = world.messages()

@@ -11,9 +11,9 @@ from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Kind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt, Reason
-from lakegate.workflow.claims import job_of
+from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.publish import publish
+from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt, Objection
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import accept_end, settle
 from lakegate.workflow.status import status
@@ -48,7 +48,7 @@ def audited_as_it_is(world: World, attempt: Attempt) -> Audited:
     return Audited(attempt=attempt, base=job.base, report=ended.report, claims=tuple(claims))
 
 
-def assert_needs_new_attempt(reason: Reason | None, match: str) -> None:
+def assert_needs_new_attempt(reason: Objection | None, match: str) -> None:
     assert isinstance(reason, NeedsNewAttempt)
     assert re.search(match, reason.why)
 
@@ -283,17 +283,18 @@ def test_good_files_that_may_refer_to_each_other_are_published_together_or_anew(
 def test_a_publish_looks_at_main_once_and_just_before_it_merges(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     one, asked = audited(world, "1.parquet"), list[str]()
 
-    def noted(name: str) -> Callable[..., object]:
-        call = getattr(world.service.catalog, name)
+    def noted(call: Callable[..., object]) -> Callable[..., object]:
 
         def ask(*given: object) -> object:
-            asked.append(name)
+            asked.append(call.__name__)
             return call(*given)
 
         return ask
 
-    for name in ("head", "changes", "receipts", "merge"):
-        monkeypatch.setattr(world.service.catalog, name, noted(name))
+    service = world.service
+    calls = ((service.branches, "head"), (service.branches, "changes"), (service.ledger, "receipts"))
+    for port, name in (*calls, (service.publisher, "merge")):
+        monkeypatch.setattr(port, name, noted(getattr(port, name)))
     publish(world.service, one, one.claims)
     assert asked == ["head", "changes", "head", "receipts", "merge"]
 
@@ -303,14 +304,14 @@ def test_a_publish_looks_at_main_once_and_just_before_it_merges(world: World, mo
 def test_a_worker_that_publishes_a_part_just_before_takes_nothing_from_another(
     world: World, monkeypatch: pytest.MonkeyPatch, others: list[str], *, empty: bool
 ) -> None:
-    both, merge = audited(world, "1.parquet", "2.parquet", rows=0 if empty else 2), world.service.catalog.merge
+    both, merge = audited(world, "1.parquet", "2.parquet", rows=0 if empty else 2), world.service.publisher.merge
 
     def overtaken(*given: Any) -> None:
         monkeypatch.undo()
         publish(world.service, both, [file for file in both.claims if file.key.endswith(tuple(others))])
         merge(*given)
 
-    monkeypatch.setattr(world.service.catalog, "merge", overtaken)
+    monkeypatch.setattr(world.service.publisher, "merge", overtaken)
     publish(world.service, both, [file for file in both.claims if file.key.endswith("1.parquet")])
     wanted = {"1.parquet", *others}
     assert world.publications_by_name() == dict.fromkeys({"0.parquet", *wanted}, 1)
@@ -368,8 +369,8 @@ def test_a_branch_that_another_worker_deleted_rejects_nothing(world: World) -> N
 def test_a_rebases_branch_that_somebody_deleted_is_made_again(world: World) -> None:
     one, two = audited(world, "1.parquet"), audited(world, "2.parquet")
     settle(world.service, one.attempt)
-    catalog, deleted = world.service.catalog, list[str]()
-    head = catalog.head
+    branches, deleted = world.service.branches, list[str]()
+    head = branches.head
 
     def head_late(branch: str) -> str | None:
         """By then somebody has deleted the branch that this worker made for its rebase."""
@@ -378,7 +379,7 @@ def test_a_rebases_branch_that_somebody_deleted_is_made_again(world: World) -> N
             deleted.append(branch)
         return head(branch)
 
-    catalog.head = head_late  # type: ignore[method-assign]
+    branches.head = head_late  # type: ignore[method-assign]
     settle(world.service, two.attempt)
     assert deleted
     assert world.rejected() == {}
@@ -389,7 +390,7 @@ def test_publish_refuses_what_was_rejected_in_the_meantime(world: World) -> None
     one = audited(world, "1.parquet")
     world.reject_behind_the_back(one.attempt, one.claims)
     reason = publish(world.service, one, one.claims)
-    assert isinstance(reason, DecidedOtherwise)
+    assert isinstance(reason, DecidedMeanwhile)
     assert "rejected meanwhile" in reason.why
     assert world.rows_on_main() == {"0.parquet": 1}
 
@@ -506,7 +507,7 @@ def test_rows_are_not_merged_into_another_table_than_the_audited_one(
 ) -> None:
     one, two = audited(world, "1"), audited(world, "2", evolves='"zip" string')
     settle(world.service, one.attempt)
-    monkeypatch.setattr(world.service.tables, "grow", lambda *_: None)
+    monkeypatch.setattr(world.service.tables, "evolve", lambda *_: None)
     with pytest.raises(Refused, match="not the table that was audited"):
         publish(world.service, two, two.claims)
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2}

@@ -12,13 +12,13 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Decided
 from lakegate.workflow.approve import approve
-from lakegate.workflow.fold import fold
+from lakegate.workflow.attempts.reports import read_report, report_name
+from lakegate.workflow.ledger.compaction import fold
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.reports import read_report, report_name
+from lakegate.workflow.registry import push
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, TABLE, Story, World
 
@@ -57,7 +57,7 @@ def report_on_main(world: World, name: str) -> Report:
 
 
 def last_decision(world: World) -> Decided:
-    return next(world.service.catalog.decisions(1))
+    return next(world.service.ledger.decisions(1))
 
 
 def test_a_new_versions_rows_take_the_place_of_the_old_ones_in_quarantine_too(world: World) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from lakegate.errors import ContractFaults, Refused
 from lakegate.testing import MemoryStore
+from lakegate.workflow.registry import contract_name, contract_of, push
 from lakegate.workflow.retry import discard, retry
-from lakegate.workflow.shelf import contract_name, contract_of, push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, TABLE, World
 

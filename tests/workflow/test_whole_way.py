@@ -10,9 +10,9 @@ from lakegate.errors import Refused
 from lakegate.ports import JobRun, Kind
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.registry import push
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, World
 
@@ -254,7 +254,7 @@ def test_a_fault_of_ours_at_one_table_is_raised_and_holds_up_no_other(
     def broken(*_: object) -> None:
         raise KeyError(stray.key)
 
-    monkeypatch.setattr("lakegate.workflow.receive.hold", broken)
+    monkeypatch.setattr("lakegate.workflow.receive.note_unrouted", broken)
     with pytest.raises(KeyError):
         receive(world.service, [Arrival(key=it.key, version_id=it.version_id) for it in (stray, file)])
     world.run()

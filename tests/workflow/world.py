@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from lakegate.audit.carried import combined, of_table_scope
 from lakegate.audit.codec import from_json
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.plan import Severity
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
+from lakegate.audit.reuse import combined, of_table_scope
 from lakegate.audit.verdicts import verdict as worst
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
@@ -31,12 +31,12 @@ from lakegate.testing import (
     MemoryTables,
 )
 from lakegate.testing.lake import Key, KeyKind, TableState
-from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.claims import claims_on, open_attempts
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
+from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import contract_name, push
 from lakegate.workflow.status import status
 from tests.support.identities import grown
 
@@ -109,8 +109,11 @@ class World:
     def __post_init__(self) -> None:
         self.landing = MemoryLanding(self.clock)
         self.runner = MemoryJobRunner(self.store, self._spark, self.clock)
+        catalog = MemoryCatalog(lake=self.lake)
         self.service = Service(
-            catalog=MemoryCatalog(lake=self.lake),
+            branches=catalog,
+            ledger=catalog,
+            publisher=catalog,
             tables=MemoryTables(lake=self.lake),
             runner=self.runner,
             landing=self.landing,
@@ -175,14 +178,14 @@ class World:
     def open_attempt(self, *files: FileVersion) -> Attempt:
         """An attempt by a worker that did not see the others' claims."""
         attempt = Attempt(table=TABLE, batch=batch_id(TABLE, files), number=1)
-        return open_attempt(self.service, attempt, files)
+        return start_attempt(self.service, attempt, files)
 
     def delete_when_staged(self, file: FileVersion) -> None:
         """The vendor deletes the file between the claim and the copy."""
         stage = self.landing.stage
 
         def gone(wanted: FileVersion, name: str) -> str:
-            if wanted.id == file.id and self.landing.look(file.key, file.version_id):
+            if wanted.id == file.id and self.landing.describe(file.key, file.version_id):
                 self.landing.drop(file.key, file.version_id)
             return stage(wanted, name)
 
@@ -201,14 +204,14 @@ class World:
 
     def forbid_looking_at(self, file: FileVersion) -> None:
         """As where it is encrypted with a key that may not be used."""
-        look = self.landing.look
+        look = self.landing.describe
 
         def forbidden(key: str, version_id: str) -> FileVersion | None:
             if version_id == file.version_id:
                 raise Misconfigured(f"looking at {key}: 403")
             return look(key, version_id)
 
-        self.landing.look = forbidden  # type: ignore[method-assign]
+        self.landing.describe = forbidden  # type: ignore[method-assign]
 
     # People.
 
@@ -251,14 +254,14 @@ class World:
         self.notifier.failing = None
 
     def refuse_messages_about(self, name: str) -> None:
-        tell = self.notifier.tell
+        tell = self.notifier.notify
 
         def refused(message: Message) -> None:
             if any(file.key == self.key(name) for file in message.files):
                 raise Misconfigured("Slack: msg_too_long")
             tell(message)
 
-        self.notifier.tell = refused  # type: ignore[method-assign]
+        self.notifier.notify = refused  # type: ignore[method-assign]
 
     # Spark.
 
@@ -373,10 +376,10 @@ class World:
             Receipt(bucket=file.bucket, key=file.key).decided(Entry.of(file, Decision.REJECTED, attempt, ["by hand"]))
             for file in files
         ]
-        self.service.catalog.commit_receipts(MAIN, self.lake.branches[MAIN], receipts)
+        self.service.ledger.commit_receipts(MAIN, self.lake.branches[MAIN], receipts)
 
     def _spark(self, job: Job) -> Report:
-        if job.carries:
+        if job.reuses:
             return self._audit_carried(job)
         self._prove_replaced(job)
         rewritten = self._take_out(job)
@@ -448,7 +451,7 @@ class World:
 
     def _audit_carried(self, job: Job) -> Report:
         """As the job does it: the branch must hold what was carried, and checks of table scope are found anew."""
-        before = from_json(Report, self.store.objects[self.store.name(job.carries)])
+        before = from_json(Report, self.store.objects[self.store.name(job.reuses)])
         known, ids = {entry.id: entry for entry in before.files}, [file.id for file in job.files]
         there = MemoryTables(lake=self.lake).compare(job.plan.table, job.base, job.branch)
         assert there == FileChanges(added=frozenset(path for file in job.files for path in file.data_files))
@@ -462,7 +465,7 @@ class World:
             base=job.base,
             audited=self.lake.branches[job.branch],
             files=tuple(replace(entry, verdict=worst(entry.checks)) for entry in files),
-            carried_from=before.branch,
+            reused_from=before.branch,
         )
 
     def _of_table_scope(self, job: Job, file: str) -> tuple[CheckResult, ...]:
@@ -552,13 +555,13 @@ class World:
     # What can be seen.
 
     def attempts(self) -> list[Attempt]:
-        return open_attempts(self.service.catalog)
+        return list_open_attempts(self.service.branches)
 
     def claims(self, attempt: Attempt) -> list[FileVersion]:
-        return claims_on(self.service, attempt)
+        return files_claimed_on(self.service, attempt)
 
     def branches(self) -> list[str]:
-        return [branch.name for branch in self.service.catalog.branches()]
+        return [branch.name for branch in self.service.branches.list_branches()]
 
     def rows_on_main(self) -> dict[str, int]:
         return self._rows(MAIN)
@@ -598,26 +601,26 @@ class World:
 
     def publications(self, name: str) -> int:
         """How often main's log says that this name was published."""
-        decided = [entry.note for entry in self.service.catalog.decisions(1000)]
+        decided = [entry.note for entry in self.service.ledger.decisions(1000)]
         published = [note for note in decided if note.decision is Decision.PUBLISHED]
         return sum(file.key == self.key(name) for note in published for file in note.files)
 
     def publications_by_name(self) -> dict[str, int]:
         """How often main's log says that each file version was published; two versions of a key are two names."""
-        notes = [entry.note for entry in self.service.catalog.decisions(1000)]
+        notes = [entry.note for entry in self.service.ledger.decisions(1000)]
         versions = [f.version_id for note in notes if note.decision is Decision.PUBLISHED for f in note.files]
         names = {file.version_id: name for name, file in self.files.items()}
         return {names[version]: versions.count(version) for version in versions}
 
     def on_main(self) -> set[str]:
         """The names of the file versions whose rows main's receipts say are there."""
-        receipts = self.service.catalog.receipts(MAIN, [file.key for file in self.files.values()])
+        receipts = self.service.ledger.receipts(MAIN, [file.key for file in self.files.values()])
         versions = {(key, entry.version_id) for key, receipt in receipts.items() for entry in receipt.on_main}
         return {name for name, file in self.files.items() if (file.key, file.version_id) in versions}
 
     def entries(self) -> dict[str, Entry | None]:
         """What main's receipts say of each landed file version, by name."""
-        receipts = self.service.catalog.receipts(MAIN, [file.key for file in self.files.values()])
+        receipts = self.service.ledger.receipts(MAIN, [file.key for file in self.files.values()])
         return {
             name: receipts[file.key].entry(file.version_id) if file.key in receipts else None
             for name, file in self.files.items()

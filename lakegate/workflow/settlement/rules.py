@@ -11,12 +11,12 @@ from datetime import datetime
 from lakegate.audit.report import FileReport
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE, FileVersion
+from lakegate.landing.findings import Finding
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
 from lakegate.landing.standing import standing
 from lakegate.workflow.settlement.facts import Facts
-from lakegate.workflow.settlement.findings import Finding
 from lakegate.workflow.settlement.keys import freed
 from lakegate.workflow.settlement.references import Deferral, deferred, quarantined
 

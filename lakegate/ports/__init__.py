@@ -1,0 +1,59 @@
+"""Ports: the workflow's needs of the world, as small Protocols in our own words. No vendor's types or errors appear
+here.
+
+- `catalog`: branches, the ledger of receipts and decisions, and the publisher, which alone changes tables on main
+- `tables`: Iceberg's metadata on branches
+- `jobs`: runs of an attempt's job
+- `landing`: the landing bucket, and staging copies
+- `store`: the service's own objects
+- `notices`: messages to people
+- `clock`: time and randomness
+
+Every method may raise `Retryable` (nothing happened) or `OutcomeUnknown` (it may have happened). `lakegate.testing` has
+an in-memory implementation of each port; the same contract tests run on it and on the real adapter.
+"""
+
+from lakegate.ports.catalog import (
+    MAIN,
+    Branch,
+    Branches,
+    Catalog,
+    Changes,
+    Decided,
+    DecidedFile,
+    Ledger,
+    Note,
+    Publisher,
+)
+from lakegate.ports.clock import Clock
+from lakegate.ports.jobs import JobRun, JobRunner, JobState
+from lakegate.ports.landing import Landing
+from lakegate.ports.notices import Kind, Message, Notifier, ToldFile
+from lakegate.ports.store import Store
+from lakegate.ports.tables import FileChanges, TableIdentity, Tables
+
+__all__ = [
+    "MAIN",
+    "Branch",
+    "Branches",
+    "Catalog",
+    "Changes",
+    "Clock",
+    "Decided",
+    "DecidedFile",
+    "FileChanges",
+    "JobRun",
+    "JobRunner",
+    "JobState",
+    "Kind",
+    "Landing",
+    "Ledger",
+    "Message",
+    "Note",
+    "Notifier",
+    "Publisher",
+    "Store",
+    "TableIdentity",
+    "Tables",
+    "ToldFile",
+]

@@ -1,0 +1,171 @@
+"""Ports of the catalog by what they promise: branches, a ledger of decisions, and a publisher.
+
+One adapter may keep all three promises, as Nessie's does. A catalog whose branches are of single tables, as Iceberg's
+own are, can keep them if a batch's receipts are in the snapshot that brings its rows.
+
+A commit is named by its hash, an opaque text: its contents never change, and outlive its branch. A `ref` is a branch's
+name, `name@hash` or a hash. Methods raise Conflict if a named branch, or a commit, is gone.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Receipt
+
+MAIN = "main"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """An open `wap-*` branch and its head."""
+
+    name: str
+    head: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """A difference between two commits: tables and namespaces by dotted name, receipts by landing key, the rest by its
+    key.
+
+    `receipts` holds the receipt on the newer side (None: it was deleted there).
+    """
+
+    tables: frozenset[str] = frozenset()
+    namespaces: frozenset[str] = frozenset()
+    receipts: Mapping[str, Receipt | None] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
+
+
+class Branches(Protocol):
+    """Isolated lines of commits that are made from main. Nothing on a branch shows on main, or on another branch."""
+
+    def head(self, branch: str) -> str | None:
+        """Return the branch's head, or None if there is no such branch."""
+
+    def list_branches(self) -> list[Branch]:
+        """Return all open branches whose names start with `wap-`."""
+
+    def create_branch(self, name: str, at: str) -> None:
+        """Create a branch at any commit (a hash). Raise Conflict if it exists already."""
+
+    def delete_branch(self, name: str, expected: str | None = None) -> None:
+        """Delete a branch, whatever its head, or only if its head is still `expected`; an absent one is fine."""
+
+    def base(self, branch: str) -> str:
+        """Return the commit of main that the branch was made from, before and after it is merged."""
+
+    def changes(self, base: str, head: str) -> Changes:
+        """Return the difference between a commit and a later one made from it (both hashes). Raise Refused if it was
+        not made from it. The cost is that of the commits between them, independent of everything else.
+        """
+
+    def changed_tables(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
+        """Return those of these tables that differ between two commits (both hashes).
+
+        It costs two look-ups, however much lies between. A table that was made or dropped has changed too.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecidedFile:
+    """One file version in a decision's commit. `rows` are its rows in the table, without the `quarantined` ones; 0 if
+    none was read. `replaced` is the number of rows, of the versions that it `replaces`, that they took the place of.
+    """
+
+    key: str
+    version_id: str
+    rows: int = 0
+    quarantined: int = 0
+    reasons: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    replaced: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """A decision's description in its commit on main: it becomes the commit's properties, and is read back from the
+    log. `more` files were too many to name; their receipts tell of them.
+    """
+
+    decision: Decision
+    table: str
+    batch: str
+    attempt: int
+    files: tuple[DecidedFile, ...]
+    more: int = 0
+    why: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """A decision read from main's log."""
+
+    note: Note
+    commit: str
+    at: datetime
+
+
+class Ledger(Protocol):
+    """Receipts and decisions. A receipt on a branch is a claim; main's receipts and log are what was decided."""
+
+    def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
+        """Return the receipts of these landing keys at a ref; keys without one are absent."""
+
+    def all_receipts(self, ref: str) -> Iterator[Receipt]:
+        """Return every receipt at a ref, in no order."""
+
+    def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
+        """Put receipts in one commit and return the new head. Raise Conflict if one changed on the branch since
+        `expected`.
+
+        `note` is given for a decision on main, None for a claim on a branch.
+        """
+
+    def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
+        """Restore these keys' receipts on a branch to their state at `base` (deleting those that base lacks), in one
+        commit.
+        """
+
+    def compact(
+        self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
+    ) -> None:
+        """Delete the receipts of `keys` from main and replace those in `shorter`, in one commit that also raises the
+        watermark, if one is given. Raise Conflict if one of them changed since `expected`.
+        """
+
+    def watermark(self) -> datetime | None:
+        """Return main's watermark: all that landed before it is decided, or held. None if nothing was compacted yet."""
+
+    def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
+        """Return decisions from main's log, of one table, one batch or all, newest first; at most `limit` of them.
+        Decisions of a batch are sought no further back than a day before the minute that it is named for.
+        """
+
+
+class Publisher(Protocol):
+    """Publish a branch atomically, never forced: main gets all rows and receipts that the branch changed, or none, and
+    only while main holds what the branch was made from in each of those tables and receipts.
+    """
+
+    def merge(self, branch: str, head: str, note: Note) -> None:
+        """Publish exactly `head` of the branch on main, in one commit that carries the note.
+
+        Raise Conflict if main changed a table or receipt that the branch changed too. Repeating it is harmless.
+        """
+
+    def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
+        """Repeat the changes from `base` to `commit` on a branch that stands at `base`, in one new commit, without the
+        receipts of the keys `without`; return the new head.
+
+        The new commit does not descend from `commit`. Otherwise a catalog that has merged `commit` would look for
+        conflicts from there on, and a merge of the new commit would take what it leaves out off main.
+        """
+
+
+class Catalog(Branches, Ledger, Publisher, Protocol):
+    """All three ports by one adapter."""

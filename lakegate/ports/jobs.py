@@ -1,0 +1,41 @@
+"""Port of the job runner, which runs an attempt's Spark job in another process."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from lakegate.landing.attempts import Attempt
+
+
+class JobState(StrEnum):
+    """A job run's state."""
+
+    RUNNING = "running"  # submitted, pending or running
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"  # it crashed, ran for longer than it may, or its turn never came
+    CANCELLED = "cancelled"  # by a person
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRun:
+    """A run of an attempt's job; `reason` is the runner's word on a failure, `ended_at` is None while it runs."""
+
+    id: str
+    branch: str
+    state: JobState
+    reason: str = ""
+    ended_at: datetime | None = None
+
+
+class JobRunner(Protocol):
+    """A runner of an attempt's Spark job in another process."""
+
+    def start(self, attempt: Attempt, job_uri: str) -> str:
+        """Start the attempt's job and return the run's id; starting it again returns the same run."""
+
+    def get(self, run_id: str) -> JobRun:
+        """Return the run's present state. Raise Misconfigured for an unknown id."""
+
+    def find(self, branch: str) -> JobRun | None:
+        """Return the latest run of a branch's job, or None if none was ever started."""

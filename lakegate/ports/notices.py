@@ -1,0 +1,50 @@
+"""Port of the channel to people, and its messages."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class Kind(StrEnum):
+    """A message's subject."""
+
+    REJECTED = "rejected"  # files failed their contract, or their job failed
+    WARNED = "warned"  # files were published with warnings
+    APPROVED = "approved"  # rejected files were published by a person's word
+    HELD = "held"  # files wait for a contract
+    EXPIRING = "expiring"  # the branch of a rejected batch is deleted soon
+    WAITING = "waiting"  # no job reaches the files, for a reason outside them
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToldFile:
+    """One file in a message, with its reasons, and its failing rows out of all rows if that is known."""
+
+    key: str
+    reasons: tuple[str, ...]
+    rows: int = 0
+    failing_rows: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A message to people. `commands` are the ones to run next; all text may contain anything a stranger wrote."""
+
+    kind: Kind
+    batch: str
+    table: str
+    branch: str
+    files: tuple[ToldFile, ...]
+    published_files: int = 0
+    published_rows: int = 0
+    quarantined_rows: int = 0
+    replaced_rows: int = 0
+    why: str = ""
+    commands: tuple[str, ...] = ()
+
+
+class Notifier(Protocol):
+    """A channel to people."""
+
+    def notify(self, message: Message) -> None:
+        """Send one message."""
