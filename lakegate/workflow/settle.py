@@ -100,7 +100,7 @@ def _give_up(service: Service, facts: Facts, retried: Collection[FileVersion]) -
     noted first: then the attempt is settled by that.
     """
     crashed = facts.ended.crash
-    how = End.GIVEN_UP if crashed and crashed.began else End.WAITED
+    how = End.GIVEN_UP if crashed and crashed.began else End.NEVER_BEGAN
     return not (crashed and retried) or note_end(service.store, facts.attempt, how)
 
 

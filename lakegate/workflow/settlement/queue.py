@@ -93,7 +93,7 @@ def _is_audited_again(service: Service, attempt: Attempt) -> bool:
 def _was_audited(service: Service, attempt: Attempt, job: Job) -> bool:
     """Whether the last attempt at any of its files, but for those that crashed just before it, has a report."""
     ids = {file.id for file in job.files}
-    for number in range(min(job.crashed, default=attempt.number) - 1, 0, -1):
+    for number in range(min(job.consecutive_crashes, default=attempt.number) - 1, 0, -1):
         other = replace(attempt, number=number)
         its = readable_job_of(service.store, other)
         if its and not ids.isdisjoint(file.id for file in its.files):
