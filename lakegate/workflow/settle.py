@@ -99,7 +99,7 @@ def _give_up(service: Service, facts: Facts, retried: Collection[FileVersion]) -
     was noted first: the attempt is then settled by its report.
     """
     crashed = facts.ended.crash
-    how = End.GIVEN_UP if crashed and crashed.began else End.WAITED
+    how = End.GIVEN_UP if crashed and crashed.began else End.NEVER_BEGAN
     return not (crashed and retried) or note_end(service.store, facts.attempt, how)
 
 

@@ -93,7 +93,7 @@ def _is_reaudited(service: Service, attempt: Attempt) -> bool:
 def _was_audited(service: Service, attempt: Attempt, job: Job) -> bool:
     """Return True if its files' last attempt has a report. Attempts that crashed just before do not count."""
     ids = {file.id for file in job.files}
-    for number in range(min(job.crashed, default=attempt.number) - 1, 0, -1):
+    for number in range(min(job.consecutive_crashes, default=attempt.number) - 1, 0, -1):
         other = replace(attempt, number=number)
         its = readable_job_of(service.store, other)
         if its and not ids.isdisjoint(file.id for file in its.files):
