@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.errors import JobError
-from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.inspection import Inspection
 from lakegate.audit.job import Job
-from lakegate.audit.look import Look
 from lakegate.audit.report import DataFile, Rewritten
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.statistics import DataFileStatistics, IcebergField
 
 PerFile = dict[str, list[DataFileStatistics]]
@@ -90,9 +90,9 @@ def prove(
         raise JobError(_said(job, f"it does not hold each file of the batch once ({told})", table))
 
 
-def expected(looks: Iterable[Look], unparsed: Mapping[str, int]) -> dict[str, int]:
+def expected(inspections: Iterable[Inspection], unparsed: Mapping[str, int]) -> dict[str, int]:
     """Return, by file version, the rows that must be there: all that parse. Of some files there may be none."""
-    rows = {look.file.id: look.rows - unparsed.get(look.file.id, 0) for look in looks}
+    rows = {inspection.id: inspection.rows - unparsed.get(inspection.id, 0) for inspection in inspections}
     return {file: number for file, number in rows.items() if number}
 
 
@@ -105,13 +105,13 @@ def prove_appended(job: Job, there: Mapping[str, int], rows: Mapping[str, int]) 
         )
 
 
-def prove_carried(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
-    """JobError unless the data files are the very ones that the job says were carried over."""
+def prove_reused(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
+    """JobError unless the data files are the very ones that the job says are reused."""
     there = {file: {data.path for data in files} for file, files in found.items()}
-    carried = {file.id: set(file.data_files) for file in job.files if file.data_files}
-    if there != carried:
-        strangers = sorted(set().union(*there.values()) ^ set().union(*carried.values()))
-        raise JobError(_said(job, f"its data files are not those that were carried over ({', '.join(strangers[:5])})"))
+    reused = {file.id: set(file.data_files) for file in job.files if file.data_files}
+    if there != reused:
+        strangers = sorted(set().union(*there.values()) ^ set().union(*reused.values()))
+        raise JobError(_said(job, f"its data files are not those that it reuses ({', '.join(strangers[:5])})"))
 
 
 def prove_taken_out(job: Job, base: RowCounts, left: RowCounts, still: int) -> None:

@@ -156,8 +156,8 @@ class FileReport:
         """Remarks on a file, its rejection aside: quarantined rows, warnings, changes to the table."""
         if self.verdict is not Verdict.QUARANTINE:
             return (*self._reasons(Verdict.WARN), *self.changes)
-        aside = f"in quarantine: {self.quarantined_rows:,} of {self.rows + self.quarantined_rows:,} rows"
-        return (aside, *self._reasons(Verdict.QUARANTINE), *self._reasons(Verdict.WARN), *self.changes)
+        quarantined = f"in quarantine: {self.quarantined_rows:,} of {self.rows + self.quarantined_rows:,} rows"
+        return (quarantined, *self._reasons(Verdict.QUARANTINE), *self._reasons(Verdict.WARN), *self.changes)
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -193,7 +193,7 @@ class Report:
     shown. `evolves` lists columns and types that the table has on the branch, and not at the base, because of files and
     not of the contract.
 
-    `carried_from` is the branch of an earlier attempt, if this one takes its data files and their verdicts of batch
+    `reused_from` is the branch of an earlier attempt, if this one reuses its data files and their verdicts of batch
     scope from it: only checks of table scope were run, at `base`.
 
     `rewritten` covers all files together that replace rows which were since rewritten into other data files.
@@ -218,7 +218,7 @@ class Report:
     columns: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
-    carried_from: str = ""
+    reused_from: str = ""
     rewritten: Rewritten = field(default_factory=Rewritten)
     format: int = 3
 

@@ -13,7 +13,7 @@ from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State
 from lakegate.landing.receipts import Receipt
-from lakegate.workflow.attempts.claims import open_claims
+from lakegate.workflow.attempts.claims import find_open_claims
 from lakegate.workflow.ledger.receipts import known
 from lakegate.workflow.ledger.undecided import undecided
 from lakegate.workflow.ledger.unrouted import Unrouted, unrouted_files
@@ -58,7 +58,7 @@ def still_unrouted(service: Service, among: Iterable[Unrouted] | None = None) ->
 
 def _not_worked_on(service: Service, files: list[FileVersion], receipts: Mapping[str, Receipt]) -> list[FileVersion]:
     """Those that wait to be taken up, and then those that can't be yet."""
-    claims = open_claims(service, [file.key for file in files], receipts)
+    claims = find_open_claims(service, [file.key for file in files], receipts)
     states = {file: claims.state(file, receipts) for file in files}
     return [file for state in (State.QUEUED, State.BLOCKED) for file in files if states[file] is state]
 

@@ -17,9 +17,9 @@ from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import Standing, standing
 from lakegate.ports import Message, ToldFile
-from lakegate.workflow.attempts.claims import Looks, OpenClaims
+from lakegate.workflow.attempts.claims import ClaimIndex, OpenClaims
 from lakegate.workflow.attempts.launch import launch
-from lakegate.workflow.attempts.start import open_attempt
+from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.ledger.decisions import decide
 from lakegate.workflow.ledger.receipts import known, main_receipts
 from lakegate.workflow.ledger.unrouted import is_new, note
@@ -60,9 +60,9 @@ def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
     for file in found:
         contract = shelf.route(file.key)
         (by_table.setdefault(contract.table, (contract, []))[1] if contract else held).append(file)
-    looks = Looks(service, [file.key for _, files in by_table.values() for file in files])
+    index = ClaimIndex(service, [file.key for _, files in by_table.values() for file in files])
     steps: list[tuple[list[FileVersion], Callable[[], None]]] = [
-        (files, partial(ingest, service, contract, files, looks)) for contract, files in by_table.values()
+        (files, partial(ingest, service, contract, files, index)) for contract, files in by_table.values()
     ]
     failures += _hold(service, shelf, held)
     failures += [failure for files, step in steps if (failure := _try(files, step))]
@@ -177,21 +177,23 @@ class Triage:
                 pass  # decided; or its turn comes when the other version of its key is decided, by reconcile
 
 
-def triage(service: Service, table: str, files: Iterable[FileVersion], reuploads: Reuploads, looks: Looks) -> Triage:
+def triage(
+    service: Service, table: str, files: Iterable[FileVersion], reuploads: Reuploads, index: ClaimIndex
+) -> Triage:
     """Sort files (oldest first) by what is known of them now."""
     files = list(files)
     _, receipts = main_receipts(service, files)
-    claims = looks.look([file.key for file in files], receipts, table)
+    claims = index.find_open([file.key for file in files], receipts, table)
     result = Triage(table=table, reuploads=reuploads, receipts=receipts)
     for file in files:
         result.add(file, claims)
     return result
 
 
-def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], looks: Looks) -> None:
+def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], index: ClaimIndex) -> None:
     """Files of one table that are now routed: decide what can be decided at once, start an attempt for the rest."""
     table, ingestion = contract.table, contract.ingestion
-    sorted_out = triage(service, table, files, ingestion.reuploads, looks)
+    sorted_out = triage(service, table, files, ingestion.reuploads, index)
     _discard(service, table, _closed(sorted_out, Decision.DISCARDED))
     _reject(service, table, _closed(sorted_out, Decision.REJECTED))
     for attempt in sorted(sorted_out.resumed, key=lambda attempt: attempt.branch):
@@ -199,7 +201,7 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], l
     keys = {file.key for file in sorted_out.fresh}
     sizes = {key: len(receipt.to_json()) for key, receipt in sorted_out.receipts.items() if key in keys}
     for batch in batches(sorted_out.fresh, ingestion, sizes):
-        open_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
+        start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
     for receipt in sorted_out.unknown:
         receipt.refuse_unreadable()
 

@@ -8,12 +8,12 @@ import structlog
 
 from lakegate.errors import LakegateError, foreseen
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.chunks import chunked, rotated
 from lakegate.landing.files import FileVersion
-from lakegate.landing.portions import portions, rotated
 from lakegate.landing.receipts import entry_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import Branch
-from lakegate.workflow.attempts.claims import claims_at
+from lakegate.workflow.attempts.claims import files_claimed_at
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.backlog import note_waiting, still_unrouted, waiting
@@ -72,7 +72,7 @@ def _continue(service: Service, branch: Branch) -> None:
     if attempt.nonce:
         _delete_left_behind(service, attempt)
         return
-    claims = claims_at(service, attempt, branch.head)
+    claims = files_claimed_at(service, attempt, branch.head)
     if not claims:
         # Only as it was seen: a worker that has just made it may be about to put its claims there.
         service.branches.delete_branch(branch.name, branch.head)
@@ -141,7 +141,7 @@ def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
     """
     failures = _receive(service, files[:AT_ONCE])
     if failures and len(files) > AT_ONCE:
-        others = list(portions(files[AT_ONCE:], AT_ONCE))
+        others = list(chunked(files[AT_ONCE:], AT_ONCE))
         failures += _receive(service, rotated(others, service.clock.now())[0])
     return failures
 

@@ -15,10 +15,10 @@ from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open
-from lakegate.workflow.attempts.claims import claims_on, not_taken_on, open_attempts
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import End, accept_report, note_end
-from lakegate.workflow.attempts.start import open_attempt
+from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.ledger.decisions import decide
 from lakegate.workflow.ledger.receipts import known
 from lakegate.workflow.notices.messages import (
@@ -27,8 +27,8 @@ from lakegate.workflow.notices.messages import (
 from lakegate.workflow.notices.outbox import told_at
 from lakegate.workflow.notices.outcome import decided_so, tell_outcome, tell_waiting
 from lakegate.workflow.publish import publish
-from lakegate.workflow.publishing.audited import Audited, DecidedOtherwise, NeedsNewAttempt, Reason
-from lakegate.workflow.publishing.rebase import take_off
+from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt, Objection
+from lakegate.workflow.publishing.rebase import drop_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
@@ -58,7 +58,7 @@ def settle(service: Service, attempt: Attempt) -> None:
 
 def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     """Carry out the attempt's settlement. Return True if there was something to settle and it was its turn."""
-    claims = claims_on(service, attempt, job)
+    claims = files_claimed_on(service, attempt, job)
     ended = accept_end(service, attempt, job) if claims else None
     if ended is None:
         return False
@@ -83,9 +83,9 @@ def _retry(service: Service, attempt: Attempt, files: Iterable[FileVersion], rel
     """Open one next attempt for all of these files, and for those of the released ones that none has taken on: each
     attempt is a Spark job.
     """
-    its = [*files, *(not_taken_on(service, attempt, released) if released else ())]
+    its = [*files, *(not_claimed_later(service, attempt, released) if released else ())]
     if its:
-        open_attempt(service, attempt.next(), its)
+        start_attempt(service, attempt.next(), its)
 
 
 def accept_end(service: Service, attempt: Attempt, job: Job) -> Ended | None:
@@ -119,7 +119,7 @@ def _publish(
         if isinstance(reason, NeedsNewAttempt):
             log.info("new_attempt", branch=attempt.branch, why=reason.why)
             return left
-        left = not_taken_on(service, attempt, left)
+        left = not_claimed_later(service, attempt, left)
         if left == good:
             _reject(service, attempt, good, reason)
             return []
@@ -127,7 +127,7 @@ def _publish(
     return []
 
 
-def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]) -> Reason | Refused | None:
+def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]) -> Objection | Refused | None:
     """Publish these files, or return why not: a reason of main's, or the proof that failed."""
     try:
         return publish(service, audited, files)
@@ -135,11 +135,11 @@ def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]
         return why
 
 
-def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: DecidedOtherwise | Refused) -> None:
+def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: DecidedMeanwhile | Refused) -> None:
     """A proof failed: the branch is not what was audited, and never will be. Raises Conflict where they were refused
     for what is not so any more.
     """
-    if isinstance(why, DecidedOtherwise):
+    if isinstance(why, DecidedMeanwhile):
         raise Conflict(f"{why.why}; not so by the contract that was pushed since: the next sweep settles it")
     _require_branch(service, attempt)
     decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
@@ -170,7 +170,7 @@ def _supersede(service: Service, attempt: Attempt, closed: Collection[Supersede]
     """Decide those of these files that no later attempt has taken on. Raises Conflict where the branch is gone that is
     kept for what is rejected.
     """
-    its = set(not_taken_on(service, attempt, [each.finding.file for each in closed])) if closed else ()
+    its = set(not_claimed_later(service, attempt, [each.finding.file for each in closed])) if closed else ()
     if its:
         _require_branch(service, attempt)
     for each in closed:
@@ -207,7 +207,7 @@ def _undecided(
 ) -> list[FileVersion]:
     """What is neither decided nor a later attempt's matter."""
     still_open = [file for file in claims if is_open(receipts, file, attempt)]
-    return not_taken_on(service, attempt, still_open) if still_open else []
+    return not_claimed_later(service, attempt, still_open) if still_open else []
 
 
 def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], ended: Ended) -> None:
@@ -216,7 +216,7 @@ def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], ended: E
         return
     audited = Audited(attempt=attempt, base=ended.report.base, report=ended.report, claims=())
     try:
-        take_off(service, audited, gone, attempt.branch)
+        drop_files(service, audited, gone, attempt.branch)
     except (Conflict, Refused) as why:  # another worker is at it; the next sweep sees whether something is left
         log.warning("not_pruned", branch=attempt.branch, why=str(why))
 
@@ -227,11 +227,11 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
     """
     if attempt.number < 2:  # noqa: PLR2004 (a first attempt has no earlier ones)
         return
-    for other in open_attempts(service.branches):
+    for other in list_open_attempts(service.branches):
         if other.batch != attempt.batch or other.number >= attempt.number:
             continue
         job = job_of(service.store, other)
-        claims = claims_on(service, other, job)
+        claims = files_claimed_on(service, other, job)
         if keeps_nothing(service, other, claims):
             if ended := accept_end(service, other, job) if job and claims else None:
                 tell_outcome(service, other, claims, ended, known(service, claims))

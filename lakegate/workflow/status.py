@@ -16,7 +16,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
-from lakegate.workflow.attempts.claims import claims_at, claims_on, open_branches
+from lakegate.workflow.attempts.claims import files_claimed_at, files_claimed_on, list_open_branches
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import has_begun, report_name
 from lakegate.workflow.backlog import seen_waiting, still_unrouted
@@ -90,7 +90,7 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     looked at again, and those that this one finds join them.
     """
     settled = set() if settled is None else settled
-    attempts = open_branches(service.branches)
+    attempts = list_open_branches(service.branches)
     flights = _in_flight(service, attempts, settled)
     claimed = {version for line in flights for version in line.versions}
     seen = seen_waiting(service)
@@ -147,7 +147,7 @@ def _wait(service: Service, line: Line) -> Wait | None:
     try:
         job = job_of(service.store, attempt)
         ended = end_of(service, attempt, job) if job else None
-        claims = claims_on(service, attempt, job) if ended else []
+        claims = files_claimed_on(service, attempt, job) if ended else []
         if job is None or ended is None or not claims:
             return None
         return settlement(in_place(service, observe(service, attempt, job, claims, ended))).wait
@@ -186,7 +186,7 @@ def _claims(
 ) -> tuple[list[FileVersion], list[FileVersion]] | Exception:
     """What a branch claims, and which of it is not decided at this commit of main; nothing where it is gone by now."""
     try:
-        claimed = claims_at(service, attempt, head)
+        claimed = files_claimed_at(service, attempt, head)
         receipts = receipts_of(service, main, claimed)
         return claimed, [file for file in claimed if is_open(receipts, file, attempt)]
     except Conflict:

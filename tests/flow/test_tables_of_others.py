@@ -15,7 +15,7 @@ from lakegate.adapters.lake import storage
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.retry import retry
-from spark_jobs.session import open_catalog
+from spark_jobs.jvm.session import open_catalog
 from tests.flow.conftest import Installation
 from tests.support.spark import reaching
 from tests.support.tables import rows_of

@@ -630,7 +630,7 @@ def test_an_attempt_that_cannot_be_asked_keeps_no_newer_batch_of_its_table_waiti
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene, [bad, good] = in_line(error, monkeypatch, "bad", "good")
-    scene.fail(queue, "claims_on", lambda _, attempt, *__: attempt == bad)
+    scene.fail(queue, "files_claimed_on", lambda _, attempt, *__: attempt == bad)
     with capture_logs() as logs:
         scene.try_(lambda: settle(scene.world.service, good))
     waits = isinstance(error, PASSING)  # it is asked again at the next event or sweep

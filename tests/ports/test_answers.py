@@ -26,7 +26,7 @@ from lakegate.adapters.slack import SlackNotifier
 from lakegate.audit.answers import asked
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Kind, Message
-from spark_jobs import nessie
+from spark_jobs.tables import nessie
 from tests.ports.test_runner import SETTINGS
 
 SECONDS = 0.2

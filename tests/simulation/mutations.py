@@ -179,18 +179,18 @@ MUTATIONS = (
     ),
     Mutation(
         says="the good part of a batch is published with the bad one's receipts and rows",
-        edits=(Edit(function=rebase.trim, old="audited.left(files)", new="[]"),),
+        edits=(Edit(function=rebase.trim, old="audited.claims_without(files)", new="[]"),),
     ),
     Mutation(
         says="what was taken out of a data file for several files is published for one of them",
-        edits=(Edit(function=guards.guard_taken_out, old="if audited.takes_out(files) and", new="if False and"),),
+        edits=(Edit(function=guards.guard_rewriting, old="if audited.rewriting(files) and", new="if False and"),),
         seeds_from=130,
     ),
     Mutation(
         says="what is left of a data file that rows were taken out of is not brought along",
         edits=(
-            Edit(function=rebase.rebase_on_main, old="audited.brought(files)", new="audited.paths(files)"),
-            Edit(function=proofs.prove_own, old="audited.brought(files)", new="audited.paths(files)"),
+            Edit(function=rebase.rebase_on_main, old="audited.added(files)", new="audited.paths(files)"),
+            Edit(function=proofs.prove_own, old="audited.added(files)", new="audited.paths(files)"),
         ),
         seeds_from=270,
     ),
@@ -232,7 +232,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="what is published stays on the branch that is kept",
-        edits=(Edit(function=settle._prune, old="take_off(service, audited, gone, attempt.branch)", new="pass"),),
+        edits=(Edit(function=settle._prune, old="drop_files(service, audited, gone, attempt.branch)", new="pass"),),
     ),
     Mutation(
         says="a message counts as told before it is sent",

@@ -21,9 +21,10 @@ from lakegate.audit.report import Report, Verdict
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import age, in_future
-from spark_jobs import append_and_audit, quarantine
-from spark_jobs.session import LAKE, open_catalog
-from spark_jobs.table import making
+from spark_jobs import append_and_audit
+from spark_jobs.jvm.session import LAKE, open_catalog
+from spark_jobs.metrics import quarantine
+from spark_jobs.tables.ddl import create_table_sql
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, orphans, plan
@@ -194,7 +195,9 @@ def with_old_quarantine(spark: SparkSession, lake: Lake, by: Plan, at: str) -> s
     branch = unique("old")
     job = stage(lake, by, branch, lake.branch(branch, at), {}).job
     open_catalog(spark, LAKE, job, branch)
-    for statement in making(quarantine_of(by.table), quarantine._COLUMNS[:7], {"write.format.default": "avro"}):
+    for statement in create_table_sql(
+        quarantine_of(by.table), quarantine._COLUMNS[:7], {"write.format.default": "avro"}
+    ):
         spark.sql(statement)
     return lake.head(branch)
 

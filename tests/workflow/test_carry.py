@@ -37,7 +37,7 @@ def test_the_next_attempt_at_audited_files_carries_their_data_files_and_audits_t
     settle(world.service, two)
     [run] = world.runner.running()
     job = world.runner.job(run.id)
-    assert job.carries == f"s3://service/reports/{two.branch}.json"
+    assert job.reuses == f"s3://service/reports/{two.branch}.json"
     assert [file.data_files for file in job.files] == [(f"{two.branch}/{world.file('2').id}",)]
     assert not any(two.next().branch in uri for uri in world.landing.staged)
     assert world.rows_on(two.next().branch) == {"2": 2}
@@ -56,7 +56,7 @@ def test_its_report_says_from_where_it_has_the_rest_and_of_which_state_it_is_tru
     world.run()
     report = read_report(world.store, two.next())
     assert report is not None
-    assert (report.base, report.carried_from) == (base, two.branch)
+    assert (report.base, report.reused_from) == (base, two.branch)
     assert [check.name for check in report.files[0].checks] == ["odd", "b unique in the table"]
 
 
@@ -161,7 +161,7 @@ def test_a_retry_by_a_person_appends_from_the_files(world: World) -> None:
     [line] = status(world.service).rejected
     retry(world.service, line.batch)
     [run] = world.runner.running()
-    assert world.runner.job(run.id).carries == ""
+    assert world.runner.job(run.id).reuses == ""
 
 
 def test_what_a_stranger_left_on_the_next_branch_is_not_taken_for_carried(world: World) -> None:
@@ -177,5 +177,5 @@ def test_what_a_stranger_left_on_the_next_branch_is_not_taken_for_carried(world:
     world.service.ledger.commit_receipts = meddling  # type: ignore[method-assign]
     settle(world.service, one)
     [run] = world.runner.running()
-    assert world.runner.job(run.id).carries == ""
+    assert world.runner.job(run.id).reuses == ""
     assert world.lake.table(MAIN, TABLE) != world.lake.table(two.next().branch, TABLE)

@@ -13,7 +13,7 @@ from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.workflow.approve import approve
-from lakegate.workflow.attempts.start import open_attempts
+from lakegate.workflow.attempts.start import start_attempts
 from lakegate.workflow.notices.outbox import prepare
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
@@ -319,8 +319,8 @@ def test_a_retry_that_claims_nothing_says_so(monkeypatch: pytest.MonkeyPatch) ->
 
     def meanwhile(*args: Any) -> Iterator[Attempt]:
         world.push_contract(reuploads="ignore")
-        return open_attempts(*args)
+        return start_attempts(*args)
 
-    monkeypatch.setattr("lakegate.workflow.retry.open_attempts", meanwhile)
+    monkeypatch.setattr("lakegate.workflow.retry.start_attempts", meanwhile)
     with pytest.raises(Refused):  # and not a Retried whose attempt has no branch and never will
         retry(world.service, line.batch)

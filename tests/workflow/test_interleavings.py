@@ -17,7 +17,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, JobState, Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.attempts.claims import claims_on
+from lakegate.workflow.attempts.claims import files_claimed_on
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
@@ -800,7 +800,7 @@ def test_two_workers_at_once(make: Callable[[], Scene]) -> None:
 
 
 def unclaimed(world: World) -> list[str]:
-    return [attempt.branch for attempt in world.attempts() if not claims_on(world.service, attempt)]
+    return [attempt.branch for attempt in world.attempts() if not files_claimed_on(world.service, attempt)]
 
 
 @pytest.mark.parametrize("make", [a_branch_made_anew_on_a_main_that_moved, a_stranger_on_the_branch_of_a_new_attempt])

@@ -20,7 +20,7 @@ from lakegate.workflow.attempts.baseline import history
 from lakegate.workflow.attempts.claims import Claim, claims_since
 from lakegate.workflow.attempts.job import job_name, job_of
 from lakegate.workflow.attempts.previous import earlier
-from lakegate.workflow.attempts.replaced import Published, take_off_replaced
+from lakegate.workflow.attempts.replaced import Published, remove_replaced
 from lakegate.workflow.attempts.reports import begun_name, report_name
 from lakegate.workflow.attempts.reuse import bring_carried, carried
 from lakegate.workflow.registry import contract_of
@@ -37,7 +37,7 @@ def launch(service: Service, attempt: Attempt) -> None:
     if job is None:
         return
     bring_carried(service, job)
-    take_off_replaced(service, job)
+    remove_replaced(service, job)
     run = service.runner.start(attempt, service.store.uri(job_name(attempt)))
     log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, run=run)
 
@@ -80,7 +80,7 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         history=history(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),
         crashed=before.crashed,
         waited=before.waited,
-        carries=service.store.uri(report_name(replace(attempt, number=its.report.attempt))) if its else "",
+        reuses=service.store.uri(report_name(replace(attempt, number=its.report.attempt))) if its else "",
         left_out=left_out,
     )
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import structlog
 
-from lakegate.audit.carried import may_be_carried
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Plan
 from lakegate.audit.report import FileReport, Report
+from lakegate.audit.reuse import may_be_reused
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -52,7 +52,7 @@ def bring_carried(service: Service, job: Job) -> None:
     something else, the job will say so.
     """
     wanted = frozenset(path for file in job.files for path in file.data_files)
-    if not job.carries or service.tables.compare(job.plan.table, job.base, job.branch) != FileChanges():
+    if not job.reuses or service.tables.compare(job.plan.table, job.base, job.branch) != FileChanges():
         return
     with suppress(Conflict, Refused):  # another worker was first
         source = _source(service, job)
@@ -62,10 +62,10 @@ def bring_carried(service: Service, job: Job) -> None:
 
 def _source(service: Service, job: Job) -> str:
     """The commit that was audited by the report which the job names."""
-    attempt = Attempt.parse(job.carries.rpartition("/")[2].removesuffix(".json"))
+    attempt = Attempt.parse(job.reuses.rpartition("/")[2].removesuffix(".json"))
     report = read_report(service.store, attempt) if attempt else None
     if report is None:
-        raise Refused(f"the report {job.carries} is gone")
+        raise Refused(f"the report {job.reuses} is gone")
     return f"{report.branch}@{report.audited}"
 
 
@@ -79,7 +79,7 @@ def _entries(
     found = [
         entry
         for file in files
-        if (entry := known.get(file.id)) and not entry.replaces.versions and may_be_carried(plan, entry)
+        if (entry := known.get(file.id)) and not entry.replaces.versions and may_be_reused(plan, entry)
     ]
     if len(found) < len(files) or not any(entry.data_files for entry in found):
         return None

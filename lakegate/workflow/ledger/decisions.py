@@ -8,9 +8,9 @@ import structlog
 
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.chunks import chunked
 from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
-from lakegate.landing.portions import portions
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN, DecidedFile, Note
@@ -37,7 +37,7 @@ def decide(
     """Write the decision of these files on main and return those it was written for; what is decided already stays as
     it is, and what its key's other versions do not decide any more stays open.
     """
-    wanted = list(portions(findings, AT_ONCE, (_named, NAMED)))
+    wanted = list(chunked(findings, AT_ONCE, (_named, NAMED)))
     return [it for portion in wanted for it in _decide(service, attempt, decision, portion, why, by)]
 
 

@@ -14,7 +14,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import Branch, ToldFile
-from lakegate.workflow.attempts.claims import claims_on
+from lakegate.workflow.attempts.claims import files_claimed_on
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.ledger.superseded import overtaken
@@ -65,7 +65,7 @@ def _tell_of_end(service: Service, attempt: Attempt, ends: datetime) -> datetime
 
 def _still_of_use(service: Service, attempt: Attempt) -> dict[str, ToldFile]:
     """Its files, by id, that are still rejected and not overtaken."""
-    claims = claims_on(service, attempt)
+    claims = files_claimed_on(service, attempt)
     _, receipts = main_receipts(service, claims)
     gone = {file.id for file in overtaken(service, receipts)}
     return {

@@ -30,7 +30,7 @@ def may_differ_without(plan: Plan, report: Report) -> frozenset[str]:
     reference to their rows.
     """
     keys = plan.comparing(Others.REPEATED)
-    found = (failing(entry) | put_aside(entry) for entry in report.files)
+    found = (failing(entry) | quarantining(entry) for entry in report.files)
     hangs = any(_refers_to_own(plan, it) for it in plan.metrics) or any(metrics & keys for metrics in found)
     return late(plan, report) if hangs else frozenset()
 
@@ -40,7 +40,7 @@ def failing(entry: FileReport) -> set[str]:
     return _metrics(entry, Verdict.FAIL)
 
 
-def put_aside(entry: FileReport) -> set[str]:
+def quarantining(entry: FileReport) -> set[str]:
     """The metrics of which rows are put aside, or would be within the budget."""
     return _metrics(entry, Verdict.QUARANTINE)
 
@@ -57,7 +57,7 @@ def _fails_only_by(entry: FileReport, metrics: frozenset[str]) -> bool:
 def _fails_only(entry: FileReport, metrics: frozenset[str]) -> bool:
     """Whether these are all that fails a file, or what brings it over its budget."""
     found = failing(entry)
-    return entry.verdict is Verdict.FAIL and found <= metrics and bool((found | put_aside(entry)) & metrics)
+    return entry.verdict is Verdict.FAIL and found <= metrics and bool((found | quarantining(entry)) & metrics)
 
 
 def _refers_to_own(plan: Plan, metric: Metric) -> bool:

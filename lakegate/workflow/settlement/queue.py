@@ -16,7 +16,7 @@ from lakegate.audit.report import Report
 from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
-from lakegate.workflow.attempts.claims import claims_on, open_attempts
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import report_in_force
 from lakegate.workflow.ledger.receipts import known
@@ -62,7 +62,7 @@ def _holds(ask: Callable[[Service, Attempt], bool], service: Service, attempt: A
 
 
 def _others(service: Service, attempt: Attempt) -> list[Attempt]:
-    attempts = open_attempts(service.branches)
+    attempts = list_open_attempts(service.branches)
     others = [it for it in attempts if it.table == attempt.table and it.batch != attempt.batch]
     return sorted(others, key=lambda other: (other.batch, other.number))
 
@@ -73,7 +73,7 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
     job = readable_job_of(service.store, attempt) if ended.passed else None
     if job is None:
         return False
-    passed = [file for file in claims_on(service, attempt, job) if file.id in ended.passed]
+    passed = [file for file in files_claimed_on(service, attempt, job) if file.id in ended.passed]
     facts = first_look(service, attempt, job, passed, ended) if passed else None
     if facts is None or not facts.files:
         return False
@@ -84,7 +84,7 @@ def _is_waiting(service: Service, attempt: Attempt) -> bool:
 def _is_audited_again(service: Service, attempt: Attempt) -> bool:
     """By what it carries, or appended again: whichever it is, it comes after an audit, not after crashes alone."""
     job = readable_job_of(service.store, attempt)
-    if job is None or not (job.carries or _was_audited(service, attempt, job)):
+    if job is None or not (job.reuses or _was_audited(service, attempt, job)):
         return False
     run = service.runner.find(attempt.branch)
     return run is None or run.state is JobState.RUNNING

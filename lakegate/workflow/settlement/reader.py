@@ -17,7 +17,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN, JobRun, JobState, Store
-from lakegate.workflow.attempts.claims import claims_on, not_taken_on, open_attempts, open_files
+from lakegate.workflow.attempts.claims import files_claimed_on, files_open_to, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import End, given_up, has_begun, read_report, report_in_force
 from lakegate.workflow.ledger.receipts import known
@@ -77,7 +77,7 @@ def observe(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileV
 
 def first_look(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
     """Look for the files that are the attempt's to settle."""
-    files = tuple(not_taken_on(service, attempt, claims))
+    files = tuple(not_claimed_later(service, attempt, claims))
     return Facts(attempt=attempt, job=job, now=service.clock.now(), files=files, ended=ended)
 
 
@@ -115,7 +115,7 @@ def _audits(
 def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> frozenset[str]:
     """Return those of the tables that another attempt has undecided files of."""
     found = set[str]()
-    for other in open_attempts(service.branches):
+    for other in list_open_attempts(service.branches):
         if other.table in tables - found and other.branch != own.branch and _has_open_files(service, other):
             found.add(other.table)
     return frozenset(found)
@@ -124,7 +124,7 @@ def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> frozen
 def _has_open_files(service: Service, other: Attempt) -> bool:
     """Nobody waits for an attempt that can't be read."""
     try:
-        return bool(open_files(service, other, claims_on(service, other)))
+        return bool(files_open_to(service, other, files_claimed_on(service, other)))
     except PASSING:
         raise
     except Exception as error:  # noqa: BLE001 (one attempt, which its own sweep says more of)

@@ -12,7 +12,7 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.report import FileReport
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.settlement.facts import Facts
-from lakegate.workflow.settlement.keys import failing, put_aside
+from lakegate.workflow.settlement.keys import failing, quarantining
 
 PATIENCE = timedelta(hours=13)  # with files of a referenced table that are under way: jobs may queue for twelve
 ATTEMPTS = 3  # of one batch: a table that changes all the time must not keep an orphan from being rejected
@@ -39,7 +39,7 @@ def missing(plan: Plan, report: FileReport | None) -> frozenset[str]:
     wrong = failing(report)
     if wrong - referring.keys():
         return frozenset()
-    return frozenset(referring[metric] for metric in (wrong | put_aside(report)) & referring.keys())
+    return frozenset(referring[metric] for metric in (wrong | quarantining(report)) & referring.keys())
 
 
 def unresolved(facts: Facts, files: Iterable[FileVersion]) -> dict[FileVersion, frozenset[str]]:
