@@ -18,7 +18,7 @@ from lakegate.audit.names import folded
 from lakegate.audit.plan import ROWS_VIEW
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import TYPES, Type, physical
-from lakegate.contracts.odcs.vocabulary import meant
+from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.contracts.regex.like import once_through
 from lakegate.contracts.sql.functions import AGGREGATES, FUNCTIONS, MAY_BE_LEFT_OUT, Kind, Signature
 
@@ -199,7 +199,7 @@ class Reader:
         known = self.columns.get(folded(node.name))
         if known is None:
             names = [name for name, _ in self.columns.values()]
-            raise NotAllowed(f"the table has no column {node.name!r}{meant(node.name, names)}")
+            raise NotAllowed(f"the table has no column {node.name!r}{hint(node.name, names)}")
         return known
 
     def column(self, node: exp.Column) -> Kind:
