@@ -45,7 +45,7 @@ TITLES = {
     Kind.REJECTED: "🛑 Rejected",
     Kind.WARNED: "⚠️ Published with warnings",
     Kind.APPROVED: "✅ Approved and published",
-    Kind.HELD: "⏸️ Held: no contract takes these files",
+    Kind.UNROUTED: "⏸️ Held: no contract takes these files",
     Kind.WAITING: "🕒 No job gets through to files of",
     Kind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
 }

@@ -307,7 +307,7 @@ def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool 
             **left_out(run.plan, {inspection.id: inspection.rows for inspection in inspections}, rows),
         }
         by = unforgiving(run.plan) if is_left else run.plan
-        results = evaluate(by, measured, dependents, job.history, partial(engine.failing_rows, view))
+        results = evaluate(by, measured, dependents, job.baseline, partial(engine.failing_rows, view))
     with run.step("sample"):
         run.checks = engine.with_samples(view, results, run.grown, inspections)
     return view

@@ -15,7 +15,7 @@ from lakegate.ports import Decided
 from lakegate.workflow.attempts.baseline import DECISIONS
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.reports import read_report
-from lakegate.workflow.ledger.superseded import overtaken
+from lakegate.workflow.ledger.superseded import superseded_files
 from lakegate.workflow.notices.messages import rows_query
 from lakegate.workflow.retry import Rejected, rejections, worked_on
 from lakegate.workflow.service import Service
@@ -103,7 +103,7 @@ def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[st
 
 def _ways_on(service: Service, found: Rejected, *, tried: bool, appended: bool) -> list[str]:
     """Return the commands for rejected files: superseded ones can only be discarded."""
-    gone = {file.id for file in overtaken(service, found.receipts)}
+    gone = {file.id for file in superseded_files(service, found.receipts)}
     is_of_use = any(file.id not in gone for file, _ in found.files)
     again = [f"lakegate retry {found.batch}"] if is_of_use and tried else []  # otherwise the contract must change first
     approve = [f'lakegate approve {found.batch} --why "…"'] if is_of_use and appended else []

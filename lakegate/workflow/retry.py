@@ -16,7 +16,7 @@ from lakegate.workflow.attempts.baseline import DECISIONS
 from lakegate.workflow.attempts.claims import find_open_claims
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.start import start_attempts
-from lakegate.workflow.ledger.decisions import decide
+from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.ledger.receipts import receipts_at
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -171,7 +171,7 @@ def discard(service: Service, batch: str, why: str, by: str) -> int:
     found = rejected(service, batch)
     attempt = found.last.next()
     findings = [Finding(file=file, reasons=entry.reasons) for file, entry in found.files]
-    discarded = decide(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
+    discarded = record(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
     if discarded:
         with noting(f"{count(len(discarded), 'file')} of {batch} discarded all the same; the next sweep tidies up"):
             delete_settled(service, attempt)

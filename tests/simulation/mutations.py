@@ -219,15 +219,15 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=settle._settle,
-                old="    decide(service, attempt, Decision.REJECTED",
+                old="    record(service, attempt, Decision.REJECTED",
                 new="    service.branches.delete_branch(attempt.branch)\n"
-                "    decide(service, attempt, Decision.REJECTED",
+                "    record(service, attempt, Decision.REJECTED",
             ),
         ),
     ),
     Mutation(
         says="a file is decided whatever main's receipts say",
-        edits=(Edit(function=decisions._decide, old="if is_open(receipts, finding.file, attempt)", new=""),),
+        edits=(Edit(function=decisions._record, old="if is_open(receipts, finding.file, attempt)", new=""),),
         seeds_from=36,
     ),
     Mutation(
@@ -247,13 +247,13 @@ MUTATIONS = (
     ),
     Mutation(
         says="receipts are taken off main before they are in the archive",
-        edits=(Edit(function=compaction._fold, old="archive(service, receipts)", new="pass"),),
+        edits=(Edit(function=compaction._compact, old="archive(service, receipts)", new="pass"),),
     ),
     Mutation(
         says="versions are taken out of a receipt before they are in the archive",
         edits=(
             Edit(
-                function=truncation._shorten,
+                function=truncation._truncate,
                 old="archive_closed(service, [(receipt, closed) for receipt, _, closed in found])",
                 new="pass",
             ),

@@ -451,9 +451,9 @@ def test_the_base_may_lack_just_what_the_batch_replaces() -> None:
     difference, old = replace(holding(f1=3), lost=gone("old.parquet")), DataFile(path="old.parquet", rows=2)
     found = by_file(job(), difference, {FILE_COLUMN: FILE})
     prove(job(), difference, found, {"f1": 3}, [old])
-    with pytest.raises(JobError, match="1 data files that the batch replaces are still there"):
+    with pytest.raises(JobError, match="the batch replaces 1 data file that is still there"):
         prove(job(), difference, found, {"f1": 3}, [old, DataFile(path="other.parquet", rows=1)])
-    with pytest.raises(JobError, match="1 data files of its base are gone"):
+    with pytest.raises(JobError, match="its base has lost 1 data file, or"):
         prove(job(), replace(difference, lost=gone("old.parquet", "base.parquet")), found, {"f1": 3}, [old])
 
 

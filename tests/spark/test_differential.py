@@ -37,7 +37,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Decided, DecidedFile, Note
 from lakegate.testing import MemoryStore
-from lakegate.workflow.attempts.baseline import history
+from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.reports import report_name
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.metrics import quarantine
@@ -115,7 +115,7 @@ class Audit:
             note = Note(decision=Decision.PUBLISHED, table=self.name, batch=attempt.batch, attempt=1, files=(entry,))
             decided.append(Decided(note=note, commit="", at=MOMENT))
         log = SimpleNamespace(decisions=lambda *_, **__: reversed(decided))
-        return history(SimpleNamespace(store=store, catalog=log), plan)  # type: ignore[arg-type]
+        return baseline(SimpleNamespace(store=store, catalog=log), plan)  # type: ignore[arg-type]
 
     # The audit of one contract's plan.
 

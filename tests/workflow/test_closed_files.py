@@ -91,7 +91,7 @@ def test_what_was_rejected_and_is_superseded_needs_nobody(world: World) -> None:
     assert (now.rejected, [(line.batch, line.state) for line in now.superseded]) == ((), [(batch, "superseded")])
 
 
-def test_of_a_batch_what_is_not_overtaken_stays_to_be_looked_at(world: World) -> None:
+def test_of_a_batch_what_is_not_superseded_stays_to_be_looked_at(world: World) -> None:
     batch = rejected_with_one_that_is_superseded(world)
     now = status(world.service)
     [rejected], [superseded] = now.rejected, now.superseded
@@ -100,7 +100,7 @@ def test_of_a_batch_what_is_not_overtaken_stays_to_be_looked_at(world: World) ->
 
 
 @pytest.mark.parametrize("word", ["append", "reject"])
-def test_what_may_be_published_beside_the_other_version_or_by_another_contract_is_not_overtaken(
+def test_what_may_be_published_beside_the_other_version_or_by_another_contract_is_not_superseded(
     world: World, word: str
 ) -> None:
     batch = rejected_and_mended(world)

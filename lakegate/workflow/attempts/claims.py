@@ -14,7 +14,7 @@ from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import Branch, Branches
 from lakegate.workflow.attempts.job import readable_job_of
-from lakegate.workflow.ledger.receipts import known, with_closed
+from lakegate.workflow.ledger.receipts import receipts_now, with_closed
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -94,7 +94,7 @@ def list_open_branches(branches: Branches) -> Mapping[Branch, Attempt]:
 def files_open_to(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Those of the files that the attempt may still decide."""
     files = list(files)
-    receipts = known(service, files)
+    receipts = receipts_now(service, files)
     return [file for file in files if is_open(receipts, file, attempt)]
 
 

@@ -102,7 +102,7 @@ def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) ->
 def _agree_on_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
     """All files that the attempt is for, by whoever noted it first; none where some of these are not among them. What
     is known of these goes before what was noted: by a listing a version's place among its key's may be another than by
-    its event, and whoever found that it is to be tried must not find here that it is overtaken.
+    its event, and whoever found that it is to be tried must not find here that it is superseded.
 
     Nessie sees no conflict between claims of different files: a slow worker's would be put on the branch beside
     those of another, whose job runs already. A first attempt needs no note: its batch is named for its files.

@@ -25,7 +25,7 @@ NAMED = 150_000  # bytes of what is said of them as JSON, which spells some lett
 REST = 400  # bytes that are said of each beside its name
 
 
-def decide(
+def record(
     service: Service,
     attempt: Attempt,
     decision: Decision,
@@ -38,14 +38,14 @@ def decide(
     it is, and what its key's other versions do not decide any more stays open.
     """
     wanted = list(chunked(findings, AT_ONCE, (_named, NAMED)))
-    return [it for portion in wanted for it in _decide(service, attempt, decision, portion, why, by)]
+    return [it for chunk in wanted for it in _record(service, attempt, decision, chunk, why, by)]
 
 
 def _named(finding: Finding) -> int:
     return len(json.dumps(finding.file.key)) + REST
 
 
-def _decide(
+def _record(
     service: Service, attempt: Attempt, decision: Decision, wanted: list[Finding], why: str, by: str
 ) -> list[Finding]:
     for _ in range(TRIES):

@@ -17,7 +17,7 @@ from lakegate.ports import Branch, ToldFile
 from lakegate.workflow.attempts.claims import files_claimed_on
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.ledger.receipts import main_receipts
-from lakegate.workflow.ledger.superseded import overtaken
+from lakegate.workflow.ledger.superseded import superseded_files
 from lakegate.workflow.notices.messages import expiring_message, rejection
 from lakegate.workflow.notices.outbox import tell, told_at
 from lakegate.workflow.registry import contract_of
@@ -67,7 +67,7 @@ def _still_of_use(service: Service, attempt: Attempt) -> dict[str, ToldFile]:
     """Its files, by id, that are still rejected and not overtaken."""
     claims = files_claimed_on(service, attempt)
     _, receipts = main_receipts(service, claims)
-    gone = {file.id for file in overtaken(service, receipts)}
+    gone = {file.id for file in superseded_files(service, receipts)}
     return {
         file.id: ToldFile(key=file.key, reasons=entry.reasons)
         for file in claims

@@ -24,7 +24,7 @@ class NeedsNewAttempt:
 
 @dataclass(frozen=True)
 class DecidedMeanwhile:
-    """A reason not to publish what was audited, and right: a file was rejected, discarded or overtaken meanwhile, by
+    """A reason not to publish what was audited, and right: a file was rejected, discarded or superseded meanwhile, by
     main and the contract of now.
     """
 

@@ -17,7 +17,7 @@ from lakegate.ports import MAIN, TableIdentity
 from lakegate.workflow.attempts.claims import claim_receipt
 from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Main, NeedsNewAttempt, Objection
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.keys import may_differ_without
+from lakegate.workflow.settlement.keys import failed_and_compared
 
 
 def still_open(audited: Audited, files: Iterable[FileVersion], main: Main) -> list[FileVersion]:
@@ -98,7 +98,7 @@ def guard_together(audited: Audited, files: Iterable[FileVersion], plan: Plan) -
     another, or repeat them. Those that failed late were good until then.
     """
     good = {entry.id for entry in audited.report.files if entry.verdict is not Verdict.FAIL}
-    good |= may_differ_without(plan, audited.report)
+    good |= failed_and_compared(plan, audited.report)
     if audited.attempt.table in audited.report.depends_on and good - {file.id for file in files}:
         return NeedsNewAttempt(f"not all good files of {audited.attempt.branch} can be published together any more")
     return None

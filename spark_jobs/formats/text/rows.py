@@ -18,6 +18,7 @@ from lakegate.audit.names import display_name
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import canonical, spark_identifier
+from lakegate.counts import count
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.text.parsing import scientific, value
 from spark_jobs.jvm.spark_sql import literal
@@ -170,7 +171,7 @@ def _csv(spark: SparkSession, plan: Plan, names: Sequence[str], uris: Sequence[s
     read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
     quotes = {} if form.multiline else {"a quote is out of place": f"NOT {TEXT} RLIKE {literal(_well_quoted(form))}"}
     missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
-    broken = {_encoding_fault(form): "NOT sound", **quotes, f"it does not have {width} fields": missing}
+    broken = {_encoding_fault(form): "NOT sound", **quotes, f"it does not have {count(width, 'field')}": missing}
     typed = [value(f"t{at}", it.type, form.patterns.get(it.name, "")) for at, it in enumerate(plan.columns)]
     return _parsed(plan, read, typed, broken)
 
