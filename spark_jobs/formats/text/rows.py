@@ -12,12 +12,12 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.names import display_name
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import canonical, spark_identifier
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import canonical, spark_identifier
 from lakegate.counts import count
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.text.parsing import scientific, value

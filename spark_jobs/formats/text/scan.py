@@ -14,14 +14,14 @@ from typing import Any
 from pyspark.sql import Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
-from lakegate.audit.inspection import EMPTY, GONE, Inspection
-from lakegate.audit.job import JobFile
-from lakegate.audit.limits import Limits, beyond, more_than
-from lakegate.audit.mask import masked, raw
-from lakegate.audit.names import display_name, folded
-from lakegate.audit.plan import Plan, Stance
-from lakegate.audit.schema_fit import FILE_COLUMN, FileColumn
+from lakegate.audit.evaluation.mask import masked, raw
+from lakegate.audit.model.files import SUFFIXES, FileFormat, FileKind
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import Limits, beyond, more_than
+from lakegate.audit.model.plan import Plan, Stance
+from lakegate.audit.schema.fit import FILE_COLUMN, FileColumn
+from lakegate.audit.schema.inspection import EMPTY, GONE, Inspection
+from lakegate.audit.schema.names import display_name, folded
 from spark_jobs.formats.text.rows import AT, TEXT, header_of, left_open, lines, records, row_of
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, class_names, root_cause
