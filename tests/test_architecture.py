@@ -109,4 +109,4 @@ def test_the_architecture_names_every_room(package: str) -> None:
 def test_the_workflow_has_at_most_ten_modules_at_a_level() -> None:
     folders = [path for path in (ROOT / "lakegate/workflow").rglob("*") if path.is_dir()]
     crowded = {path.name: len(list(path.glob("[!_]*.py"))) for path in [*folders, ROOT / "lakegate/workflow"]}
-    assert {name: count for name, count in crowded.items() if count > 10} == {}  # noqa: PLR2004
+    assert {name: count for name, count in crowded.items() if count > 10} == {}
