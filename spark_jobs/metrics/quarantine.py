@@ -20,7 +20,7 @@ from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import quarantine_of
 from lakegate.audit.types import spark_identifier
 from lakegate.audit.verdicts import unparsed_checks
-from spark_jobs.formats.text.rows import TEXT
+from spark_jobs.formats.text.lines import TEXT
 from spark_jobs.jvm.session import BASE, LAKE
 from spark_jobs.metrics.failing_keys import PLACE, Landed, by_file, with_places
 from spark_jobs.metrics.keys import Batch, Read

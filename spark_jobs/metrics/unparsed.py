@@ -17,7 +17,8 @@ from lakegate.audit.look import Look
 from lakegate.audit.mask import MASK, raw
 from lakegate.audit.plan import MetricKind, Plan
 from lakegate.audit.report import CheckResult
-from spark_jobs.formats.text.rows import AT, BLOCK, TEXT, lines, parsed
+from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, lines
+from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm.isolate import THREADS
 from spark_jobs.metrics import samples
 
