@@ -21,8 +21,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit import plan as planned
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.schema_fit import FILE_COLUMN
 from spark_jobs.jvm.session import LAKE, build
 from spark_jobs.metrics import keys
 from spark_jobs.metrics.measure import batch_metrics
@@ -58,7 +58,7 @@ class Figure:
 
     keys: int
     batch: str
-    rows_near: int
+    candidate_rows: int
     in_the_batch: float
     in_the_table: float
     seconds: tuple[float, ...]
@@ -88,12 +88,12 @@ def figure(spark: SparkSession, plans: dict[Scope, Plan], kind: str, key: Column
             if turn >= 0:
                 seconds[scope].append(took)
     [metric] = plan.metrics
-    near = keys.table_candidates(plan, metric, batch, base_of(spark, plan, before), [kind])
+    candidates = keys.table_candidates(plan, metric, batch, base_of(spark, plan, before), [kind])
     medians = {scope: round(statistics.median(found), 3) for scope, found in seconds.items()}
     return Figure(
         keys=size,
         batch=kind,
-        rows_near=near.rows if near else 0,
+        candidate_rows=candidates.rows if candidates else 0,
         in_the_batch=medians[Scope.BATCH],
         in_the_table=medians[Scope.TABLE],
         seconds=tuple(round(each, 3) for each in seconds[Scope.TABLE]),
@@ -141,7 +141,7 @@ def timed(work: Callable[[], None]) -> float:
 
 def told(figure: Figure) -> None:
     print(
-        f"{figure.keys:>12,} keys, the batch's {figure.batch:<24} {figure.rows_near:>12,} rows near "
+        f"{figure.keys:>12,} keys, the batch's {figure.batch:<24} {figure.candidate_rows:>12,} candidate rows "
         f"{figure.in_the_table:7.2f} s (within the batch alone {figure.in_the_batch:.2f} s)",
         flush=True,
     )

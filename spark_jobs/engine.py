@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.engine import Proved
+from lakegate.audit.inspection import Inspection
 from lakegate.audit.job import Job
-from lakegate.audit.look import Look
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.prove import RowCounts
 from lakegate.audit.quarantine import Results
@@ -97,17 +97,17 @@ class SparkEngine:
     def compare(self, before: Loaded | None, after: Loaded) -> Difference:
         return iceberg.compare(self.spark, before and before.own, after.own)
 
-    def look(self) -> list[Look]:
+    def inspect(self) -> list[Inspection]:
         return inspect_all(self.spark, self.job.plan, self.job.files)
 
-    def within(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-        return pattern_tries.check_tries(self.spark, plan, looks)
+    def within(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return pattern_tries.check_tries(self.spark, plan, inspections)
 
-    def find_faulty(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-        return find_faulty(self.spark, plan, looks)
+    def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return find_faulty(self.spark, plan, inspections)
 
-    def unparsed(self, plan: Plan, looks: Sequence[Look], there: Mapping[str, int]) -> dict[str, int]:
-        return unparsed.count(self.spark, plan, looks, there)
+    def unparsed(self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]) -> dict[str, int]:
+        return unparsed.count(self.spark, plan, inspections, there)
 
     def check_references(self, plan: Plan) -> None:
         check_references(Base(spark=self.spark, catalog=BASE), plan)
@@ -152,10 +152,10 @@ class SparkEngine:
         return quarantine.failing_rows(view, file, earlier, checks)
 
     def with_samples(
-        self, view: quarantine.View, results: Results, plan: Plan, looks: Sequence[Look]
+        self, view: quarantine.View, results: Results, plan: Plan, inspections: Sequence[Inspection]
     ) -> dict[str, tuple[CheckResult, ...]]:
         found = samples.with_samples(view.plan, results, view.batch, view.base)
-        return unparsed.with_samples(self.spark, plan, looks, found)
+        return unparsed.with_samples(self.spark, plan, inspections, found)
 
     def write(self, uri: str, body: bytes) -> None:
         hadoop.write(self.spark, uri, body)
@@ -166,16 +166,16 @@ class SparkEngine:
     def take_out(self, table: Loaded, files: Mapping[str, Any]) -> None:
         rewritten.remove_rows(self.spark, self.job, table.own, files)
 
-    def append(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-        return append(self.spark, replace(self.job, plan=plan), looks)
+    def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return append(self.spark, replace(self.job, plan=plan), inspections)
 
-    def put_aside(
+    def quarantine(
         self,
         view: quarantine.View,
         order: Sequence[str],
         failed: quarantine.Failed,
         plan: Plan,
-        looks: Sequence[Look],
+        inspections: Sequence[Inspection],
     ) -> None:
-        rows = unparsed.unparsed_rows(self.spark, plan, looks) if looks else None
+        rows = unparsed.unparsed_rows(self.spark, plan, inspections) if inspections else None
         quarantine.quarantine_rows(self.spark, self.job, view, order, failed, rows)

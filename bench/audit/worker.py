@@ -23,11 +23,11 @@ from bench.audit import data
 from bench.audit.engines import Told, lakegate
 from bench.audit.rules import Rule
 from lakegate.audit.codec import from_plain
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job, JobFile
 from lakegate.audit.plan import Plan
 from lakegate.audit.report import Verdict
 from lakegate.audit.run import Run
+from lakegate.audit.schema_fit import FILE_COLUMN
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import AUDIT, BASE, LAKE, build
 

@@ -17,7 +17,7 @@ class JobFile:
     """One file version to append. `uri` is its staged copy, under a name without special characters; `key` is for
     people. The data files it `replaces` were taken off the branch.
 
-    If the attempt carries another's data files, `data_files` are this file version's, and it has no staged copy.
+    If the attempt reuses another's data files, `data_files` are this file version's, and it has no staged copy.
     """
 
     id: str
@@ -32,13 +32,13 @@ class JobFile:
 class Job:
     """One attempt's work. `base` is the hash its branch was made from; files are in the order they landed.
 
-    `history` holds the values that the table's last published file versions measured when the attempt began, oldest
-    first, by metric id. `crashed` are the numbers of the attempts at these files whose jobs crashed in succession just
-    before this one, and `waited` those among them whose jobs never reached the files: a job notes at `begun_uri` that
-    it reaches them, and `CUT_OFF` if it is cut off then (a job frozen by an earlier release has no such URI).
-    `left_out` maps claimed file versions (by id) that are not among the files to the reason.
+    `baseline` holds the values that the table's last published file versions measured when the attempt began, oldest
+    first, by metric id. `consecutive_crashes` are the numbers of the attempts at these files whose jobs crashed in
+    succession just before this one, and `never_began` those among them whose jobs never reached the files: a job notes
+    at `begun_uri` that it reaches them, and `CUT_OFF` if it is cut off then (a job frozen by an earlier release has no
+    such URI). `left_out` maps claimed file versions (by id) that are not among the files to the reason.
 
-    With `carries` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
+    With `reuses` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: its verdicts of batch scope hold, and only checks of table scope run.
     """
 
@@ -51,10 +51,10 @@ class Job:
     report_uri: str
     plan: Plan
     files: tuple[JobFile, ...]
-    history: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    crashed: tuple[int, ...] = ()
-    waited: tuple[int, ...] = ()
-    carries: str = ""
+    baseline: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    consecutive_crashes: tuple[int, ...] = ()
+    never_began: tuple[int, ...] = ()
+    reuses: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
     begun_uri: str = ""
     format: int = 4
@@ -70,7 +70,7 @@ class Job:
         return frozenset(file for each in self.files for file in each.replaces.rewritten)
 
     @property
-    def replaced_aside(self) -> tuple[DataFile, ...]:
+    def replaced_quarantined(self) -> tuple[DataFile, ...]:
         """Data files that were taken off the quarantine table before the job."""
         return tuple(data for file in self.files for data in file.replaces.quarantined)
 

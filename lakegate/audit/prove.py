@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from lakegate.audit.difference import DataFiles, Difference
 from lakegate.audit.errors import JobError
-from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.inspection import Inspection
 from lakegate.audit.job import Job
-from lakegate.audit.look import Look
 from lakegate.audit.report import DataFile, Rewritten
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.statistics import DataFileStatistics, IcebergField
+from lakegate.counts import count
 
 PerFile = dict[str, list[DataFileStatistics]]
 # By the first run all data files are younger than all delete files, and any commit of the second drops those.
@@ -79,20 +80,26 @@ def prove(
     as many rows as were read.
     """
     if kept := {data.path for data in replaced} - difference.lost.statistics.keys():
-        raise JobError(_said(job, f"{len(kept)} data files that the batch replaces are still there", table))
+        raise JobError(
+            _said(job, f"the batch replaces {count(len(kept), 'data file', 'that is', 'that are')} still there", table)
+        )
     lost = difference.lost.statistics.keys() - {data.path for data in replaced}
     if lost or difference.deletes:
-        raise JobError(_said(job, f"{len(lost)} data files of its base are gone, or rows of it are deleted", table))
+        raise JobError(
+            _said(job, f"its base has lost {count(len(lost), 'data file')}, or rows of it are deleted", table)
+        )
     there = rows_of(found)
     if there != rows:
         wrong = sorted(file for file in there.keys() | rows.keys() if there.get(file) != rows.get(file))
-        told = "; ".join(f"{file}: {there.get(file, 0)} rows there, {rows.get(file, 0)} read" for file in wrong[:5])
+        told = "; ".join(
+            f"{file}: {count(there.get(file, 0), 'row')} there, {rows.get(file, 0):,} read" for file in wrong[:5]
+        )
         raise JobError(_said(job, f"it does not hold each file of the batch once ({told})", table))
 
 
-def expected(looks: Iterable[Look], unparsed: Mapping[str, int]) -> dict[str, int]:
+def expected(inspections: Iterable[Inspection], unparsed: Mapping[str, int]) -> dict[str, int]:
     """Return, by file version, the rows that must be there: all that parse. Of some files there may be none."""
-    rows = {look.file.id: look.rows - unparsed.get(look.file.id, 0) for look in looks}
+    rows = {inspection.id: inspection.rows - unparsed.get(inspection.id, 0) for inspection in inspections}
     return {file: number for file, number in rows.items() if number}
 
 
@@ -105,13 +112,13 @@ def prove_appended(job: Job, there: Mapping[str, int], rows: Mapping[str, int]) 
         )
 
 
-def prove_carried(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
-    """JobError unless the data files are the very ones that the job says were carried over."""
+def prove_reused(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
+    """JobError unless the data files are the very ones that the job says are reused."""
     there = {file: {data.path for data in files} for file, files in found.items()}
-    carried = {file.id: set(file.data_files) for file in job.files if file.data_files}
-    if there != carried:
-        strangers = sorted(set().union(*there.values()) ^ set().union(*carried.values()))
-        raise JobError(_said(job, f"its data files are not those that were carried over ({', '.join(strangers[:5])})"))
+    reused = {file.id: set(file.data_files) for file in job.files if file.data_files}
+    if there != reused:
+        strangers = sorted(set().union(*there.values()) ^ set().union(*reused.values()))
+        raise JobError(_said(job, f"its data files are not those that it reuses ({', '.join(strangers[:5])})"))
 
 
 def prove_taken_out(job: Job, base: RowCounts, left: RowCounts, still: int) -> None:
@@ -119,13 +126,13 @@ def prove_taken_out(job: Job, base: RowCounts, left: RowCounts, still: int) -> N
     `still`, and all the others that they held are `left`, no more and no less of any file version.
     """
     if untouched := [path for path, held in base.replaced.items() if not held]:
-        told = f"{len(untouched)} data files of its base are gone that held nothing of what the batch replaces"
+        told = f"its base has lost {count(len(untouched), 'data file')} that held nothing of what the batch replaces"
         raise JobError(_said(job, told))
     if still:
-        raise JobError(_said(job, f"{still} rows that the batch replaces are still there"))
+        raise JobError(_said(job, f"the batch replaces {count(still, 'row', 'that is', 'that are')} still there"))
     if left.others != base.others:
         wrong = sum(left.others.get(file) != base.others.get(file) for file in left.others.keys() | base.others.keys())
-        told = f"what is left of rewritten data files is not what they held of {wrong} other file versions"
+        told = f"its rewritten data files do not keep the rows of {count(wrong, 'other file version')}"
         raise JobError(_said(job, told))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from lakegate.audit.codec import from_json
 from lakegate.audit.plan import Severity, Unit
+from lakegate.counts import count
 
 
 class Verdict(StrEnum):
@@ -67,7 +68,7 @@ class CheckResult:
         """A result in words: `12 of 2,000 rows`, `4% (80 of 2,000 rows)`, `17.25`, `no value`."""
         if self.value is None:
             return "no value"
-        failing = f"{self.failing_rows:,} of {self.rows:,} rows" if self.failing_rows else ""
+        failing = f"{self.failing_rows:,} of {count(self.rows, 'row')}" if self.failing_rows else ""
         if failing and self.unit is Unit.ROWS:
             return failing
         value = _number(self.value) + ("%" if self.unit is Unit.PERCENT else "")
@@ -156,8 +157,8 @@ class FileReport:
         """Remarks on a file, its rejection aside: quarantined rows, warnings, changes to the table."""
         if self.verdict is not Verdict.QUARANTINE:
             return (*self._reasons(Verdict.WARN), *self.changes)
-        aside = f"in quarantine: {self.quarantined_rows:,} of {self.rows + self.quarantined_rows:,} rows"
-        return (aside, *self._reasons(Verdict.QUARANTINE), *self._reasons(Verdict.WARN), *self.changes)
+        quarantined = f"in quarantine: {self.quarantined_rows:,} of {count(self.rows + self.quarantined_rows, 'row')}"
+        return (quarantined, *self._reasons(Verdict.QUARANTINE), *self._reasons(Verdict.WARN), *self.changes)
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -193,7 +194,7 @@ class Report:
     shown. `evolves` lists columns and types that the table has on the branch, and not at the base, because of files and
     not of the contract.
 
-    `carried_from` is the branch of an earlier attempt, if this one takes its data files and their verdicts of batch
+    `reused_from` is the branch of an earlier attempt, if this one reuses its data files and their verdicts of batch
     scope from it: only checks of table scope were run, at `base`.
 
     `rewritten` covers all files together that replace rows which were since rewritten into other data files.
@@ -218,7 +219,7 @@ class Report:
     columns: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
-    carried_from: str = ""
+    reused_from: str = ""
     rewritten: Rewritten = field(default_factory=Rewritten)
     format: int = 3
 

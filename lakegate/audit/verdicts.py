@@ -82,14 +82,14 @@ def expected(check: Check) -> str:
     return f"{said} {_OFF[check.drift.comparison]}" if check.drift else said
 
 
-def judge(
+def evaluate(
     plan: Plan,
     files: Sequence[Measurements],
     dependents: Mapping[str, Dependent],
     past: Past = _NO_PAST,
     distinct: Distinct | None = None,
 ) -> dict[str, tuple[CheckResult, ...]]:
-    """Judge every check on every file. `dependents` are the metrics, by id, that are resolved here file by file.
+    """Evaluate every check on every file. `dependents` are the metrics, by id, that are resolved here file by file.
 
     `distinct` is called if rows for quarantine fail more than one check; without it they count more than once.
     """

@@ -55,7 +55,9 @@ def _clash(one: Contract, other: Contract) -> str:
         return f"two contracts for the table {one.table}: {one.id} and {other.id}"
     if one.route.overlaps(other.route):
         return f"the route {one.route.pattern} of {one.table} overlaps {other.route.pattern} of {other.table}"
-    aside = quarantine_of(one.table)
-    if one.plan.budget and other.plan.budget and aside == quarantine_of(other.table):
-        return f"{one.table} and {other.table} would put rows aside in the same table, {aside}: rename one of them"
+    quarantined = quarantine_of(one.table)
+    if one.plan.budget and other.plan.budget and quarantined == quarantine_of(other.table):
+        return (
+            f"{one.table} and {other.table} would put rows aside in the same table, {quarantined}: rename one of them"
+        )
     return ""

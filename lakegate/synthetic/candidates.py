@@ -1,6 +1,6 @@
 """Values that a column might hold: those that its checks name, their neighbours, and ordinary ones.
 
-It does not know which of them are good: the judge does.
+It does not know which of them are good: the evaluator does.
 """
 
 import re

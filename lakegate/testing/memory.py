@@ -381,9 +381,9 @@ class MemoryJobRunner:
         for run in self.running():
             self.finish(run.id)
 
-    def fail(self, run_id: str, reason: str, *, waited: bool = False, cut_off: bool = False) -> None:
-        """End a run badly, without a report; if it `waited`, before it began on its files."""
-        if not waited:
+    def fail(self, run_id: str, reason: str, *, never_began: bool = False, cut_off: bool = False) -> None:
+        """End a run badly, without a report; if it `never_began`, before it began on its files."""
+        if not never_began:
             self._begin(run_id, CUT_OFF if cut_off else b"")
         self._end(run_id, JobState.FAILED, reason)
 

@@ -12,7 +12,7 @@ from lakegate.counts import count
 from lakegate.errors import Refused, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.workflow.attempts.claims import base_of, claimed_files
+from lakegate.workflow.attempts.claims import base_of, files_claimed_in
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.notices.outcome import tell_approved
 from lakegate.workflow.publish import publish_rejected
@@ -111,7 +111,7 @@ def _audited(service: Service, found: Rejected, attempt: Attempt, report: Report
     """The attempt as it was audited. Raises Refused where its branch is not that any more."""
     _refuse_unless_kept(service, found, attempt, report)
     changes = service.branches.changes(report.base, report.audited)
-    claims = tuple(claimed_files(changes.receipts, attempt))
+    claims = tuple(files_claimed_in(changes.receipts, attempt))
     return Audited(attempt=attempt, base=report.base, report=report, claims=claims)
 
 

@@ -13,8 +13,8 @@ from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State
 from lakegate.landing.receipts import Receipt
-from lakegate.workflow.attempts.claims import open_claims
-from lakegate.workflow.ledger.receipts import known
+from lakegate.workflow.attempts.claims import find_open_claims
+from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.ledger.undecided import undecided
 from lakegate.workflow.ledger.unrouted import Unrouted, unrouted_files
 from lakegate.workflow.service import Service
@@ -34,7 +34,7 @@ class Seen:
     at: datetime | None = None
 
 
-def waiting(
+def unclaimed(
     service: Service, versions: Iterable[FileVersion] | None = None, held: Container[str] | None = None
 ) -> list[FileVersion]:
     """Those of the landed versions (all, if not said) that nobody works on: neither decided, nor claimed on an open
@@ -51,19 +51,19 @@ def still_unrouted(service: Service, among: Iterable[Unrouted] | None = None) ->
     """Unrouted files (all, if not said) that are neither decided nor claimed by now, in the same order."""
     held = {each.file.id: each for each in (unrouted_files(service) if among is None else among)}
     files = [each.file for each in held.values()]
-    receipts = known(service, files)
+    receipts = receipts_now(service, files)
     free = _not_worked_on(service, files, receipts)
     return [held[file.id] for file in free]
 
 
 def _not_worked_on(service: Service, files: list[FileVersion], receipts: Mapping[str, Receipt]) -> list[FileVersion]:
     """Those that wait to be taken up, and then those that can't be yet."""
-    claims = open_claims(service, [file.key for file in files], receipts)
+    claims = find_open_claims(service, [file.key for file in files], receipts)
     states = {file: claims.state(file, receipts) for file in files}
     return [file for state in (State.QUEUED, State.BLOCKED) for file in files if states[file] is state]
 
 
-def note_waiting(service: Service, files: list[FileVersion], at: datetime) -> None:
+def note_unclaimed(service: Service, files: list[FileVersion], at: datetime) -> None:
     """Keep what a sweep found, and since when, for whoever asks: listing a whole bucket takes minutes."""
     service.store.write(SEEN, to_json(Seen(files=tuple(files[:NOTED]), at=at)).encode())
 
@@ -78,9 +78,9 @@ def _last_seen(service: Service) -> Seen:
         return Seen()
 
 
-def seen_waiting(service: Service) -> Seen:
+def seen_unclaimed(service: Service) -> Seen:
     """What waits now, where the landing bucket is listed in one call; of a larger one, what the last sweep saw."""
     seen = Seen(files=tuple(islice(service.landing.versions(), NOTED)))
     if len(seen.files) == NOTED:
         seen = _last_seen(service)
-    return replace(seen, files=tuple(waiting(service, seen.files)))
+    return replace(seen, files=tuple(unclaimed(service, seen.files)))

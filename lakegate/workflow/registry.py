@@ -1,4 +1,4 @@
-"""The shelf: the contracts pushed to this installation, and which of them routes a key. It does not judge what it
+"""The registry: the contracts pushed to this installation, and which of them routes a key. It does not judge what it
 cannot load.
 
 Somebody may have put a contract there without `push`. One that cannot be read, fails in whatever way, lies under
@@ -25,7 +25,7 @@ def contract_name(table: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shelf:
+class Registry:
     """All pushed contracts: those that load, and for those that don't, why. `unread` is why some could not be read, so
     that nobody knows what they route.
     """
@@ -35,7 +35,7 @@ class Shelf:
     unread: tuple[Exception, ...] = ()
 
     @classmethod
-    def read(cls, store: Store) -> "Shelf":
+    def read(cls, store: Store) -> "Registry":
         loaded = [_found(store, name) for name in store.names(PREFIX)]
         return cls(
             contracts=tuple(item for item in loaded if isinstance(item, Contract)),
@@ -56,7 +56,7 @@ class Shelf:
         closest = max((len(contract.route.prefix) for contract in matching), default=0)
         return [contract for contract in matching if len(contract.route.prefix) == closest]
 
-    def why_held(self, key: str) -> str:
+    def why_unrouted(self, key: str) -> str:
         """Why a key that no contract, or more than one, routes is held."""
         routing = [f"{it.table} by {it.route.pattern}" for it in self._routing(key)]
         if routing:
@@ -129,16 +129,16 @@ def push(store: Store, bodies: Iterable[tuple[str, bytes]]) -> list[Contract]:
             faults.append(error)
     if faults:
         raise Refused("\n".join(str(fault) for fault in faults))
-    _refuse_overlaps(Shelf.read(store), [contract for contract, _ in pushed])
+    _refuse_overlaps(Registry.read(store), [contract for contract, _ in pushed])
     for contract, body in pushed:
         store.write(contract_name(contract.table), body)
     return [contract for contract, _ in pushed]
 
 
-def _refuse_overlaps(shelf: Shelf, pushed: list[Contract]) -> None:
-    """Those on the shelf that overlap each other keep nobody from pushing another."""
+def _refuse_overlaps(registry: Registry, pushed: list[Contract]) -> None:
+    """Those in the registry that overlap each other keep nobody from pushing another."""
     tables = {contract.table for contract in pushed}
-    others = [contract for contract in shelf.contracts if contract.table not in tables]
+    others = [contract for contract in registry.contracts if contract.table not in tables]
     wrong = overlaps(pushed) + [clash for one in pushed for it in others for clash in overlaps([one, it])]
     if wrong:
         raise Refused("\n".join(wrong))

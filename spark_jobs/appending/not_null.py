@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.names import display_name
 from lakegate.audit.plan import Plan
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import places, spark_identifier
 from spark_jobs.jvm.failures import causes
 from spark_jobs.jvm.session import LAKE

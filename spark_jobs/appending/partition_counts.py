@@ -7,10 +7,10 @@ is.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.names import display_name
 from lakegate.audit.partitions import IDENTITY, Partition, partition
 from lakegate.audit.plan import Plan
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import spark_identifier
 from spark_jobs.jvm.session import LAKE
 

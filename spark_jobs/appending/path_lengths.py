@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.names import display_name
 from lakegate.audit.partitions import IDENTITY, partition
 from lakegate.audit.plan import Plan
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import spark_identifier
 from spark_jobs.jvm.failures import causes
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.inspection import Inspection
 from lakegate.audit.limits import beyond
-from lakegate.audit.look import Look
 from lakegate.audit.plan import Plan
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import Array, Map, Struct, Type, parse, spark_identifier
 from spark_jobs.formats.registry import FORMATS
 from spark_jobs.jvm.failures import causes
@@ -20,14 +20,14 @@ from spark_jobs.jvm.spark_sql import literal
 _BEYOND_SHARE = "lakegate: a row has more bytes of text than its share of what its file may have"
 
 
-def fail_beyond_share(plan: Plan, looks: Sequence[Look], rows: DataFrame) -> DataFrame:
+def fail_beyond_share(plan: Plan, inspections: Sequence[Inspection], rows: DataFrame) -> DataFrame:
     """The rows of these files, which fail where one has more than its share: the limit divided by the rows of the
     largest file. Where none has, no file is beyond the limit.
     """
     size = _row_size_sql(plan)
     if not size:
         return rows
-    share = plan.files.limits.uncompressed // max(1, *(look.rows for look in looks))
+    share = plan.files.limits.uncompressed // max(1, *(inspection.rows for inspection in inspections))
     return rows.where(F.expr(f"CASE WHEN {size} > {share} THEN raise_error({literal(_BEYOND_SHARE)}) ELSE true END"))
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.inspection import Inspection
 from lakegate.audit.limits import Limits
-from lakegate.audit.look import Look
 from spark_jobs.formats.footer import Ends, Footer
 from spark_jobs.formats.text.text_format import TextFormat
 
@@ -28,5 +28,7 @@ class Format:
     options: Mapping[str, str] = field(default_factory=dict)
     corrupt: str = "it is corrupt"
     explain: Callable[[str], str] = lambda _: ""
-    check_machines: Callable[[SparkSession, Sequence[Look]], list[Look]] = lambda _, looks: list(looks)
+    check_machines: Callable[[SparkSession, Sequence[Inspection]], list[Inspection]] = lambda _, inspections: list(
+        inspections
+    )
     repeats: bool = False

@@ -1,4 +1,4 @@
-"""A first look at each staged file: does it open, is it within its limits, does it fit the plan and the table?
+"""A inspection at each staged file: does it open, is it within its limits, does it fit the plan and the table?
 
 One file's trouble is that file's fault and never the job's; that files cannot be reached is the job's.
 """
@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.inspection import EMPTY, GONE, Inspection
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import beyond
-from lakegate.audit.look import EMPTY, GONE, Look
 from lakegate.audit.plan import Plan
 from spark_jobs.formats.footer import Ends, Footer, Unreadable
 from spark_jobs.formats.format import Read
@@ -23,35 +23,35 @@ from spark_jobs.jvm.isolate import THREADS
 _FIRST, _LAST = 4, 256  # bytes; the last hold ORC's postscript
 
 
-def inspect_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
+def inspect_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
     """A look at every file, in their order."""
     wrong = {file.id: beyond(plan.files.limits, bytes=file.size) for file in files}
     within = [file for file in files if not wrong[file.id]]
-    looks = {look.file.id: look for look in _inspect_readable(spark, plan, within)}
-    return [looks.get(file.id) or Look(file=file, faults=wrong[file.id]) for file in files]
+    inspections = {inspection.id: inspection for inspection in _inspect_readable(spark, plan, within)}
+    return [inspections.get(file.id) or Inspection(file=file, faults=wrong[file.id]) for file in files]
 
 
-def _inspect_readable(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Look]:
+def _inspect_readable(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
     form = FORMATS[plan.files.kind]
     if form.text:
         return inspect_text(spark, plan, files, form.text)
     if (read := form.read) is None:
         raise NotImplementedError(f"a file of kind {plan.files.kind} has neither a footer nor lines")
     with ThreadPoolExecutor(THREADS) as pool:
-        looks = list(pool.map(lambda file: _inspect(spark, plan, file, read), files))
-    return form.check_machines(spark, looks)
+        inspections = list(pool.map(lambda file: _inspect(spark, plan, file, read), files))
+    return form.check_machines(spark, inspections)
 
 
-def _inspect(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Look:
+def _inspect(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Inspection:
     if file.size == 0:
-        return Look(file=file, faults=(EMPTY,))
+        return Inspection(file=file, faults=(EMPTY,))
     try:
         found = _read_footer(spark, plan, file, read)
     except FAILURES as error:
         if is_unreachable(error):
             raise
         found = Footer(faults=(_fault(plan, error),))
-    return Look(file=file, rows=found.rows, columns=found.columns, faults=found.faults)
+    return Inspection(file=file, rows=found.rows, columns=found.columns, faults=found.faults)
 
 
 def _read_footer(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Footer:

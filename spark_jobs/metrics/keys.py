@@ -13,9 +13,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.duplicates import OwnRepeats, Pattern, Repeats
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.near import BOXES, Box, Range, boxes, is_ordered
+from lakegate.audit.key_ranges import MOST_RANGES, KeyRanges, Range, is_ordered, key_ranges
 from lakegate.audit.plan import Metric, Plan, Reference, Scope
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.statistics import DataFileStatistics, IcebergField, bound, exact
 from lakegate.audit.table_scope import Orphans
 from lakegate.audit.types import spark_identifier
@@ -54,10 +54,10 @@ class Batch:
 
 def existing_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str]) -> DataFrame | None:
     """The keys of these files that the table has at the base, by the columns' own names; None where there are none."""
-    near = table_candidates(plan, metric, batch, base, files)
-    if near is None:
+    candidates = table_candidates(plan, metric, batch, base, files)
+    if candidates is None:
         return None
-    return _renamed(_existing(_key_rows(batch.read(files), metric.columns), batch.rows(), near), metric.columns)
+    return _renamed(_existing(_key_rows(batch.read(files), metric.columns), batch.rows(), candidates), metric.columns)
 
 
 def orphans(
@@ -67,8 +67,8 @@ def orphans(
     `others` name. Where the table refers to itself, they may refer to rows of their own file and of `good` ones that
     landed before it.
     """
-    near = _referenced_candidates(metric, batch, base, files)
-    missing = _drop_existing(_key_rows(batch.read(files), metric.columns, *others), batch.rows(), near)
+    candidates = _referenced_candidates(metric, batch, base, files)
+    missing = _drop_existing(_key_rows(batch.read(files), metric.columns, *others), batch.rows(), candidates)
     if is_own(plan, metric):
         missing = _drop_with_parent(missing, _parent_keys(metric, batch), list(batch.files), good)
     return _renamed(missing, metric.columns, FILE_COLUMN, *others)
@@ -141,19 +141,21 @@ def _referenced_candidates(metric: Metric, batch: Batch, base: Base, files: Iter
 
 def _candidates(metric: Metric, target: Reference, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
     ids, columns = list(files), [batch.columns[name] for name in metric.columns]
-    found = base.candidates(target, columns, boxes((data for file in ids for data in batch.files[file]), columns))
+    found = base.candidates(target, columns, key_ranges((data for file in ids for data in batch.files[file]), columns))
     if found and found.rows > max(_MANY, _MANY_FOR_EACH * batch.rows()):
-        found = base.candidates(target, columns, _cluster_boxes(_key_rows(batch.read(ids), metric.columns), columns))
+        found = base.candidates(target, columns, _cluster_ranges(_key_rows(batch.read(ids), metric.columns), columns))
     return found and Candidates(rows=found.rows, table=found.table.select(*_keys(target.columns)))
 
 
-def _cluster_boxes(rows: DataFrame, columns: Sequence[IcebergField]) -> list[Box]:
+def _cluster_ranges(rows: DataFrame, columns: Sequence[IcebergField]) -> list[KeyRanges]:
     """Where the keys are, closer than the bounds of whole data files say it: neighbours together, and what is between
     them left out.
     """
     numbers = [F.expr(_AS_BOUND.get(column.type, "{}").format(name)) for name, column in _named(columns)]
     ends = [end for number in numbers for end in (F.min(number), F.max(number))]
-    spans_of = rows.repartitionByRange(BOXES, *_names(columns)).groupBy(F.spark_partition_id()).agg(*ends).collect()
+    spans_of = (
+        rows.repartitionByRange(MOST_RANGES, *_names(columns)).groupBy(F.spark_partition_id()).agg(*ends).collect()
+    )
     ranges = [list(zip(row[1::2], row[2::2], strict=True)) for row in spans_of]
     return [tuple(_range(column, *ends) for ends, column in zip(spans, columns, strict=True)) for spans in ranges]
 
@@ -177,15 +179,15 @@ def _repeats_per_file(metric: Metric, batch: Batch, rows: DataFrame) -> OwnRepea
     return OwnRepeats(rows=dict(found))
 
 
-def _repeats(metric: Metric, batch: Batch, rows: DataFrame, near: Candidates | None) -> Repeats:
+def _repeats(metric: Metric, batch: Batch, rows: DataFrame, candidates: Candidates | None) -> Repeats:
     """Whether any key repeats is asked first: only a batch at fault pays for where."""
     names = _names(metric.columns)
     faulty = []
     if not _is_surely_unique(rows, _dense_key(metric, batch)):
         twice = rows.groupBy(*names).agg(F.count("*").alias("rows")).where("rows > 1")
         faulty.append(twice.select(*names, F.lit(False).alias("taken")))  # noqa: FBT003 - a literal
-    if near is not None:
-        faulty.append(_existing(rows, batch.rows(), near).select(*names, F.lit(True).alias("taken")))  # noqa: FBT003
+    if candidates is not None:
+        faulty.append(_existing(rows, batch.rows(), candidates).select(*names, F.lit(True).alias("taken")))  # noqa: FBT003
     if not faulty:
         return Repeats()
     keys = reduce(DataFrame.union, faulty).groupBy(*names).agg(F.max("taken").alias("taken")).cache()
@@ -232,13 +234,13 @@ def _dense_key(metric: Metric, batch: Batch) -> str:
     return _WHOLE[column.type].format(_names(metric.columns)[0]) if is_dense else ""
 
 
-def _existing(rows: DataFrame, number: int, near: Candidates) -> DataFrame:
-    """The keys that are near, each once; `number` is how many rows there are at most."""
-    names = near.table.columns
+def _existing(rows: DataFrame, number: int, candidates: Candidates) -> DataFrame:
+    """The candidates that are keys of these rows, each once; `number` is how many rows there are at most."""
+    names = candidates.table.columns
     mine = rows.select(*names)
     if number <= _BROADCAST:
-        return near.table.join(F.broadcast(mine), on=names, how="left_semi").distinct()
-    theirs = F.broadcast(near.table) if near.rows <= _BROADCAST else near.table
+        return candidates.table.join(F.broadcast(mine), on=names, how="left_semi").distinct()
+    theirs = F.broadcast(candidates.table) if candidates.rows <= _BROADCAST else candidates.table
     return mine.join(theirs, on=names, how="left_semi").distinct()
 
 
@@ -253,8 +255,8 @@ def _patterns(rows: DataFrame, names: Sequence[str]) -> Repeats:
 
 
 def _count_orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, rows: DataFrame) -> Orphans:
-    near = _referenced_candidates(metric, batch, base, list(batch.files))
-    missing = _drop_existing(rows, batch.rows(), near)
+    candidates = _referenced_candidates(metric, batch, base, list(batch.files))
+    missing = _drop_existing(rows, batch.rows(), candidates)
     if is_own(plan, metric):
         return _orphans_of_batch(missing, _parent_keys(metric, batch))
     found = missing.groupBy(FILE_COLUMN).count().collect()
@@ -297,13 +299,13 @@ def _drop_with_parent(rows: DataFrame, parents: DataFrame, order: Sequence[str],
     return rows.join(theirs, on=same & there, how="left_anti")
 
 
-def _drop_existing(rows: DataFrame, number: int, near: Candidates | None) -> DataFrame:
-    """The rows whose key is not near; `number` is how many there are at most."""
-    if near is None:
+def _drop_existing(rows: DataFrame, number: int, candidates: Candidates | None) -> DataFrame:
+    """The rows whose key no candidate has; `number` is how many there are at most."""
+    if candidates is None:
         return rows
-    theirs = near.table
-    if near.rows <= _BROADCAST:
+    theirs = candidates.table
+    if candidates.rows <= _BROADCAST:
         theirs = F.broadcast(theirs)
     elif number <= _BROADCAST:  # the batch is the smaller one: what it finds there is no more than itself
-        theirs = F.broadcast(_existing(rows, number, near))
+        theirs = F.broadcast(_existing(rows, number, candidates))
     return rows.join(theirs, on=theirs.columns, how="left_anti")

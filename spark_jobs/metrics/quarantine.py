@@ -13,11 +13,11 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.difference import Difference
 from lakegate.audit.errors import JobError
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Column as Kept
 from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import spark_identifier
 from lakegate.audit.verdicts import unparsed_checks
 from spark_jobs.formats.text.lines import TEXT
@@ -156,7 +156,7 @@ def _upgrade_sql(spark: SparkSession, table: str, there: Any) -> list[str]:
 
 def _is_unchanged(job: Job, difference: Difference) -> bool:
     """Whether nothing came, and just rows of what the batch replaces went: those are taken off before the job runs."""
-    gone = difference.lost.entries.keys() - {data.path for data in job.replaced_aside}
+    gone = difference.lost.entries.keys() - {data.path for data in job.replaced_quarantined}
     return not difference.added.entries and not gone
 
 

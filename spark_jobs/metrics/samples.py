@@ -16,10 +16,10 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.window import Window
 
 from lakegate.audit import plan as planned
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.mask import MASK
 from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.report import CheckResult, Verdict
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import canonical, spark_identifier
 from lakegate.audit.verdicts import good
 from spark_jobs.metrics.failing_keys import ROWS_OF_KEY, Landed

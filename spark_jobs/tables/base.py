@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.near import Box, comparable, near
+from lakegate.audit.key_ranges import KeyRanges, comparable, overlap_condition
 from lakegate.audit.plan import Plan, Reference
 from lakegate.audit.report import DataFile
 from lakegate.audit.statistics import IcebergField
@@ -58,8 +58,10 @@ class Base:
         rows = self._without_rewritten(name, self.spark.table(table_name(self.catalog, name)))
         return rows.where(~F.col("_file").isin([data.path for data in replaced])).count()
 
-    def candidates(self, target: Reference, columns: Sequence[IcebergField], boxes: Sequence[Box]) -> Candidates | None:
-        """The target's rows that may have a key of the batch, which has it in `columns` and in these boxes; None where
+    def candidates(
+        self, target: Reference, columns: Sequence[IcebergField], ranges: Sequence[KeyRanges]
+    ) -> Candidates | None:
+        """The target's rows that may have a key of the batch, which has it in `columns` and in these ranges; None where
         there are no such rows.
         """
         table = self.table(target.table)
@@ -68,7 +70,9 @@ class Base:
         theirs = iceberg.fields(self.spark, table)
         if not set(target.columns) <= theirs.keys():
             return None  # a column that came with the batch: no row has a key
-        where = near(boxes, [(mine, theirs[name]) for mine, name in zip(columns, target.columns, strict=True)])
+        where = overlap_condition(
+            ranges, [(mine, theirs[name]) for mine, name in zip(columns, target.columns, strict=True)]
+        )
         replaced = frozenset(data.path for data in self.replaced.get(target.table, ()))
         tasks = iceberg.plan_tasks(self.spark, table, json.dumps(where), replaced)
         if tasks.isEmpty():

@@ -12,9 +12,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
 from lakegate.audit.partitions import Partition, partition
 from lakegate.audit.plan import Column, Plan
+from lakegate.audit.schema_fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
 from lakegate.audit.statistics import asked
 from lakegate.audit.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, spark_identifier
 from spark_jobs.jvm.gateway import jvm

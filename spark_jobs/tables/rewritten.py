@@ -12,9 +12,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.difference import DataFiles
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.job import Job
 from lakegate.audit.prove import RowCounts
+from lakegate.audit.schema_fit import FILE_COLUMN
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.ddl import table_name

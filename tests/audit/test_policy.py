@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.audit.fit import Agreement, FileColumn, agree
 from lakegate.audit.names import display_name
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
+from lakegate.audit.schema_fit import Agreement, FileColumn, agree
 from lakegate.audit.types import Struct, parse
 from tests.support.plans import plan
 

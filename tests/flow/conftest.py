@@ -23,7 +23,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
 from lakegate.settings import Settings
 from lakegate.testing import MemoryNotifier
-from lakegate.workflow.attempts.start import open_attempt
+from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.registry import push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
@@ -111,7 +111,7 @@ class Installation:
 
     def attempt(self, *files: FileVersion) -> Attempt:
         attempt = Attempt(table=self.table, batch=batch_id(self.table, files), number=1)
-        open_attempt(self.service, attempt, files)
+        start_attempt(self.service, attempt, files)
         return attempt
 
     def settle(self, *attempts: Attempt) -> None:

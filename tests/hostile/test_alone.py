@@ -167,7 +167,7 @@ def held(scene: Scene) -> None:
     world = scene.world
     bad, good = world.drop("elsewhere/bad", rows=1, absolute=True, deliver=False), scene.drop_good()
     other = world.drop("elsewhere/other", rows=1, absolute=True, deliver=False)
-    scene.fail(world.store, "read", lambda name: name == f"notes/held/{bad.id}.json")
+    scene.fail(world.store, "read", lambda name: name == f"notes/unrouted/{bad.id}.json")
     scene.receive(bad, other, good)
     scene.sweep()
     assert "elsewhere/other" in [file.key for message in world.messages() for file in message.files]
@@ -322,7 +322,7 @@ def planes() -> str:
 BOUNDARIES = [
     *(looked_at, loaded, read_from_the_store, held, ingested, started, another_s_claims, swept_branch, swept_claims),
     *(settled, listed_branches, expired, resent, released, received_after_holding, delivered_by_a_queue, shown),
-    *map(step_of_a_sweep, ("resend", "_release_held", "_receive_lost", "fold")),
+    *map(step_of_a_sweep, ("resend", "_receive_routed", "_receive_lost", "compact")),
 ]
 
 
@@ -409,7 +409,7 @@ def stored_held_note(scene: Scene, body: bytes) -> None:
     world = scene.world
     bad = world.drop("elsewhere/bad", rows=1, absolute=True)
     world.drop("elsewhere/other", rows=1, absolute=True)
-    spoil(world, f"notes/held/{bad.id}", body)
+    spoil(world, f"notes/unrouted/{bad.id}", body)
     scene.receive(scene.drop_good())
     scene.sweep()
     assert {held.file.key for held in unrouted_files(world.service)} == {"elsewhere/bad", "elsewhere/other"}
@@ -440,7 +440,7 @@ def stored_told(scene: Scene, body: bytes) -> None:
 def stored_notes_of_sweeps(scene: Scene, body: bytes) -> None:
     scene.sweep()
     spoil(scene.world, "notes/landed.json", body)
-    spoil(scene.world, "notes/folded.json", body)
+    spoil(scene.world, "notes/compacted.json", body)
     scene.receive(scene.drop_good())
     scene.world.clock.advance(2 * 86_400)
     scene.sweep()
@@ -630,7 +630,7 @@ def test_an_attempt_that_cannot_be_asked_keeps_no_newer_batch_of_its_table_waiti
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene, [bad, good] = in_line(error, monkeypatch, "bad", "good")
-    scene.fail(queue, "claims_on", lambda _, attempt, *__: attempt == bad)
+    scene.fail(queue, "files_claimed_on", lambda _, attempt, *__: attempt == bad)
     with capture_logs() as logs:
         scene.try_(lambda: settle(scene.world.service, good))
     waits = isinstance(error, PASSING)  # it is asked again at the next event or sweep

@@ -119,6 +119,6 @@ def test_a_message_of_hostile_names_says_of_each_that_it_is_there() -> None:
         world.drop(f"{number}", rows=1, under=f"elsewhere/{text}", deliver=False)
     world.deliver(*(world.file(f"{number}") for number in range(len(SOUND))))
     [told] = world.messages()
-    assert told.kind is Kind.HELD
+    assert told.kind is Kind.UNROUTED
     assert {file.key for file in told.files} == {f"elsewhere/{text}" for text in SOUND.values()}
     assert len(json.dumps(slack.blocks(told), ensure_ascii=False)) <= slack.BLOCKS

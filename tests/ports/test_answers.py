@@ -184,7 +184,7 @@ def tell(uri: str) -> None:
     notifier = SlackNotifier(its)
     with patch.object(slack, "boto3") as aws, patch.object(slack, "SECONDS", SECONDS):
         aws.client.return_value.get_secret_value.return_value = {"SecretString": "xoxb-secret"}
-        notifier.notify(Message(kind=Kind.HELD, batch="", table="", branch="", files=(), commands=()))
+        notifier.notify(Message(kind=Kind.UNROUTED, batch="", table="", branch="", files=(), commands=()))
 
 
 @pytest.mark.usefixtures("patient")

@@ -167,7 +167,7 @@ class WatchedCatalog(MemoryCatalog):
         self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
     ) -> None:
         super().compact(expected, keys, watermark, shorter)
-        self._world.say("main: receipts are folded")
+        self._world.say("main: receipts are archived")
 
 
 class WatchedNotifier(MemoryNotifier):
@@ -350,7 +350,7 @@ class Installation:
         )
 
     def push(self, terms: Terms) -> None:
-        """As `shelf.push` stores contracts once it has checked them, which would take most of a schedule's time."""
+        """As `registry.push` stores contracts once it has checked them, which would take most of a schedule's time."""
         self.say("contract: pushed", str(terms))
         self.counted[f"contract: re-uploads {terms.reuploads}"] += 1
         self.reuploads.add(terms.reuploads)
@@ -358,7 +358,7 @@ class Installation:
         self.store.write(contract_name(FLIGHTS), terms.text())
 
     def break_contract(self) -> None:
-        """What is on the shelf loads no more: an object written by hand, or a release that reads less."""
+        """What is in the registry loads no more: an object written by hand, or a release that reads less."""
         self.say("contract: broken")
         self.store.write(contract_name(FLIGHTS), b"schema: [")
 

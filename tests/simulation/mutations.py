@@ -179,18 +179,18 @@ MUTATIONS = (
     ),
     Mutation(
         says="the good part of a batch is published with the bad one's receipts and rows",
-        edits=(Edit(function=rebase.trim, old="audited.left(files)", new="[]"),),
+        edits=(Edit(function=rebase.trim, old="audited.claims_without(files)", new="[]"),),
     ),
     Mutation(
         says="what was taken out of a data file for several files is published for one of them",
-        edits=(Edit(function=guards.guard_taken_out, old="if audited.takes_out(files) and", new="if False and"),),
+        edits=(Edit(function=guards.guard_rewriting, old="if audited.rewriting(files) and", new="if False and"),),
         seeds_from=130,
     ),
     Mutation(
         says="what is left of a data file that rows were taken out of is not brought along",
         edits=(
-            Edit(function=rebase.rebase_on_main, old="audited.brought(files)", new="audited.paths(files)"),
-            Edit(function=proofs.prove_own, old="audited.brought(files)", new="audited.paths(files)"),
+            Edit(function=rebase.rebase_on_main, old="audited.added(files)", new="audited.paths(files)"),
+            Edit(function=proofs.prove_own, old="audited.added(files)", new="audited.paths(files)"),
         ),
         seeds_from=270,
     ),
@@ -219,20 +219,20 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=settle._settle,
-                old="    decide(service, attempt, Decision.REJECTED",
+                old="    record(service, attempt, Decision.REJECTED",
                 new="    service.branches.delete_branch(attempt.branch)\n"
-                "    decide(service, attempt, Decision.REJECTED",
+                "    record(service, attempt, Decision.REJECTED",
             ),
         ),
     ),
     Mutation(
         says="a file is decided whatever main's receipts say",
-        edits=(Edit(function=decisions._decide, old="if is_open(receipts, finding.file, attempt)", new=""),),
+        edits=(Edit(function=decisions._record, old="if is_open(receipts, finding.file, attempt)", new=""),),
         seeds_from=36,
     ),
     Mutation(
         says="what is published stays on the branch that is kept",
-        edits=(Edit(function=settle._prune, old="take_off(service, audited, gone, attempt.branch)", new="pass"),),
+        edits=(Edit(function=settle._prune, old="drop_files(service, audited, gone, attempt.branch)", new="pass"),),
     ),
     Mutation(
         says="a message counts as told before it is sent",
@@ -247,13 +247,13 @@ MUTATIONS = (
     ),
     Mutation(
         says="receipts are taken off main before they are in the archive",
-        edits=(Edit(function=compaction._fold, old="archive(service, receipts)", new="pass"),),
+        edits=(Edit(function=compaction._compact, old="archive(service, receipts)", new="pass"),),
     ),
     Mutation(
         says="versions are taken out of a receipt before they are in the archive",
         edits=(
             Edit(
-                function=truncation._shorten,
+                function=truncation._truncate,
                 old="archive_closed(service, [(receipt, closed) for receipt, _, closed in found])",
                 new="pass",
             ),

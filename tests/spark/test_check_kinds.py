@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.plan import MetricKind, Plan
 from lakegate.audit.report import CheckResult, Verdict
-from lakegate.audit.verdicts import Measurements, judge
+from lakegate.audit.verdicts import Measurements, evaluate
 from lakegate.contracts import load
 from lakegate.contracts.checks.custom import COLUMN
 from lakegate.synthetic.rows import Maker
@@ -96,7 +96,7 @@ def said(spark: SparkSession) -> dict[str, dict[str, tuple[CheckResult, ...]]]:
 
 def judged(by: Plan, file: Measurements, dependents: dict[str, Any]) -> tuple[CheckResult, ...]:
     mine = {metric.id: dependents[metric.id] for metric in by.metrics if metric.id in dependents}
-    [checks] = judge(by, [file], mine, past(by)).values()
+    [checks] = evaluate(by, [file], mine, past(by)).values()
     return checks
 
 

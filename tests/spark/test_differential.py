@@ -26,18 +26,18 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.codec import to_json
 from lakegate.audit.drift import Past
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Column as PlanColumn
 from lakegate.audit.plan import Plan
 from lakegate.audit.quarantine import BUDGET, afterwards, leaving, unforgiving
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
-from lakegate.audit.verdicts import Dependent, Measurements, good, judge
+from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.verdicts import Dependent, Measurements, evaluate, good
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Decided, DecidedFile, Note
 from lakegate.testing import MemoryStore
-from lakegate.workflow.attempts.baseline import history
+from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.reports import report_name
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.metrics import quarantine
@@ -108,21 +108,21 @@ class Audit:
             return {}
         store, decided = MemoryStore(), []
         for at, file in enumerate(self._published):
-            [checks] = judge(replace(plan, checks=drifting), [file], {}).values()
+            [checks] = evaluate(replace(plan, checks=drifting), [file], {}).values()
             attempt = Attempt(table=self.name, batch=f"20130131T0405-{at:08x}", number=1)
             store.write(report_name(attempt), to_json(_report(plan, attempt, file, checks)).encode())
             entry = DecidedFile(key=file.file, version_id="v")
             note = Note(decision=Decision.PUBLISHED, table=self.name, batch=attempt.batch, attempt=1, files=(entry,))
             decided.append(Decided(note=note, commit="", at=MOMENT))
         log = SimpleNamespace(decisions=lambda *_, **__: reversed(decided))
-        return history(SimpleNamespace(store=store, catalog=log), plan)  # type: ignore[arg-type]
+        return baseline(SimpleNamespace(store=store, catalog=log), plan)  # type: ignore[arg-type]
 
     # The audit of one contract's plan.
 
     def judged(self, plan: Plan) -> Results:
         measured, dependents = self.measured
         mine = {metric.id: dependents[metric.id] for metric in plan.metrics if metric.id in dependents}
-        return judge(plan, measured, mine, self.history(plan), partial(quarantine.failing_rows, self._view(plan)))
+        return evaluate(plan, measured, mine, self.history(plan), partial(quarantine.failing_rows, self._view(plan)))
 
     def _view(self, plan: Plan) -> quarantine.View:
         return quarantine.View(plan=plan, batch=self.batch, base=self.base, read=self.batch.read)
@@ -173,7 +173,7 @@ class Audit:
             for metric in plan.metrics
             if metric.id in dependents
         }
-        return judge(unforgiving(plan), mine, of_others, self.history(plan))
+        return evaluate(unforgiving(plan), mine, of_others, self.history(plan))
 
 
 def _columns(columns: Sequence[Column]) -> list[PlanColumn]:

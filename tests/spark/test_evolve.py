@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.inspection import fit_all
 from lakegate.audit.job import JobFile
-from lakegate.audit.look import fit_all
 from lakegate.audit.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.reserved import reserved_for
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics import aggregates
@@ -43,12 +43,14 @@ def ingest(spark: SparkSession, folder: Path, by: Plan, *tables: pa.Table) -> li
         path.write_bytes(parquet(table))
         staged.append(JobFile(id=path.stem, key=str(number), uri=f"file:{path}", size=path.stat().st_size))
     there = iceberg.load(spark, LAKE, by.table)
-    agreed, looks = fit_all(by, None if there is None else shape(spark, there).own, inspect_all(spark, by, staged))
+    agreed, inspections = fit_all(
+        by, None if there is None else shape(spark, there).own, inspect_all(spark, by, staged)
+    )
     prepare(spark, by, there, agreed.columns)
     grown = Plan(**{**vars(by), "columns": agreed.columns})
-    if good := [look for look in looks if not look.faults]:
+    if good := [inspection for inspection in inspections if not inspection.faults]:
         rows_of(spark, grown, good).writeTo(f"{LAKE}.{by.table}").append()
-    return [look.faults for look in looks]
+    return [inspection.faults for inspection in inspections]
 
 
 def rows(spark: SparkSession) -> list[dict[str, object]]:

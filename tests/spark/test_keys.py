@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Plan, Scope
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import spark_identifier
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.metrics import keys as of_keys
@@ -213,8 +213,8 @@ def test_only_data_files_near_the_batch_are_read(spark: SparkSession) -> None:
     many = {f"m{number}": [(number * 100 + at, "x", None) for at in range(10)] for number in range(6)}
     table = Table(spark=spark, plan=by).on_main(many)
     table.hold({"f1": [(305, "y", None)], "f2": [(611, "y", None)]})
-    near = [near_of(table, file) for file in ("f1", "f2")]
-    assert [it and it.rows for it in near] == [10, None]
+    candidates = [candidates_of(table, file) for file in ("f1", "f2")]
+    assert [it and it.rows for it in candidates] == [10, None]
     assert said(table) == {"f1": [1], "f2": [0]}
 
 
@@ -237,7 +237,7 @@ def test_what_lies_between_keys_far_apart_is_not_read(
     many = {f"m{number}": [(value(number * 100 + at), None) for at in range(10)] for number in range(4)}
     table = Table(spark=spark, plan=by).on_main(many)
     table.hold({"f1": [(value(5), None), (value(305), None)]})
-    found = near_of(table, "f1")
+    found = candidates_of(table, "f1")
     assert found is not None
     assert found.rows == 20
     assert said(table) == {"f1": [2]}
@@ -293,7 +293,7 @@ def test_text_that_is_not_utf_8_has_no_other_data_files_read(spark: SparkSession
     table = Table(spark=spark, plan=plan("nyc.t", {"id": "string"}, [duplicates("id", scope=TABLE)])).hold({})
     texts(table, "f0", b"a", LONE)
     table.on_main({"f2": [("b", None)] * 10, "f3": [("x", None)] * 100})
-    found = near_of(texts(table, "f1", b"b"), "f1")
+    found = candidates_of(texts(table, "f1", b"b"), "f1")
     assert found is not None
     assert found.rows == 12
 
@@ -350,7 +350,7 @@ def test_the_least_number_hides_no_key_where_a_table_is_partitioned_by_truncate(
     assert said(table) == {"f1": [expected, len(after) - expected]}
 
 
-def near_of(table: Table, *files: str) -> Candidates | None:
+def candidates_of(table: Table, *files: str) -> Candidates | None:
     [metric] = table.plan.metrics
     return of_keys.table_candidates(table.plan, metric, table.batch, table.base, files)
 

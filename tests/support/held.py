@@ -13,12 +13,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from lakegate.audit.difference import DataFiles
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.report import CheckResult, DataFile
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.statistics import DataFileStatistics
 from lakegate.audit.types import spark_identifier
-from lakegate.audit.verdicts import Measurements, judge
+from lakegate.audit.verdicts import Measurements, evaluate
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.metrics.keys import Batch
 from spark_jobs.metrics.measure import measure_all, row_metrics
@@ -117,5 +117,5 @@ class Table:
         return [DataFile(path=data.path, rows=data.rows) for data in its]
 
     def judged(self) -> dict[str, tuple[CheckResult, ...]]:
-        results = judge(self.plan, *measure_all(self.plan, self.batch, self.base))
+        results = evaluate(self.plan, *measure_all(self.plan, self.batch, self.base))
         return with_samples(self.plan, results, self.batch, self.base)

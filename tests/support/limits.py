@@ -55,7 +55,7 @@ def size(count: int) -> str:
     return f"{whole // 1024:,} GiB" if whole >= 1024 else f"{whole:,} MiB" if whole else f"{count // 1024:,} KiB"
 
 
-PUSH, LOOK, AUDIT = "`contract check`; the contract is refused", "the first look; the file is rejected", "the audit"
+PUSH, INSPECT, AUDIT = "`contract check`; the contract is refused", "the inspection; the file is rejected", "the audit"
 PARTS: dict[str, list[Row]] = {
     "Keys and routes": [
         row("a route, in bytes", routes.LONGEST, PUSH),
@@ -64,21 +64,21 @@ PARTS: dict[str, list[Row]] = {
     ],
     "Files": [
         row("bytes", size(DEFAULTS.bytes), "before the file is staged; it is rejected", limits.SETTINGS["bytes"]),
-        row("bytes out of a compressed file", size(DEFAULTS.uncompressed), LOOK, limits.SETTINGS["uncompressed"]),
-        row("rows", DEFAULTS.rows, LOOK, limits.SETTINGS["rows"]),
-        row("row groups, stripes", DEFAULTS.row_groups, LOOK, limits.SETTINGS["row_groups"]),
-        row("blocks of Avro", DEFAULTS.blocks, LOOK, limits.SETTINGS["blocks"]),
-        row("bytes of a block of Avro, packed or not", blocks.MOST_BYTES, LOOK),
-        row("rows of Avro that have no bytes", claims.ROWS_OF_NOTHING, LOOK),
+        row("bytes out of a compressed file", size(DEFAULTS.uncompressed), INSPECT, limits.SETTINGS["uncompressed"]),
+        row("rows", DEFAULTS.rows, INSPECT, limits.SETTINGS["rows"]),
+        row("row groups, stripes", DEFAULTS.row_groups, INSPECT, limits.SETTINGS["row_groups"]),
+        row("blocks of Avro", DEFAULTS.blocks, INSPECT, limits.SETTINGS["blocks"]),
+        row("bytes of a block of Avro, packed or not", blocks.MOST_BYTES, INSPECT),
+        row("rows of Avro that have no bytes", claims.ROWS_OF_NOTHING, INSPECT),
         row(
             "columns with the parts of nested ones, keys of a JSON object",
             DEFAULTS.columns,
-            LOOK,
+            INSPECT,
             limits.SETTINGS["columns"],
         ),
-        row("nesting", DEFAULTS.nesting, LOOK, limits.SETTINGS["nesting"]),
-        row("bytes of a footer or header", size(DEFAULTS.footer), LOOK, limits.SETTINGS["footer"]),
-        row("bytes of a line of text", size(DEFAULTS.line), LOOK, limits.SETTINGS["line"]),
+        row("nesting", DEFAULTS.nesting, INSPECT, limits.SETTINGS["nesting"]),
+        row("bytes of a footer or header", size(DEFAULTS.footer), INSPECT, limits.SETTINGS["footer"]),
+        row("bytes of a line of text", size(DEFAULTS.line), INSPECT, limits.SETTINGS["line"]),
         row(
             "tries of patterns, and of SQL that looks for one text in another, with all texts of a file",
             DEFAULTS.tries,

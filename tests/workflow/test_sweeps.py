@@ -9,7 +9,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, Kind, Message
 from lakegate.workflow import reconcile as sweeps
-from lakegate.workflow.backlog import waiting
+from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.receive import note_unrouted
 from lakegate.workflow.reconcile import BRANCHES, reconcile
@@ -214,7 +214,7 @@ def test_a_marker_is_passed_over_by_its_event_and_by_sweeps(world: World, key: s
     world.wait_out_the_grace()
     assert reconcile(world.service) == []
     assert (world.branches(), world.notifier.messages, unrouted_files(world.service)) == ([], [], [])
-    assert (world.entries(), waiting(world.service), status(world.service).unrouted) == ({}, [], ())
+    assert (world.entries(), unclaimed(world.service), status(world.service).unrouted) == ({}, [], ())
 
 
 def test_a_marker_that_an_earlier_release_held_is_forgotten(world: World) -> None:

@@ -150,7 +150,7 @@ def test_a_key_that_no_contract_routes_is_unrouted_and_told_once(world: World) -
     world.run()
     (line,) = status(world.service).unrouted
     assert line.files == ("other/1.csv",)
-    assert [message.kind for message in world.messages()] == [Kind.HELD]
+    assert [message.kind for message in world.messages()] == [Kind.UNROUTED]
 
 
 def test_an_unrouted_file_is_picked_up_when_a_contract_routes_it(world: World) -> None:

@@ -15,6 +15,7 @@ from lakegate.contracts.metrics.rows import orphans
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.vocabulary import meant
+from lakegate.counts import count
 
 _TARGET = re.compile(r"(?P<table>[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*)\.(?P<column>[^./]+)")
 
@@ -51,7 +52,9 @@ def _check(item: Item, fields: Sequence[Field], of: Referring) -> Checked | None
     if target is None or not fields:
         return None
     if len(fields) != len(target.columns):
-        item.fault(f"{len(fields)} columns cannot refer to {len(target.columns)}: each needs one, in the same order")
+        item.fault(
+            f"{count(len(fields), 'column')} cannot refer to {len(target.columns)}: each needs one, in the same order"
+        )
         return None
     if len({field.name for field in fields}) < len(fields):
         item.fault("a column is in the key twice")

@@ -19,7 +19,7 @@ Version = tuple[str, str]
 DECISIONS = 10_000  # as far back as main's log is searched, of a table or a batch
 
 
-def history(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:
+def baseline(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:
     """By id, the metrics whose drift the plan checks: their values in the files published last, oldest first. File
     versions that are `replaced`, or about to be, do not count.
     """

@@ -14,7 +14,7 @@ from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import Branch, Branches
 from lakegate.workflow.attempts.job import readable_job_of
-from lakegate.workflow.ledger.receipts import known, with_closed
+from lakegate.workflow.ledger.receipts import receipts_now, with_closed
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -45,7 +45,7 @@ def _claim(receipt: Receipt, entry: Entry) -> Claim:
     return Claim(file=entry.file(receipt.bucket, receipt.key), replaces=tuple(old for old in replaces if old))
 
 
-def claimed_files(receipts: Mapping[str, Receipt | None], attempt: Attempt) -> list[FileVersion]:
+def files_claimed_in(receipts: Mapping[str, Receipt | None], attempt: Attempt) -> list[FileVersion]:
     """The file versions that these receipts of an attempt's branch claim for it, oldest first."""
     return [claim.file for claim in claims_in(receipts, attempt)]
 
@@ -59,17 +59,17 @@ def base_of(service: Service, attempt: Attempt) -> str:
     return job.base if job else service.branches.base(attempt.branch)
 
 
-def claims_on(service: Service, attempt: Attempt, job: Job | None = None) -> list[FileVersion]:
+def files_claimed_on(service: Service, attempt: Attempt, job: Job | None = None) -> list[FileVersion]:
     """What the attempt's branch claims; empty where the branch is gone or was never given claims. `job` is the
     attempt's, where it was read already.
     """
     head = service.branches.head(attempt.branch)
     if head is None:
         return []
-    return claims_at(service, attempt, head, job)
+    return files_claimed_at(service, attempt, head, job)
 
 
-def claims_at(service: Service, attempt: Attempt, head: str, job: Job | None = None) -> list[FileVersion]:
+def files_claimed_at(service: Service, attempt: Attempt, head: str, job: Job | None = None) -> list[FileVersion]:
     """What the attempt's branch claims where this is its head."""
     base = job.base if job else base_of(service, attempt)
     return [claim.file for claim in claims_since(service, attempt, base, head)]
@@ -80,29 +80,29 @@ def claims_since(service: Service, attempt: Attempt, base: str, head: str) -> li
     return claims_in(service.branches.changes(base, head).receipts, attempt)
 
 
-def open_attempts(branches: Branches) -> list[Attempt]:
+def list_open_attempts(branches: Branches) -> list[Attempt]:
     """The attempts whose branches are open."""
-    return list(open_branches(branches).values())
+    return list(list_open_branches(branches).values())
 
 
-def open_branches(branches: Branches) -> Mapping[Branch, Attempt]:
+def list_open_branches(branches: Branches) -> Mapping[Branch, Attempt]:
     """The open branches with their attempts. Branches of rebases are their workers' own, and none."""
     found = ((branch, Attempt.parse(branch.name)) for branch in branches.list_branches())
     return {branch: attempt for branch, attempt in found if attempt and not attempt.nonce}
 
 
-def open_files(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
+def files_open_to(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Those of the files that the attempt may still decide."""
     files = list(files)
-    receipts = known(service, files)
+    receipts = receipts_now(service, files)
     return [file for file in files if is_open(receipts, file, attempt)]
 
 
-def not_taken_on(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
+def not_claimed_later(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Those of an attempt's files that no later attempt at its batch has claimed: these are that one's matter."""
-    others = open_attempts(service.branches)
+    others = list_open_attempts(service.branches)
     later = [it for it in others if it.batch == attempt.batch and it.number > attempt.number]
-    taken = {file.id for other in later for file in claims_on(service, other)}
+    taken = {file.id for other in later for file in files_claimed_on(service, other)}
     return [file for file in files if file.id not in taken]
 
 
@@ -127,7 +127,7 @@ class OpenClaims:
         )
 
 
-class Looks:
+class ClaimIndex:
     """Looks at what open branches claim of these keys. What a branch claims where its head stands never changes: it is
     asked for once, however often somebody looks.
     """
@@ -136,13 +136,13 @@ class Looks:
         self._service, self._keys = service, sorted(set(keys))
         self._seen: dict[Branch, list[FileVersion]] = {}
 
-    def look(self, keys: Iterable[str], decided: Mapping[str, Receipt], table: str = "") -> OpenClaims:
+    def find_open(self, keys: Iterable[str], decided: Mapping[str, Receipt], table: str = "") -> OpenClaims:
         """Who works on these of the keys now; `decided` are main's receipts for them, and `table` is that of which
         files are to be claimed, if any are.
 
         Of a batch's attempts at the same file the last one works on it.
         """
-        claims = self._claims(set(keys), table)
+        claims = self._claimed(set(keys), table)
         receipts = with_closed(self._service, decided, [file for file, _ in claims])
         found: dict[str, dict[str, Attempt]] = {}
         for file, attempt in claims:
@@ -151,19 +151,21 @@ class Looks:
                 found[file.key][file.version_id] = attempt
         return OpenClaims(by_key=found)
 
-    def _claims(self, keys: set[str], table: str) -> list[tuple[FileVersion, Attempt]]:
-        branches = open_branches(self._service.branches) if keys else {}
-        found = [(file, attempt) for branch, attempt in branches.items() for file in self._of(branch, attempt, table)]
+    def _claimed(self, keys: set[str], table: str) -> list[tuple[FileVersion, Attempt]]:
+        branches = list_open_branches(self._service.branches) if keys else {}
+        found = [
+            (file, attempt) for branch, attempt in branches.items() for file in self._claimed_on(branch, attempt, table)
+        ]
         return [(file, attempt) for file, attempt in found if file.key in keys]
 
-    def _of(self, branch: Branch, attempt: Attempt, table: str) -> list[FileVersion]:
+    def _claimed_on(self, branch: Branch, attempt: Attempt, table: str) -> list[FileVersion]:
         """What can't be read claims nothing, so that it keeps no other table from its files, and its own where it never
         can: who claims the same meets it as a conflict at the merge, and the sweep says what is wrong with the branch.
         """
         try:
             if branch not in self._seen:
                 receipts = self._service.ledger.receipts(f"{branch.name}@{branch.head}", self._keys)
-                self._seen[branch] = claimed_files(receipts, attempt)
+                self._seen[branch] = files_claimed_in(receipts, attempt)
             return self._seen[branch]
         except Exception as error:
             if attempt.table == table and isinstance(error, PASSING):
@@ -172,13 +174,17 @@ class Looks:
             return []
 
 
-def open_claims(service: Service, keys: Iterable[str], decided: Mapping[str, Receipt], table: str = "") -> OpenClaims:
-    """Look once on every open attempt's branch for claims of these keys; the rest is as in `Looks.look`."""
+def find_open_claims(
+    service: Service, keys: Iterable[str], decided: Mapping[str, Receipt], table: str = ""
+) -> OpenClaims:
+    """Look once on every open attempt's branch for claims of these keys; the rest is as in `ClaimIndex.find_open`."""
     wanted = set(keys)
-    return Looks(service, wanted).look(wanted, decided, table)
+    return ClaimIndex(service, wanted).find_open(wanted, decided, table)
 
 
-def claimed(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, replaces: Iterable[str] = ()) -> Receipt:
+def claim_receipt(
+    receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, replaces: Iterable[str] = ()
+) -> Receipt:
     """The file's receipt as it will be when the attempt is published in the place of these versions."""
     receipt = receipts.get(file.key) or Receipt(bucket=file.bucket, key=file.key)
     return receipt.decided(Entry.of(file, Decision.PUBLISHED, attempt, replaces=replaces))

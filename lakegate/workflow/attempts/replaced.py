@@ -35,12 +35,12 @@ class Published:
         reports = {it.id: self._report(entry, it) for entry, it in zip(versions, old, strict=True)}
         known = [report for report in reports.values() if report]
         there = [report for report in known if paths_of(report.data_files) <= self._paths(self.table)]
-        aside = self._paths(quarantine_of(self.table)) if any(report.quarantined for report in known) else ()
+        quarantined = self._paths(quarantine_of(self.table)) if any(report.quarantined for report in known) else ()
         return Replaced(
             versions=tuple(entry.version_id for entry in versions),
             data_files=tuple(data for report in there for data in report.data_files),
             # What somebody has cleared from quarantine is gone from there, as it was to be.
-            quarantined=tuple(data for report in known for data in report.quarantined if data.path in aside),
+            quarantined=tuple(data for report in known for data in report.quarantined if data.path in quarantined),
             rewritten=tuple(it for it in reports if reports[it] not in there),
         )
 
@@ -63,10 +63,10 @@ def paths_of(files: Iterable[DataFile]) -> frozenset[str]:
     return frozenset(data.path for data in files)
 
 
-def take_off_replaced(service: Service, job: Job) -> None:
+def remove_replaced(service: Service, job: Job) -> None:
     """Take what the job's files replace off its branch, before it starts. Done again it changes nothing."""
     _take_off(service, job, job.plan.table, paths_of(job.replaced))
-    _take_off(service, job, quarantine_of(job.plan.table), paths_of(job.replaced_aside))
+    _take_off(service, job, quarantine_of(job.plan.table), paths_of(job.replaced_quarantined))
 
 
 def _take_off(service: Service, job: Job, table: str, paths: frozenset[str]) -> None:

@@ -34,10 +34,10 @@ class End(StrEnum):
 
     REPORTED = "reported"
     GIVEN_UP = "given up"
-    WAITED = "given up before it began"
+    NEVER_BEGAN = "given up before it began"
 
 
-_GIVEN_UP = (End.GIVEN_UP, End.WAITED)
+_GIVEN_UP = (End.GIVEN_UP, End.NEVER_BEGAN)
 
 
 def note_end(store: Store, attempt: Attempt, how: End) -> bool:

@@ -11,7 +11,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN
-from lakegate.workflow.attempts.claims import base_of, claimed, claims_on, claims_since
+from lakegate.workflow.attempts.claims import base_of, claim_receipt, claims_since, files_claimed_on
 from lakegate.workflow.attempts.job import job_name
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.ledger.receipts import receipts_of
@@ -21,7 +21,7 @@ from lakegate.workflow.service import Service
 log = structlog.get_logger()
 
 
-def open_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> Attempt:
+def start_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> Attempt:
     """Make the attempt's branch from main's head, claim the files on it, and launch its job.
 
     Files that main says are not to be ingested any more are left out, for whoever receives them again; with none left
@@ -35,7 +35,7 @@ def open_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion
     return attempt
 
 
-def open_attempts(
+def start_attempts(
     service: Service,
     attempt: Attempt,
     files: Iterable[FileVersion],
@@ -77,7 +77,7 @@ def _take_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> bo
         return True
     if _is_used_up(service, attempt, files):  # somebody was first who has no business there
         return False
-    if not claims_on(service, attempt):
+    if not files_claimed_on(service, attempt):
         raise Retryable(f"branch {attempt.branch} was deleted before its files were claimed; do the same again")
     return True
 
@@ -102,7 +102,7 @@ def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) ->
 def _agree_on_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
     """All files that the attempt is for, by whoever noted it first; none where some of these are not among them. What
     is known of these goes before what was noted: by a listing a version's place among its key's may be another than by
-    its event, and whoever found that it is to be tried must not find here that it is overtaken.
+    its event, and whoever found that it is to be tried must not find here that it is superseded.
 
     Nessie sees no conflict between claims of different files: a slow worker's would be put on the branch beside
     those of another, whose job runs already. A first attempt needs no note: its batch is named for its files.
@@ -138,7 +138,7 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
         and not (its := standing(receipts.get(file.key), file, attempt.table, reuploads)).decision
     ]
     first = {file.key: (file, its) for file, its in wanted}  # versions of one key go one after the other, oldest first
-    claims = [claimed(receipts, file, attempt, its.replaces) for file, its in first.values()]
+    claims = [claim_receipt(receipts, file, attempt, its.replaces) for file, its in first.values()]
     if not claims:
         service.branches.delete_branch(attempt.branch, base)
         return True

@@ -14,7 +14,7 @@ from lakegate.errors import Conflict, foreseen
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN
 from lakegate.workflow.ledger.archive import archive
-from lakegate.workflow.ledger.truncation import shorten_long_ones
+from lakegate.workflow.ledger.truncation import truncate_long_receipts
 from lakegate.workflow.ledger.undecided import undecided
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.service import Service
@@ -23,18 +23,18 @@ log = structlog.get_logger()
 STEP = timedelta(days=1)  # listing the landing bucket and all receipts is not worth less
 AT_ONCE = 1000  # receipts that leave main in a commit
 TURN = timedelta(hours=1)  # no function runs as long
-LAST = "notes/folded.json"
+LAST = "notes/compacted.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Last:
+class LastCompaction:
     """Main's head after the last fold, and when that was."""
 
     head: str
     at: datetime
 
 
-def fold(service: Service) -> None:
+def compact(service: Service) -> None:
     """Fold what is due, at most once a day. A receipt that changes meanwhile stays for the next time."""
     due = service.clock.now() - service.keep
     before, last = service.ledger.watermark(), _last(service)
@@ -48,21 +48,21 @@ def fold(service: Service) -> None:
         return
     if before is None or watermark > before:
         head = last.head if last else service.branches.head(MAIN) or ""
-        _fold(service, head, _settled(service, head, watermark) if last else [], watermark)
-    errors = shorten_long_ones(service)
-    now = Last(head=service.branches.head(MAIN) or "", at=service.clock.now())
+        _compact(service, head, _settled(service, head, watermark) if last else [], watermark)
+    errors = truncate_long_receipts(service)
+    now = LastCompaction(head=service.branches.head(MAIN) or "", at=service.clock.now())
     service.store.write(LAST, to_json(now).encode())
     service.store.delete(turn)
     for error in foreseen(errors):
         raise error
 
 
-def _last(service: Service) -> Last | None:
+def _last(service: Service) -> LastCompaction | None:
     body = service.store.read(LAST)
     try:
-        return from_json(Last, body) if body else None
+        return from_json(LastCompaction, body) if body else None
     except BROKEN as error:
-        log.warning("last_fold_not_read", note=LAST, error=str(error), kind=type(error).__name__)
+        log.warning("last_compaction_not_read", note=LAST, error=str(error), kind=type(error).__name__)
         return None
 
 
@@ -92,14 +92,14 @@ def _turn(service: Service) -> str | None:
 
 
 def _noted(hour: int) -> str:
-    return f"notes/folding/{hour}"
+    return f"notes/compacting/{hour}"
 
 
 def _landed_before(receipt: Receipt, watermark: datetime) -> bool:
     return all(entry.landed_at < watermark for entry in receipt.entries)
 
 
-def _fold(service: Service, head: str, old: list[Receipt], watermark: datetime) -> None:
+def _compact(service: Service, head: str, old: list[Receipt], watermark: datetime) -> None:
     """The watermark first: who looks for undecided files asks the archive for none that landed since. Then each receipt
     is put in the archive, and taken off main.
     """
@@ -115,7 +115,7 @@ def _try(service: Service, head: str, receipts: list[Receipt], watermark: dateti
     try:
         service.ledger.compact(head, [it.key for it in receipts], watermark)
     except Conflict as why:
-        log.info("not_folded", receipts=len(receipts), why=str(why))
+        log.info("not_compacted", receipts=len(receipts), why=str(why))
         return False
-    log.info("folded", receipts=len(receipts), watermark=watermark and watermark.isoformat())
+    log.info("compacted", receipts=len(receipts), watermark=watermark and watermark.isoformat())
     return True

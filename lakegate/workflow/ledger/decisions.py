@@ -8,9 +8,9 @@ import structlog
 
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.chunks import chunked
 from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
-from lakegate.landing.portions import portions
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN, DecidedFile, Note
@@ -25,7 +25,7 @@ NAMED = 150_000  # bytes of what is said of them as JSON, which spells some lett
 REST = 400  # bytes that are said of each beside its name
 
 
-def decide(
+def record(
     service: Service,
     attempt: Attempt,
     decision: Decision,
@@ -37,15 +37,15 @@ def decide(
     """Write the decision of these files on main and return those it was written for; what is decided already stays as
     it is, and what its key's other versions do not decide any more stays open.
     """
-    wanted = list(portions(findings, AT_ONCE, (_named, NAMED)))
-    return [it for portion in wanted for it in _decide(service, attempt, decision, portion, why, by)]
+    wanted = list(chunked(findings, AT_ONCE, (_named, NAMED)))
+    return [it for chunk in wanted for it in _record(service, attempt, decision, chunk, why, by)]
 
 
 def _named(finding: Finding) -> int:
     return len(json.dumps(finding.file.key)) + REST
 
 
-def _decide(
+def _record(
     service: Service, attempt: Attempt, decision: Decision, wanted: list[Finding], why: str, by: str
 ) -> list[Finding]:
     for _ in range(TRIES):

@@ -56,7 +56,7 @@ def main_receipts(service: Service, files: Iterable[FileVersion]) -> tuple[str, 
     return head, receipts_of(service, f"{MAIN}@{head}", files)
 
 
-def known(service: Service, files: Iterable[FileVersion]) -> dict[str, Receipt]:
+def receipts_now(service: Service, files: Iterable[FileVersion]) -> dict[str, Receipt]:
     """The receipts of these files' keys on main now; nothing is asked where there are no files."""
     files = list(files)
     return main_receipts(service, files)[1] if files else {}

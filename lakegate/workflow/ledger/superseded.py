@@ -15,7 +15,7 @@ from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 
 
-def overtaken(service: Service, receipts: Mapping[str, Receipt]) -> list[FileVersion]:
+def superseded_files(service: Service, receipts: Mapping[str, Receipt]) -> list[FileVersion]:
     """Those of the versions that these receipts (by key) call rejected which are superseded by the contract of now;
     none of a table whose contract does not load. One that a contract refuses is not among them: its reason says how it
     may be retried.
@@ -27,7 +27,7 @@ def overtaken(service: Service, receipts: Mapping[str, Receipt]) -> list[FileVer
         if entry.decision is Decision.REJECTED
     ]
     words = {table: _reuploads(service, table) for table in {table for _, table in rejected}}
-    return [file for file, table in rejected if _is_overtaken(receipts[file.key], file, table, words[table])]
+    return [file for file, table in rejected if _is_superseded(receipts[file.key], file, table, words[table])]
 
 
 def _reuploads(service: Service, table: str) -> Reuploads | None:
@@ -36,5 +36,5 @@ def _reuploads(service: Service, table: str) -> Reuploads | None:
     return None
 
 
-def _is_overtaken(receipt: Receipt, file: FileVersion, table: str, reuploads: Reuploads | None) -> bool:
+def _is_superseded(receipt: Receipt, file: FileVersion, table: str, reuploads: Reuploads | None) -> bool:
     return reuploads is not None and standing(receipt, file, table, reuploads).decision is Decision.DISCARDED

@@ -16,7 +16,7 @@ AT_ONCE = 100  # receipts of a commit, which holds what is left of them
 TRIES = 5
 
 
-def shorten_long_ones(service: Service) -> list[Exception]:
+def truncate_long_receipts(service: Service) -> list[Exception]:
     """Some at once, and each alone where that fails: its key may change all the time, or it can't be read. Returns what
     keeps some of them long.
     """
@@ -34,19 +34,19 @@ def _try(service: Service, keys: list[str]) -> Exception | None:
     failed: Exception | None = None
     for _ in range(TRIES):
         try:
-            _shorten(service, keys)
+            _truncate(service, keys)
         except Conflict as why:
             failed = why
         except Exception as why:  # noqa: BLE001 (one key)
-            log.warning("not_shortened", keys=len(keys), error=str(why), kind=type(why).__name__)
+            log.warning("not_truncated", keys=len(keys), error=str(why), kind=type(why).__name__)
             return why
         else:
             return None
-    log.info("not_shortened", keys=len(keys), why=str(failed))
+    log.info("not_truncated", keys=len(keys), why=str(failed))
     return failed
 
 
-def _shorten(service: Service, keys: list[str]) -> None:
+def _truncate(service: Service, keys: list[str]) -> None:
     """The archive first, then main. Whoever looked before is told of the change when they commit."""
     head, before = service.branches.head(MAIN) or "", service.clock.now() - YOUNG
     receipts = service.ledger.receipts(f"{MAIN}@{head}", keys).values()
@@ -55,4 +55,4 @@ def _shorten(service: Service, keys: list[str]) -> None:
     if found:
         archive_closed(service, [(receipt, closed) for receipt, _, closed in found])
         service.ledger.compact(head, [], None, [shorter for _, shorter, _ in found])
-        log.info("shortened", keys=len(found), versions=sum(len(closed) for _, _, closed in found))
+        log.info("truncated", keys=len(found), versions=sum(len(closed) for _, _, closed in found))

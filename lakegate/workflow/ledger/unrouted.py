@@ -13,7 +13,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
-PREFIX = "notes/held/"
+PREFIX = "notes/unrouted/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ def _read(name: str, body: bytes) -> Unrouted | None:
         held = from_json(Unrouted, body)
         its = _name(held.file)
     except BROKEN as error:
-        log.warning("held_note_not_read", note=name, error=str(error), kind=type(error).__name__)
+        log.warning("unrouted_note_not_read", note=name, error=str(error), kind=type(error).__name__)
         return None
     return held if its == name and held.file.landed_at.tzinfo and held.since.tzinfo else None
 

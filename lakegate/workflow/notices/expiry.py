@@ -14,10 +14,10 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import Branch, ToldFile
-from lakegate.workflow.attempts.claims import claims_on
+from lakegate.workflow.attempts.claims import files_claimed_on
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.ledger.receipts import main_receipts
-from lakegate.workflow.ledger.superseded import overtaken
+from lakegate.workflow.ledger.superseded import superseded_files
 from lakegate.workflow.notices.messages import expiring_message, rejection
 from lakegate.workflow.notices.outbox import tell, told_at
 from lakegate.workflow.registry import contract_of
@@ -65,9 +65,9 @@ def _tell_of_end(service: Service, attempt: Attempt, ends: datetime) -> datetime
 
 def _still_of_use(service: Service, attempt: Attempt) -> dict[str, ToldFile]:
     """Its files, by id, that are still rejected and not overtaken."""
-    claims = claims_on(service, attempt)
+    claims = files_claimed_on(service, attempt)
     _, receipts = main_receipts(service, claims)
-    gone = {file.id for file in overtaken(service, receipts)}
+    gone = {file.id for file in superseded_files(service, receipts)}
     return {
         file.id: ToldFile(key=file.key, reasons=entry.reasons)
         for file in claims

@@ -132,10 +132,10 @@ def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) ->
     )
 
 
-def held_message(files: Iterable[ToldFile]) -> Message:
+def unrouted_message(files: Iterable[ToldFile]) -> Message:
     """Files that wait for a contract."""
     return Message(
-        kind=Kind.HELD,
+        kind=Kind.UNROUTED,
         batch="",
         table="",
         branch="",

@@ -11,8 +11,8 @@ import structlog
 
 from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
+from lakegate.landing.chunks import rotated
 from lakegate.landing.lifecycle import Decision
-from lakegate.landing.portions import rotated
 from lakegate.ports import Kind, Message
 from lakegate.workflow.attempts.baseline import DECISIONS
 from lakegate.workflow.service import Service

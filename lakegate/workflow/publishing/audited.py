@@ -23,15 +23,15 @@ class NeedsNewAttempt:
 
 
 @dataclass(frozen=True)
-class DecidedOtherwise:
-    """A reason not to publish what was audited, and right: a file was rejected, discarded or overtaken meanwhile, by
+class DecidedMeanwhile:
+    """A reason not to publish what was audited, and right: a file was rejected, discarded or superseded meanwhile, by
     main and the contract of now.
     """
 
     why: str
 
 
-Reason = NeedsNewAttempt | DecidedOtherwise
+Objection = NeedsNewAttempt | DecidedMeanwhile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class Audited:
         """By file version's id."""
         return {entry.id: entry for entry in self.report.files}
 
-    def left(self, files: Collection[FileVersion]) -> list[FileVersion]:
+    def claims_without(self, files: Collection[FileVersion]) -> list[FileVersion]:
         """The claimed files that are none of these."""
         return [file for file in self.claims if file not in files]
 
@@ -66,28 +66,28 @@ class Audited:
         data_files = [data for report in reports for data in report.data_files]
         return self._by_table(data_files, [data for report in reports for data in report.quarantined])
 
-    def replaced(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
+    def removed(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
         """The data files that they take the place of, in the same tables."""
         replaced = [report.replaces for file in files if (report := self.reported.get(file.id))]
         data_files = [data for each in replaced for data in each.data_files]
-        if self.takes_out(files):
+        if self.rewriting(files):
             data_files += self.report.rewritten.data_files
         return self._by_table(data_files, [data for each in replaced for data in each.quarantined])
 
-    def brought(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
+    def added(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
         """What main gets with them: their data files, and those that hold what is left of rewritten ones."""
         found, table = self.paths(files), self.attempt.table
-        return found | {table: found[table] | paths_of(self.report.rewritten.left)} if self.takes_out(files) else found
+        return found | {table: found[table] | paths_of(self.report.rewritten.left)} if self.rewriting(files) else found
 
-    def takes_out(self, files: Iterable[FileVersion]) -> frozenset[str]:
+    def rewriting(self, files: Iterable[FileVersion]) -> frozenset[str]:
         """Those of the files, by id, for which rows were taken out of data files that held others' rows, too."""
         found = (file.id for file in files if (it := self.reported.get(file.id)) and it.replaces.rewritten)
         return frozenset(found) if self.report.rewritten.data_files else frozenset()
 
-    def _by_table(self, own: Iterable[DataFile], aside: Iterable[DataFile]) -> dict[str, frozenset[str]]:
+    def _by_table(self, own: Iterable[DataFile], quarantined: Iterable[DataFile]) -> dict[str, frozenset[str]]:
         found = {self.attempt.table: paths_of(own)}
         if any(entry.quarantined or entry.replaces.quarantined for entry in self.report.files):
-            found[quarantine_of(self.attempt.table)] = paths_of(aside)
+            found[quarantine_of(self.attempt.table)] = paths_of(quarantined)
         return found
 
 

@@ -14,10 +14,10 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open, standing
 from lakegate.ports import MAIN, TableIdentity
-from lakegate.workflow.attempts.claims import claimed
-from lakegate.workflow.publishing.audited import Audited, DecidedOtherwise, Main, NeedsNewAttempt, Reason
+from lakegate.workflow.attempts.claims import claim_receipt
+from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Main, NeedsNewAttempt, Objection
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.keys import may_differ_without
+from lakegate.workflow.settlement.keys import failed_and_compared
 
 
 def still_open(audited: Audited, files: Iterable[FileVersion], main: Main) -> list[FileVersion]:
@@ -25,7 +25,7 @@ def still_open(audited: Audited, files: Iterable[FileVersion], main: Main) -> li
     return [file for file in files if is_open(main.receipts, file, audited.attempt)]
 
 
-def guard_versions(audited: Audited, files: Iterable[FileVersion], main: Main) -> Reason | None:
+def guard_versions(audited: Audited, files: Iterable[FileVersion], main: Main) -> Objection | None:
     """Nothing but a publication was decided of the files meanwhile, and of the open ones' keys main has what they were
     appended in the place of.
     """
@@ -38,12 +38,12 @@ def guard_versions(audited: Audited, files: Iterable[FileVersion], main: Main) -
     return next((reason for reason in reasons if reason), None)
 
 
-def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> Reason | None:
+def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> Objection | None:
     """By main, each of them is still as this attempt left it."""
     for file in files:
         entry = entry_of(main.receipts, file)
         if entry is None or entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt):
-            return DecidedOtherwise(
+            return DecidedMeanwhile(
                 f"batch {audited.attempt.batch} of {audited.attempt.table}: {file.key} was decided meanwhile"
             )
         if reason := _guard_version(audited, file, main):
@@ -51,23 +51,23 @@ def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> Re
     return None
 
 
-def _guard_version(audited: Audited, file: FileVersion, main: Main) -> Reason | None:
+def _guard_version(audited: Audited, file: FileVersion, main: Main) -> Objection | None:
     """Of its key, main has just what the file was appended in the place of."""
     its = standing(main.receipts.get(file.key), file, audited.attempt.table, main.contract.ingestion.reuploads)
     branch = audited.attempt.branch
     if its.decision:
-        return DecidedOtherwise(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
+        return DecidedMeanwhile(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
     if its.replaces != set(audited.reported[file.id].replaces.versions):
         return NeedsNewAttempt(f"{file.key} has other versions on main than those that it replaces on {branch}")
     return None
 
 
-def _guard_dropped(audited: Audited, file: FileVersion, main: Main) -> DecidedOtherwise | None:
+def _guard_dropped(audited: Audited, file: FileVersion, main: Main) -> DecidedMeanwhile | None:
     """A file that is not open any more was published."""
     entry, attempt = entry_of(main.receipts, file), audited.attempt
     if entry is None or entry.decision is Decision.PUBLISHED:
         return None
-    return DecidedOtherwise(f"batch {attempt.batch} of {attempt.table}: {file.key} was {entry.decision} meanwhile")
+    return DecidedMeanwhile(f"batch {attempt.batch} of {attempt.table}: {file.key} was {entry.decision} meanwhile")
 
 
 def guard_unmoved(service: Service, audited: Audited, main: Main) -> NeedsNewAttempt | None:
@@ -98,35 +98,35 @@ def guard_together(audited: Audited, files: Iterable[FileVersion], plan: Plan) -
     another, or repeat them. Those that failed late were good until then.
     """
     good = {entry.id for entry in audited.report.files if entry.verdict is not Verdict.FAIL}
-    good |= may_differ_without(plan, audited.report)
+    good |= failed_and_compared(plan, audited.report)
     if audited.attempt.table in audited.report.depends_on and good - {file.id for file in files}:
         return NeedsNewAttempt(f"not all good files of {audited.attempt.branch} can be published together any more")
     return None
 
 
-def guard_put_back(audited: Audited, files: list[FileVersion]) -> NeedsNewAttempt | None:
+def guard_kept_rows(audited: Audited, files: list[FileVersion]) -> NeedsNewAttempt | None:
     """A verdict of table scope was found without the rows that all files of the batch were to replace: where one of
     them is left behind, its old rows stay, and the verdict is of another table.
     """
     table = audited.attempt.table
-    if table in audited.report.depends_on and puts_back(audited, files):
+    if table in audited.report.depends_on and keeps_replaced_rows(audited, files):
         return NeedsNewAttempt(f"rows of {table} that were replaced on {audited.attempt.branch} stay on main")
     return None
 
 
-def guard_taken_out(audited: Audited, files: list[FileVersion]) -> NeedsNewAttempt | None:
+def guard_rewriting(audited: Audited, files: list[FileVersion]) -> NeedsNewAttempt | None:
     """What was taken out of one data file for several files comes with all of them or with none."""
-    if audited.takes_out(files) and audited.takes_out(audited.left(files)):
+    if audited.rewriting(files) and audited.rewriting(audited.claims_without(files)):
         table, branch = audited.attempt.table, audited.attempt.branch
         return NeedsNewAttempt(f"rewritten rows of {table} were taken out on {branch} for files that stay behind, too")
     return None
 
 
-def puts_back(audited: Audited, files: list[FileVersion]) -> bool:
+def keeps_replaced_rows(audited: Audited, files: list[FileVersion]) -> bool:
     """Whether files that are left behind were to replace rows. Those stay on main, untouched: a data file that is taken
     off and appended again is younger than the delete files that took rows from it, and would have them again.
     """
-    return any(audited.replaced(audited.left(files)).values())
+    return any(audited.removed(audited.claims_without(files)).values())
 
 
 def is_as_claimed(audited: Audited, claims: Mapping[str, Receipt | None], main: Main) -> bool:
@@ -142,7 +142,7 @@ def _is_claimed_on(receipts: dict[str, Receipt], file: FileVersion, attempt: Att
     entry = claim.entry(file.version_id) if claim else None
     if entry is None or not is_open(receipts, file, attempt):
         return False
-    return claimed(receipts, file, attempt, entry.replaces) == claim
+    return claim_receipt(receipts, file, attempt, entry.replaces) == claim
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import Changes, FileChanges
-from lakegate.workflow.attempts.claims import claimed_files
+from lakegate.workflow.attempts.claims import files_claimed_in
 from lakegate.workflow.publishing.audited import Audited
 from lakegate.workflow.service import Service
 
@@ -39,8 +39,8 @@ def prove_own(service: Service, audited: Audited, files: list[FileVersion], own:
     if head is None:
         raise Conflict(f"branch {own.branch} was deleted before it was merged")
     prove_changes(audited, service.branches.changes(base, head), files, f"branch {own.branch}")
-    replaced = audited.replaced(files)
-    for table, paths in audited.brought(files).items():
+    replaced = audited.removed(files)
+    for table, paths in audited.added(files).items():
         wanted, ref = FileChanges(added=paths, removed=replaced[table]), f"{own.branch}@{head}"
         if service.tables.compare(table, base, ref) != wanted:
             raise Refused(
@@ -63,7 +63,7 @@ def prove_changes(audited: Audited, changes: Changes, files: Iterable[FileVersio
     strangers = sorted((changes.tables - tables) | (changes.namespaces - namespaces) | changes.others)
     if strangers:
         raise Refused(f"branch {audited.attempt.branch}: {what} also changes {', '.join(strangers)}; nothing is merged")
-    receipts = {file.id for file in claimed_files(changes.receipts, audited.attempt)}
+    receipts = {file.id for file in files_claimed_in(changes.receipts, audited.attempt)}
     keys = {file.key for file in files}
     if receipts != {file.id for file in files} or set(changes.receipts) != keys:
         raise Refused(f"branch {audited.attempt.branch}: {what} changes receipts of other files; nothing is merged")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.workflow.attempts.claims import claimed
+from lakegate.workflow.attempts.claims import claim_receipt
 from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt
 from lakegate.workflow.publishing.guards import guard_replaced, guard_schema, guard_tables
 from lakegate.workflow.service import Service
@@ -18,18 +18,20 @@ def rebase_on_main(
     """Make a branch from main's head, with the audited data files of these files appended by metadata, and what they
     replace taken off. Return its base, or, before anything is made, the reason why only a new attempt is right.
     """
-    paths = {table: paths for table, paths in audited.brought(files).items() if paths}
-    replaced = {table: paths for table, paths in audited.replaced(files).items() if paths}
+    paths = {table: paths for table, paths in audited.added(files).items() if paths}
+    replaced = {table: paths for table, paths in audited.removed(files).items() if paths}
     targets = guard_tables(service, audited, main.head, {**paths, **replaced})
     if isinstance(targets, NeedsNewAttempt):
         return targets
     unasked = guard_schema(audited, files) if targets.new or targets.grown else None
-    whole = not audited.takes_out(files)
+    whole = not audited.rewriting(files)
     if reason := unasked or guard_replaced(service, audited, main.head, replaced, whole=whole):
         return reason
     attempt = audited.attempt
     service.branches.create_branch(own.branch, main.head)
-    claims = [claimed(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]
+    claims = [
+        claim_receipt(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files
+    ]
     service.ledger.commit_receipts(own.branch, main.head, claims)
     for table in sorted(targets.grown):
         service.tables.evolve(table, own.branch, audited.report.base, audited.ref)
@@ -47,14 +49,14 @@ def trim(service: Service, audited: Audited, files: list[FileVersion], own: Atte
     It is not made from the audited commit. Once a worker has merged that, or a part of it, it is what Nessie compares
     main with: another part would be merged without a conflict, and take off main what it leaves out.
     """
-    base, left = audited.report.base, audited.left(files)
+    base, left = audited.report.base, audited.claims_without(files)
     service.branches.create_branch(own.branch, base)
     service.publisher.replay(own.branch, base, audited.report.audited, [file.key for file in left])
     _take_rows_off(service, audited, left, own.branch)
     return base
 
 
-def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
+def drop_files(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
     """Take these files' data files, and their claims, off the attempt's branch.
 
     Done again it changes nothing. Raises Conflict or Refused where another worker is at it.

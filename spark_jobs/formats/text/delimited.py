@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.files import FileFormat
-from lakegate.audit.fit import FILE_COLUMN
 from lakegate.audit.plan import Column, Plan
+from lakegate.audit.schema_fit import FILE_COLUMN
 from lakegate.audit.types import canonical
 from spark_jobs.formats.footer import Unreadable
 from spark_jobs.formats.format import Format

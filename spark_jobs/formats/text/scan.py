@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import SparkSession
 
 from lakegate.audit.files import FileFormat
-from lakegate.audit.fit import FileColumn
+from lakegate.audit.inspection import NO_ROWS, Inspection
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import beyond, more_than
-from lakegate.audit.look import Look
 from lakegate.audit.mask import masked, raw
 from lakegate.audit.names import display_name, folded
 from lakegate.audit.plan import Plan, Stance
+from lakegate.audit.schema_fit import FileColumn
 from spark_jobs.formats.footer import Unreadable
 from spark_jobs.formats.text.first_bytes import fault_of_bytes
 from spark_jobs.formats.text.text_format import Scan, TextFormat
@@ -25,41 +25,43 @@ from spark_jobs.jvm.isolate import THREADS, per_file
 _MOST_SIGNS = 10  # delimiters in a header for each column that it may have: quotes may hold some
 
 
-def inspect_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile], text: TextFormat) -> list[Look]:
+def inspect_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile], text: TextFormat) -> list[Inspection]:
     """Inspect every file; the result is in their order."""
     with ThreadPoolExecutor(THREADS) as pool:
         faults = list(pool.map(lambda file: fault_of_bytes(spark, file, plan.files.limits), files))
     readable = [file for file, fault in zip(files, faults, strict=True) if not fault]
     found = _scan_all(spark, plan.files, readable, text) if readable else {}
     return [
-        Look(file=file, faults=(fault,)) if fault else _inspect(plan, file, found.get(file.id, Scan()), text)
+        Inspection(file=file, faults=(fault,)) if fault else _inspect(plan, file, found.get(file.id, Scan()), text)
         for file, fault in zip(files, faults, strict=True)
     ]
 
 
-def _inspect(plan: Plan, file: JobFile, found: Scan | str, text: TextFormat) -> Look:
+def _inspect(plan: Plan, file: JobFile, found: Scan | str, text: TextFormat) -> Inspection:
     """Inspect a file by its scan, or by the reason that there is none."""
     try:
         return _readable(plan, file, found, text)
     except Unreadable as error:
-        return Look(file=file, faults=(error.fault(plan.columns),))
+        return Inspection(file=file, faults=(error.fault(plan.columns),))
 
 
-def _readable(plan: Plan, file: JobFile, found: Scan | str, text: TextFormat) -> Look:
+def _readable(plan: Plan, file: JobFile, found: Scan | str, text: TextFormat) -> Inspection:
     if isinstance(found, str):
         raise Unreadable(f"it cannot be read to its end ({raw(plan.columns, found)})")
     if large := _limit_faults(plan.files, found):
-        return Look(file=file, faults=large)
+        return Inspection(file=file, faults=large)
     _check_lines(plan, found, text)
     layout = text.columns(plan, found)
     if wide := beyond(plan.files.limits, columns=len(layout)):
-        return Look(file=file, faults=wide)
+        return Inspection(file=file, faults=wide)
     _check_names(plan, layout, text)
     types = {column.name: column.type for column in plan.columns}
     there = layout if text.is_positional else dict.fromkeys([*types, *layout])
     columns = tuple(FileColumn(name=name, type=types.get(name, "string")) for name in there)
     twice = ("an object has a key twice",) if found.twice else ()
-    return Look(file=file, rows=found.rows, columns=columns, layout=tuple(layout), sound=found.sound, faults=twice)
+    return Inspection(
+        file=file, rows=found.rows, columns=columns, layout=tuple(layout), sound=found.sound, faults=twice
+    )
 
 
 def _limit_faults(form: FileFormat, found: Scan) -> tuple[str, ...]:
@@ -73,7 +75,7 @@ def _limit_faults(form: FileFormat, found: Scan) -> tuple[str, ...]:
 
 def _check_lines(plan: Plan, found: Scan, text: TextFormat) -> None:
     if not found.header and not found.rows:
-        raise Unreadable("it has no rows")
+        raise Unreadable(NO_ROWS)
     if text.has_header(plan.files) and not found.header.strip():
         raise Unreadable("its first line is blank: the names of its columns should stand there")
     if found.left_open:

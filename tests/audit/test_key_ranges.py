@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lakegate.audit.near import BOXES, Pairs, boxes, comparable, near
+from lakegate.audit.key_ranges import MOST_RANGES, Pairs, comparable, key_ranges, overlap_condition
 from lakegate.audit.statistics import DataFileStatistics, IcebergField
 from tests.support import text_bounds
 
@@ -29,7 +29,7 @@ def longs(low: int, high: int, column: int = 1) -> tuple[int, bytes, bytes]:
 
 
 def of(files: Sequence[DataFileStatistics], pairs: Pairs) -> Any:
-    return near(boxes(files, [mine for mine, _ in pairs]), pairs)
+    return overlap_condition(key_ranges(files, [mine for mine, _ in pairs]), pairs)
 
 
 def holds(expression: Any, row: Mapping[str, Any]) -> bool:
@@ -50,7 +50,7 @@ def test_no_key_of_the_batch_is_left_out_however_many_files_it_has(ranges: list[
     expression = of(files, [(LONG, LONG)])
     inside = any(low <= key <= low + width for low, width in ranges)
     assert holds(expression, {"id": key}) or not inside
-    if len(ranges) <= BOXES:
+    if len(ranges) <= MOST_RANGES:
         assert holds(expression, {"id": key}) is inside
 
 

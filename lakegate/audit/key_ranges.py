@@ -1,6 +1,6 @@
-"""Data files of a table that could share keys with a batch, judged by ranges alone, as Iceberg's JSON of an expression.
+"""Ranges of a batch's keys, and the condition that prunes a table's data files by them, in Iceberg's JSON.
 
-It is one-sided: a file that is left out shares no key, one that is kept may still share none.
+It is one-sided: a pruned file shares no key with the batch, and one that is kept may still share none.
 """
 
 import struct
@@ -22,19 +22,20 @@ _COMPARABLE = {
 _INT = (-(2**31), 2**31 - 1)
 _LEAST = {"int": _INT[0], "long": -(2**63)}
 _WIDTH = 1_000_000  # largest width of truncate: closer to the least number, the partition's value wraps
-BOXES = 50  # comparing with more boxes costs more than they exclude
+MOST_RANGES = 50  # comparing with more of them costs more than they exclude
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Range = tuple[Any, Any] | None
 """A column's least and greatest value, as `bound` decodes them; None if they are unknown."""
-Box = tuple[Range, ...]
+KeyRanges = tuple[Range, ...]
+"""A range for each column of a key, which a data file's keys lie in."""
 Pairs = Sequence[tuple[IcebergField, IcebergField]]
 """Each column of the key in the batch, with the column it is compared with."""
 
 
-def boxes(files: Iterable[DataFileStatistics], columns: Sequence[IcebergField]) -> list[Box]:
+def key_ranges(files: Iterable[DataFileStatistics], columns: Sequence[IcebergField]) -> list[KeyRanges]:
     """Return the ranges of these data files' keys, from their bounds; a file without keys has none."""
-    return [box for file in files if (box := _box(file, columns)) is not None]
+    return [ranges for file in files if (ranges := _key_ranges(file, columns)) is not None]
 
 
 def is_ordered(column: IcebergField) -> bool:
@@ -44,13 +45,13 @@ def is_ordered(column: IcebergField) -> bool:
     return column.type in _ORDERED or column.type.startswith("decimal(")
 
 
-def near(found: Sequence[Box], pairs: Pairs) -> Any:
-    """Return the expression over the second column of each pair: true if the boxes exclude nothing, false without
-    boxes.
+def overlap_condition(found: Sequence[KeyRanges], pairs: Pairs) -> Any:
+    """Return a condition on the second column of each pair, true of every row that has a key in one of these ranges. It
+    is true if they exclude nothing, false if there are none.
     """
     said: Any = False
-    for box in _fewer(found):
-        said = _either(said, _inside(box, pairs))
+    for ranges in _fewer(found):
+        said = _either(said, _inside(ranges, pairs))
     return said
 
 
@@ -61,7 +62,7 @@ def comparable(mine: str, theirs: str) -> bool:
     return theirs in _COMPARABLE.get(mine, (mine,))
 
 
-def _box(file: DataFileStatistics, columns: Sequence[IcebergField]) -> Box | None:
+def _key_ranges(file: DataFileStatistics, columns: Sequence[IcebergField]) -> KeyRanges | None:
     """Return the ranges of a data file's keys, or None if it has no keys."""
     if any(column.id in file.nulls and file.nulls[column.id] == file.values.get(column.id) for column in columns):
         return None
@@ -77,20 +78,20 @@ def _range(file: DataFileStatistics, column: IcebergField) -> Range:
         return None
 
 
-def _fewer(boxes: Sequence[Box]) -> list[Box]:
-    """Merge neighbouring boxes if there are too many."""
-    if len(boxes) <= BOXES:
-        return list(dict.fromkeys(boxes))
-    starts = [box[0][0] for box in boxes if box[0] is not None]
-    if len(starts) < len(boxes):
-        return [_hull(boxes)]
-    ordered = [box for _, box in sorted(zip(starts, boxes, strict=True), key=itemgetter(0))]
-    size = ceil(len(ordered) / BOXES)
+def _fewer(batch: Sequence[KeyRanges]) -> list[KeyRanges]:
+    """Merge neighbouring ranges if there are too many."""
+    if len(batch) <= MOST_RANGES:
+        return list(dict.fromkeys(batch))
+    starts = [ranges[0][0] for ranges in batch if ranges[0] is not None]
+    if len(starts) < len(batch):
+        return [_hull(batch)]
+    ordered = [ranges for _, ranges in sorted(zip(starts, batch, strict=True), key=itemgetter(0))]
+    size = ceil(len(ordered) / MOST_RANGES)
     return [_hull(ordered[start : start + size]) for start in range(0, len(ordered), size)]
 
 
-def _hull(boxes: Sequence[Box]) -> Box:
-    return tuple(_span([ranges[at] for ranges in boxes]) for at in range(len(boxes[0])))
+def _hull(batch: Sequence[KeyRanges]) -> KeyRanges:
+    return tuple(_span([ranges[at] for ranges in batch]) for at in range(len(batch[0])))
 
 
 def _span(ranges: Sequence[Range]) -> Range:
@@ -100,9 +101,9 @@ def _span(ranges: Sequence[Range]) -> Range:
     return min(low for low, _ in known), max(high for _, high in known)
 
 
-def _inside(box: Box, pairs: Pairs) -> Any:
+def _inside(ranges: KeyRanges, pairs: Pairs) -> Any:
     said: Any = True
-    for found, (mine, theirs) in zip(box, pairs, strict=True):
+    for found, (mine, theirs) in zip(ranges, pairs, strict=True):
         if found is None or not (mine.type == theirs.type or (mine.type in _WHOLE and theirs.type in _WHOLE)):
             continue
         low, high = found

@@ -1,6 +1,6 @@
-"""Verdicts that an earlier audit found for carried data files: those of batch scope hold wherever the files are.
+"""Reuse of audited data files by a later attempt: their verdicts of batch scope hold wherever the files are.
 
-Only checks of table scope run again, against the table that the data files were carried to.
+Only checks of table scope run again, against the table that the data files are appended to.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ def of_table_scope(plan: Plan) -> Plan:
     )
 
 
-def may_be_carried(plan: Plan, file: FileReport) -> bool:
+def may_be_reused(plan: Plan, file: FileReport) -> bool:
     """Return True if only checks of table scope can reject the file, and no row of it is or may be quarantined."""
     asked = of_table_scope(plan).checks
-    ids, aside = {check.id for check in asked}, any(check.severity is Severity.QUARANTINE for check in asked)
+    ids, quarantined = {check.id for check in asked}, any(check.severity is Severity.QUARANTINE for check in asked)
     failed = any(check.verdict is Verdict.FAIL and check.check not in ids for check in file.checks)
-    return not (file.faults or file.quarantined or aside or failed)
+    return not (file.faults or file.quarantined or quarantined or failed)
 
 
 def combined(before: Sequence[CheckResult], now: Sequence[CheckResult]) -> tuple[CheckResult, ...]:

@@ -1,4 +1,4 @@
-"""Portions: many things, a few at a time, and each time beginning with another. It does not know what they are."""
+"""Chunks of a sequence, and the sequence begun at another place each time. It does not know what it is made of."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -8,22 +8,22 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def portions(things: Iterable[T], most: int, *limits: tuple[Callable[[T], int], int]) -> Iterator[list[T]]:
-    """Yield the things in their order, at most `most` in a portion, and no more of each measure than its limit. A thing
-    that alone exceeds a limit is a portion by itself.
+def chunked(things: Iterable[T], most: int, *limits: tuple[Callable[[T], int], int]) -> Iterator[list[T]]:
+    """Yield the things in their order, at most `most` in a chunk, and no more of each measure than its limit. A thing
+    that alone exceeds a limit is a chunk by itself.
     """
-    portion: list[T] = []
+    chunk: list[T] = []
     sums = [0] * len(limits)
     for thing in things:
         its = [measure(thing) for measure, _ in limits]
         sums = [total + more for total, more in zip(sums, its, strict=True)]
         is_over = any(total > limit for total, (_, limit) in zip(sums, limits, strict=True))
-        if portion and (len(portion) == most or is_over):
-            yield portion
-            portion, sums = [], its
-        portion.append(thing)
-    if portion:
-        yield portion
+        if chunk and (len(chunk) == most or is_over):
+            yield chunk
+            chunk, sums = [], its
+        chunk.append(thing)
+    if chunk:
+        yield chunk
 
 
 def rotated(things: list[T], now: datetime) -> list[T]:

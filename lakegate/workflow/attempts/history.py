@@ -18,17 +18,17 @@ from lakegate.workflow.service import Service
 
 
 @dataclass(frozen=True, kw_only=True)
-class Earlier:
+class AttemptHistory:
     """The attempts that crashed one after the other just before this one, by number; before those, the last report.
-    `waited` are those of them whose jobs did not get through to the files.
+    `never_began` are those of them whose jobs did not get through to the files.
     """
 
-    crashed: tuple[int, ...] = ()
-    waited: tuple[int, ...] = ()
+    consecutive_crashes: tuple[int, ...] = ()
+    never_began: tuple[int, ...] = ()
     report: Report | None = None
 
 
-def earlier(service: Service, attempt: Attempt, base: str, files: Iterable[FileVersion]) -> Earlier:
+def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterable[FileVersion]) -> AttemptHistory:
     """`base` is the attempt's, `files` are those that it claims. An attempt that has no job had nothing to say."""
     files, report, crashed = list(files), None, list[int]()
     for number in range(attempt.number - 1, _last_rejected(service, attempt, base, files), -1):
@@ -40,8 +40,8 @@ def earlier(service: Service, attempt: Attempt, base: str, files: Iterable[FileV
             break
         crashed.insert(0, number)
     ends = {number: given_up(service.store, replace(attempt, number=number)) for number in crashed}
-    waited = tuple(number for number in crashed if ends[number] is End.WAITED)
-    return Earlier(crashed=tuple(crashed), waited=waited, report=report)
+    never_began = tuple(number for number in crashed if ends[number] is End.NEVER_BEGAN)
+    return AttemptHistory(consecutive_crashes=tuple(crashed), never_began=never_began, report=report)
 
 
 def _last_rejected(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> int:

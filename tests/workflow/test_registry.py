@@ -1,4 +1,4 @@
-"""Contracts as workers meet them on the shelf, loaded once and asked for again and again."""
+"""Contracts as workers meet them in the registry, loaded once and asked for again and again."""
 
 import gc
 from contextlib import suppress

@@ -37,12 +37,12 @@ def test_the_next_attempt_at_audited_files_carries_their_data_files_and_audits_t
     settle(world.service, two)
     [run] = world.runner.running()
     job = world.runner.job(run.id)
-    assert job.carries == f"s3://service/reports/{two.branch}.json"
+    assert job.reuses == f"s3://service/reports/{two.branch}.json"
     assert [file.data_files for file in job.files] == [(f"{two.branch}/{world.file('2').id}",)]
     assert not any(two.next().branch in uri for uri in world.landing.staged)
     assert world.rows_on(two.next().branch) == {"2": 2}
     world.run()
-    assert world.carried == [two.next().branch]
+    assert world.reused == [two.next().branch]
     assert world.rows_on_main() == {"0": 1, "1": 2, "2": 2}
     assert world.publications_by_name() == dict.fromkeys("012", 1)
     assert world.branches() == []
@@ -56,7 +56,7 @@ def test_its_report_says_from_where_it_has_the_rest_and_of_which_state_it_is_tru
     world.run()
     report = read_report(world.store, two.next())
     assert report is not None
-    assert (report.base, report.carried_from) == (base, two.branch)
+    assert (report.base, report.reused_from) == (base, two.branch)
     assert [check.name for check in report.files[0].checks] == ["odd", "b unique in the table"]
 
 
@@ -82,7 +82,7 @@ def test_a_bad_file_stays_on_its_branch_and_the_good_ones_are_carried(world: Wor
     settle(world.service, one)
     settle(world.service, two)
     world.run()
-    assert world.carried == [two.next().branch]
+    assert world.reused == [two.next().branch]
     assert world.rows_on_main() == {"0": 1, "1": 2, "3": 6}
     assert (list(world.rejected()), world.branches()) == (["2"], [two.branch])
 
@@ -98,7 +98,7 @@ def test_an_early_file_is_carried_too() -> None:
     assert reconcile(world.service) == []
     world.run()
     assert world.rows_on_main() == {"0": 1, "1": 2}
-    assert len(world.carried) == 1
+    assert len(world.reused) == 1
 
 
 def test_an_attempt_that_crashes_while_it_audits_again_is_followed_by_one_that_carries_the_same(world: World) -> None:
@@ -110,7 +110,7 @@ def test_an_attempt_that_crashes_while_it_audits_again_is_followed_by_one_that_c
     world.clock.advance(world.service.grace.total_seconds())
     assert reconcile(world.service) == []
     world.run()
-    assert world.carried == [two.next().next().branch]
+    assert world.reused == [two.next().next().branch]
     assert world.rows_on_main() == {"0": 1, "1": 2, "2": 2}
 
 
@@ -121,7 +121,7 @@ def test_a_table_that_another_attempt_made_is_not_carried_to() -> None:
     settle(world.service, one)
     settle(world.service, two)
     world.run()
-    assert world.carried == []
+    assert world.reused == []
     assert world.rows_on_main() == {"1": 2, "2": 2}
 
 
@@ -130,7 +130,7 @@ def test_a_contract_that_was_pushed_meanwhile_is_audited_by_from_the_files(world
     world.push_contract(changed=True)
     settle(world.service, two)
     world.run()
-    assert (world.carried, world.rows_on_main()) == ([], {"0": 1, "2": 2})
+    assert (world.reused, world.rows_on_main()) == ([], {"0": 1, "2": 2})
 
 
 def test_columns_that_came_with_files_are_not_carried(world: World) -> None:
@@ -138,7 +138,7 @@ def test_columns_that_came_with_files_are_not_carried(world: World) -> None:
     settle(world.service, one)
     settle(world.service, two)
     world.run()
-    assert (world.carried, world.rows_on_main()) == ([], {"0": 1, "1": 2, "2": 2})
+    assert (world.reused, world.rows_on_main()) == ([], {"0": 1, "1": 2, "2": 2})
 
 
 def test_a_batch_with_rows_in_quarantine_is_not_carried(world: World) -> None:
@@ -150,7 +150,7 @@ def test_a_batch_with_rows_in_quarantine_is_not_carried(world: World) -> None:
     settle(world.service, one)
     settle(world.service, two)
     world.run()
-    assert (world.carried, world.quarantined_on()) == ([], {"2": 1})
+    assert (world.reused, world.quarantined_on()) == ([], {"2": 1})
 
 
 def test_a_retry_by_a_person_appends_from_the_files(world: World) -> None:
@@ -161,7 +161,7 @@ def test_a_retry_by_a_person_appends_from_the_files(world: World) -> None:
     [line] = status(world.service).rejected
     retry(world.service, line.batch)
     [run] = world.runner.running()
-    assert world.runner.job(run.id).carries == ""
+    assert world.runner.job(run.id).reuses == ""
 
 
 def test_what_a_stranger_left_on_the_next_branch_is_not_taken_for_carried(world: World) -> None:
@@ -177,5 +177,5 @@ def test_what_a_stranger_left_on_the_next_branch_is_not_taken_for_carried(world:
     world.service.ledger.commit_receipts = meddling  # type: ignore[method-assign]
     settle(world.service, one)
     [run] = world.runner.running()
-    assert world.runner.job(run.id).carries == ""
+    assert world.runner.job(run.id).reuses == ""
     assert world.lake.table(MAIN, TABLE) != world.lake.table(two.next().branch, TABLE)

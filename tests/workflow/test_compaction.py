@@ -17,8 +17,8 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN
-from lakegate.workflow.backlog import NOTED, SEEN, waiting
-from lakegate.workflow.ledger.compaction import fold
+from lakegate.workflow.backlog import NOTED, SEEN, unclaimed
+from lakegate.workflow.ledger.compaction import compact
 from lakegate.workflow.ledger.receipts import CLOSED, PREFIX, main_receipts
 from lakegate.workflow.ledger.undecided import undecided
 from lakegate.workflow.ledger.unrouted import unrouted_files
@@ -40,16 +40,16 @@ def world() -> World:
     world.run()
     world.drop("bad", rows=1, bad="odd")
     world.run()
-    fold(world.service)
+    compact(world.service)
     world.clock.advance(world.service.keep.total_seconds() + 10)
     return world
 
 
-def fold_all(world: World) -> None:
+def compact_all(world: World) -> None:
     """What was decided just now leaves main when it has been there for a day."""
-    fold(world.service)
+    compact(world.service)
     world.clock.advance(DAY)
-    fold(world.service)
+    compact(world.service)
 
 
 def on_main(world: World) -> set[str]:
@@ -64,9 +64,9 @@ def test_old_receipts_leave_main_and_young_ones_stay(world: World) -> None:
     assert world.service.ledger.watermark() == world.clock.now() - world.service.keep
 
 
-def test_what_was_folded_away_is_neither_lost_nor_received_again(world: World) -> None:
+def test_what_was_archived_is_neither_lost_nor_received_again(world: World) -> None:
     before = world.rows_on_main(), world.rejected()
-    fold(world.service)
+    compact(world.service)
     world.deliver(world.file("good"), world.file("bad"))
     reconcile(world.service)
     world.run()
@@ -76,7 +76,7 @@ def test_what_was_folded_away_is_neither_lost_nor_received_again(world: World) -
 
 def test_the_archive_is_not_asked_for_the_keys_of_a_backlog(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """There may be a million of them, and none of them has a receipt."""
-    fold_all(world)
+    compact_all(world)
     for number in range(3):
         world.drop(f"old {number}", rows=1, deliver=False)
     asked, read_many = list[str](), world.service.store.read_many
@@ -86,45 +86,45 @@ def test_the_archive_is_not_asked_for_the_keys_of_a_backlog(world: World, monkey
         return read_many(names)
 
     monkeypatch.setattr(world.service.store, "read_many", noting)
-    assert len(waiting(world.service)) == 3
+    assert len(unclaimed(world.service)) == 3
     assert [name for name in asked if name.startswith(PREFIX)] == []
 
 
 @pytest.mark.parametrize(("port", "look"), [("branches", "head"), ("ledger", "watermark")])
-def test_what_is_folded_away_while_a_sweep_looks_is_not_taken_for_lost(
+def test_what_is_archived_while_a_sweep_looks_is_not_taken_for_lost(
     world: World, monkeypatch: pytest.MonkeyPatch, port: str, look: str
 ) -> None:
     world.drop("next", rows=1)
     world.run()
     world.clock.advance(world.service.keep.total_seconds() - DAY / 2)
-    fold(world.service)
+    compact(world.service)
     world.clock.advance(DAY)
     asked = getattr(world.service, port)
     call = getattr(asked, look)
 
-    def folding(*given: str) -> object:
+    def compacting(*given: str) -> object:
         found = call(*given)
         monkeypatch.undo()
-        fold(world.service)
+        compact(world.service)
         return found
 
-    monkeypatch.setattr(asked, look, folding)
+    monkeypatch.setattr(asked, look, compacting)
     assert undecided(world.service)[0] == []
     assert on_main(world) == set()
 
 
-def test_the_same_bytes_under_a_key_that_was_folded_away_are_published_once(world: World) -> None:
+def test_the_same_bytes_under_a_key_that_was_archived_are_published_once(world: World) -> None:
     world.drop("first", rows=2, body=b"same")
     world.run()
     world.clock.advance(world.service.keep.total_seconds() + DAY)
-    fold_all(world)
+    compact_all(world)
     world.drop("again", rows=2, body=b"same", under=world.key("first"))
     world.run()
     assert "again" not in world.rows_on_main()
 
 
 def test_a_rejected_batch_can_still_be_tried_again_or_discarded(world: World) -> None:
-    fold(world.service)
+    compact(world.service)
     [line] = status(world.service).rejected
     world.mend("bad")
     retry(world.service, line.batch)
@@ -134,7 +134,7 @@ def test_a_rejected_batch_can_still_be_tried_again_or_discarded(world: World) ->
     world.run()
     [line] = status(world.service).rejected
     world.clock.advance(world.service.keep.total_seconds() + DAY)
-    fold_all(world)
+    compact_all(world)
     assert discard(world.service, line.batch, "no use", "me") == 1
     assert world.rejected() == {}
 
@@ -142,21 +142,21 @@ def test_a_rejected_batch_can_still_be_tried_again_or_discarded(world: World) ->
 def test_the_watermark_waits_for_what_is_not_decided(world: World) -> None:
     lost = world.drop("lost", rows=1, deliver=False)
     world.clock.advance(world.service.keep.total_seconds() * 2)
-    fold(world.service)
+    compact(world.service)
     assert world.service.ledger.watermark() == lost.landed_at
     world.clock.advance(DAY * 2)
-    fold(world.service)
+    compact(world.service)
     assert world.service.ledger.watermark() == lost.landed_at
     assert [file.id for file in undecided(world.service)[0]] == [lost.id]
 
 
-def test_a_held_file_keeps_nothing_from_being_folded_and_is_taken_up_however_late(world: World) -> None:
+def test_a_held_file_keeps_nothing_from_being_archived_and_is_taken_up_however_late(world: World) -> None:
     """Vendors drop what no contract ever routes."""
     world.drop("elsewhere/README", rows=1, absolute=True)
     world.remove_contract()
     held = world.drop("late", rows=5)
     world.clock.advance(world.service.keep.total_seconds() * 2)
-    fold_all(world)
+    compact_all(world)
     assert (on_main(world), world.service.ledger.watermark()) == (set(), world.clock.now() - world.service.keep)
     world.push_contract()
     for _ in range(2):  # its note stays while it is under way: nothing else finds it
@@ -173,7 +173,7 @@ def test_a_held_file_whose_attempt_came_to_nothing_is_taken_up_again(world: Worl
     world.remove_contract()
     held = world.drop("late", rows=5)
     world.clock.advance(world.service.keep.total_seconds() * 2)
-    fold_all(world)
+    compact_all(world)
     world.push_contract()
     reconcile(world.service)
     [attempt] = [it for it in world.attempts() if held in world.claims(it)]
@@ -191,22 +191,22 @@ def test_a_file_that_landed_before_the_watermark_is_still_received_if_it_is_told
     world.clock.advance(DAY)
     other = world.landing.landed.pop((late.key, late.version_id))
     world.clock.advance(world.service.keep.total_seconds())
-    fold(world.service)
+    compact(world.service)
     world.landing.landed[late.key, late.version_id] = other
-    assert waiting(world.service) == []
+    assert unclaimed(world.service) == []
     world.deliver(late)
     world.run()
     assert world.rows_on_main()["late"] == 5
 
 
-def test_main_is_folded_once_a_day(world: World) -> None:
-    fold(world.service)
+def test_main_is_compacted_once_a_day(world: World) -> None:
+    compact(world.service)
     first = world.lake.branches[MAIN]
     world.clock.advance(DAY / 2)
-    fold(world.service)
+    compact(world.service)
     assert world.lake.branches[MAIN] == first
     world.clock.advance(DAY / 2)
-    fold(world.service)
+    compact(world.service)
     assert world.lake.branches[MAIN] != first
 
 
@@ -228,7 +228,7 @@ def test_a_receipt_that_changes_while_it_is_looked_at_stays_on_main(
         discard(world.service, line.batch, "no use", "me")
 
     monkeypatch.setattr(world.service.ledger, "all_receipts", changing)
-    fold(world.service)
+    compact(world.service)
     assert on_main(world) == {world.key("bad")}
     assert (decision_of(world, "good"), decision_of(world, "bad")) == (Decision.PUBLISHED, Decision.DISCARDED)
 
@@ -246,13 +246,13 @@ def test_a_receipt_that_changes_before_it_is_taken_off_stays_on_main(
         discard(world.service, line.batch, "no use", "me")
 
     monkeypatch.setattr(world.store, "write_many", changing)
-    fold(world.service)
+    compact(world.service)
     assert world.service.ledger.watermark() == world.clock.now() - world.service.keep
     assert world.key("bad") in on_main(world)
     assert (decision_of(world, "good"), decision_of(world, "bad")) == (Decision.PUBLISHED, Decision.DISCARDED)
     for _ in range(2):
         world.clock.advance(DAY)
-        fold(world.service)
+        compact(world.service)
     assert on_main(world) == set()
     assert (decision_of(world, "good"), decision_of(world, "bad")) == (Decision.PUBLISHED, Decision.DISCARDED)
 
@@ -267,17 +267,17 @@ def test_every_receipt_stays_on_main_where_the_watermark_cannot_go_up(
     monkeypatch.setattr(world.service.ledger, "compact", conflict)
     structlog.reset_defaults()
     with capture_logs() as logged:
-        fold(world.service)
+        compact(world.service)
     assert on_main(world) == {world.key("good"), world.key("bad")}
     assert world.service.ledger.watermark() == before
-    assert [it["event"] for it in logged] == ["not_folded"]
+    assert [it["event"] for it in logged] == ["not_compacted"]
 
 
-def test_an_attempt_from_before_the_fold_is_published_after_it(world: World) -> None:
+def test_an_attempt_from_before_the_compaction_is_published_after_it(world: World) -> None:
     world.mend("bad")
     [line] = status(world.service).rejected
     retry(world.service, line.batch)
-    fold(world.service)
+    compact(world.service)
     world.run()
     assert world.rows_on_main() == {"good": 2, "bad": 1}
     assert world.publications("bad") == 1
@@ -317,35 +317,35 @@ def test_what_an_earlier_release_s_sweep_saw_is_read(world: World, monkeypatch: 
     assert status(world.service).seen_at is None
 
 
-def test_of_two_that_fold_at_once_none_puts_an_older_receipt_in_the_archive(
+def test_of_two_that_compact_at_once_none_puts_an_older_receipt_in_the_archive(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service, stale = world.service, list(world.service.ledger.all_receipts(MAIN))
     [line] = status(service).rejected
 
-    def read_before_another_decided_and_folded(_: str) -> list[Receipt]:
+    def read_before_another_decided_and_archived(_: str) -> list[Receipt]:
         monkeypatch.undo()
         discard(service, line.batch, "no use", "me")
-        fold(service)
+        compact(service)
         return stale
 
-    monkeypatch.setattr(service.ledger, "all_receipts", read_before_another_decided_and_folded)
-    fold(service)
+    monkeypatch.setattr(service.ledger, "all_receipts", read_before_another_decided_and_archived)
+    compact(service)
     _, receipts = main_receipts(service, [world.file("bad")])
     assert receipts[world.key("bad")].entries[0].decision is Decision.DISCARDED
 
 
-def test_who_died_while_folding_is_in_the_way_for_two_hours(world: World) -> None:
-    world.service.store.create(f"notes/folding/{int(world.clock.now().timestamp() // 3600)}", b"")
+def test_who_died_while_compacting_is_in_the_way_for_two_hours(world: World) -> None:
+    world.service.store.create(f"notes/compacting/{int(world.clock.now().timestamp() // 3600)}", b"")
     for _ in range(2):
-        fold(world.service)
+        compact(world.service)
         assert on_main(world)
         world.clock.advance(3600)
-    fold(world.service)
+    compact(world.service)
     assert not on_main(world)
 
 
-def test_what_is_published_and_folded_away_meanwhile_stays_published() -> None:
+def test_what_is_published_and_archived_meanwhile_stays_published() -> None:
     """Nessie sees no change where a receipt has come and gone since a worker looked."""
     stop, stopped = 0, True
     while stopped:
@@ -357,12 +357,12 @@ def test_what_is_published_and_folded_away_meanwhile_stays_published() -> None:
         world.kill_jobs("killed")
         fine = world.open_attempt(world.file("1"), world.file("3"))
         world.run(settle_after=False)
-        fold(world.service)
+        compact(world.service)
         world.clock.advance(world.service.keep.total_seconds() + DAY)
         slow = Worker(world, partial(settle, attempt=killed), stop)
         slow.until_it_stops()
         settle(world.service, fine)
-        fold(world.service)
+        compact(world.service)
         slow.to_its_end()
         _, receipts = main_receipts(world.service, [world.file("1")])
         [entry] = receipts[world.key("1")].entries
@@ -405,7 +405,7 @@ def test_an_event_of_a_version_that_was_taken_out_of_its_receipt_is_dropped(worl
     assert [decided.count(file.version_id) for file in files] == [1] * len(files)
 
 
-def test_a_key_that_comes_to_rest_is_folded_away_and_goes_on_where_it_was(world: World) -> None:
+def test_a_key_that_comes_to_rest_is_archived_and_goes_on_where_it_was(world: World) -> None:
     world.service = replace(world.service, long=3)
     files = never_resting(world, versions=20)
     for _ in range(20):
@@ -420,7 +420,7 @@ def test_a_key_that_comes_to_rest_is_folded_away_and_goes_on_where_it_was(world:
     assert len(receipt.entries) < len(files)
 
 
-def test_a_receipt_that_changes_while_it_is_shortened_stays_as_it_is(
+def test_a_receipt_that_changes_while_it_is_truncated_stays_as_it_is(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.service = replace(world.service, long=3)
@@ -441,7 +441,7 @@ def test_a_receipt_that_changes_while_it_is_shortened_stays_as_it_is(
     assert len(world.rows_on_main()) == 2
 
 
-def test_a_receipt_that_cannot_be_shortened_keeps_nothing_else_from_being_folded(
+def test_a_receipt_that_cannot_be_truncated_keeps_nothing_else_from_being_archived(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.service = replace(world.service, long=3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakegate.audit.fit import FileColumn, faults
+from lakegate.audit.schema_fit import FileColumn, faults
 from lakegate.audit.types import Array, Atom, Map, Struct, canonical, holds, parse
 from tests.support.plans import plan
 

@@ -11,7 +11,7 @@ from lakegate.audit.plan import MetricKind, Plan, Severity
 from lakegate.audit.quarantine import BUDGET
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
 from lakegate.contracts import load
-from lakegate.workflow.settlement.keys import freed, late, may_differ_without
+from lakegate.workflow.settlement.keys import failed_after_quarantine, failed_and_compared, with_released_keys
 from tests.workflow.world import CONTRACT
 
 NOW = datetime(2013, 1, 31, tzinfo=UTC)
@@ -46,7 +46,11 @@ def report(*files: FileReport) -> Report:
 
 
 def found(by: Plan, files: Report) -> tuple[set[str], set[str], set[str]]:
-    return set(late(by, files)), set(freed(by, files)), set(may_differ_without(by, files))
+    return (
+        set(failed_after_quarantine(by, files)),
+        set(with_released_keys(by, files)),
+        set(failed_and_compared(by, files)),
+    )
 
 
 def test_a_key_of_a_file_that_failed_once_its_rows_had_left_is_free() -> None:

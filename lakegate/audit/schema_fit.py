@@ -79,7 +79,8 @@ def columns_of(plan: Plan) -> Struct:
 
 
 def agree(plan: Plan, there: Struct | None, files: Sequence[Sequence[FileColumn]]) -> Agreement:
-    """Judge files in the order they landed. Each may make the table grow; if two disagree, the later one is at fault.
+    """Fit files to the table in the order they landed. Each may make the table grow; if two disagree, the later one is
+    at fault.
 
     `there` are the table's columns at the attempt's base, or None if there is no table.
     """
@@ -87,11 +88,13 @@ def agree(plan: Plan, there: Struct | None, files: Sequence[Sequence[FileColumn]
     before = table = _merged(columns_of(plan), there or Struct({}))
     fits: list[Fit] = []
     for found in files:
-        judge = _Judge(policy=plan.policy, partitions=plan.partitions)
-        grown = judge.file(found, contract, table)
-        alone = _Judge(policy=plan.policy, partitions=plan.partitions).file(found, contract, before)
-        table, evolves = (table, ()) if judge.faults else (grown, tuple(_changes(before, alone)))
-        fits.append(Fit(faults=tuple(dict.fromkeys(judge.faults)), evolves=evolves, discards=tuple(judge.discards)))
+        comparison = _Comparison(policy=plan.policy, partitions=plan.partitions)
+        grown = comparison.file(found, contract, table)
+        alone = _Comparison(policy=plan.policy, partitions=plan.partitions).file(found, contract, before)
+        table, evolves = (table, ()) if comparison.faults else (grown, tuple(_changes(before, alone)))
+        fits.append(
+            Fit(faults=tuple(dict.fromkeys(comparison.faults)), evolves=evolves, discards=tuple(comparison.discards))
+        )
     read = [replace(fit, reads=_reads(found, table, fit.discards)) for fit, found in zip(fits, files, strict=True)]
     return Agreement(columns=_columns(plan, table), evolves=tuple(_changes(before, table)), fits=tuple(read))
 
@@ -102,7 +105,7 @@ def faults(plan: Plan, found: Sequence[FileColumn]) -> tuple[str, ...]:
 
 
 @dataclass(kw_only=True)
-class _Judge:
+class _Comparison:
     """A comparison of one file's columns with the contract's and the table's, which has at least those. It collects
     faults and columns that are not read.
     """
@@ -201,8 +204,8 @@ class _Judge:
         self.faults.append(_mistyped(label, found, f"{self.says} {kind(contract)}"))
         return table
 
-    def key(self) -> "_Judge":
-        """Return the judge of a map's keys, which lets no key evolve: Iceberg cannot change a map's keys."""
+    def key(self) -> "_Comparison":
+        """Return the comparison of a map's keys, which lets no key evolve: Iceberg cannot change a map's keys."""
         new = Stance.FREEZE if self.policy.new_columns is Stance.EVOLVE else self.policy.new_columns
         return replace(self, policy=replace(self.policy, new_columns=new, widened_types=Stance.FREEZE))
 

@@ -1,4 +1,4 @@
-"""A plan's checks over rows in memory, by DuckDB: made-up rows are judged before they are believed.
+"""A plan's checks over rows in memory, by DuckDB: made-up rows are evaluated before they are believed.
 
 It reads Spark's expressions in DuckDB's dialect, and takes the verdicts from the audit itself.
 """
@@ -16,7 +16,7 @@ from lakegate.audit.drift import Past
 from lakegate.audit.plan import Metric, Plan
 from lakegate.audit.quarantine import afterwards, leaving, unforgiving
 from lakegate.audit.report import CheckResult, Source, Verdict
-from lakegate.audit.verdicts import Measured, Measurements, judge
+from lakegate.audit.verdicts import Measured, Measurements, evaluate
 from lakegate.duckdb.dialect import MACROS, STRICTLY, digits_of_floats, duckdb_identifier
 from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
@@ -34,10 +34,10 @@ class _OnlySpark(Exception):
     """A value at which DuckDB cannot say what Spark would."""
 
 
-class Judge:
-    """Judges arrow tables by a plan. `references` are the tables that its foreign keys refer to, by name; the plan's
-    own table is there with the rows that it has besides those that are judged. `past` is what the files before
-    measured, by metric id.
+class DuckDBEvaluator:
+    """An evaluator of a plan's checks on arrow tables. `references` are the tables that its foreign keys refer to, by
+    name; the plan's own table is there with the rows that it has besides those that are evaluated. `past` is what the
+    files before measured, by metric id.
     """
 
     def __init__(self, plan: Plan, references: Mapping[str, pa.Table], past: Past | None = None) -> None:
@@ -55,18 +55,20 @@ class Judge:
         """Return the result of every check of the plan, as the audit of a file with these rows alone would. Once
         failing rows have left for quarantine, the results are of what is left.
         """
-        found = self._judged(self.plan, rows)
+        found = self._evaluated(self.plan, rows)
         if not (going := leaving(found)):
             return found
         stays = pa.array([not goes for goes in self._going(rows, going)])
-        after = self._judged(unforgiving(self.plan), rows.filter(stays))
+        after = self._evaluated(unforgiving(self.plan), rows.filter(stays))
         return afterwards({_FILE: found}, {_FILE: after})[_FILE]
 
-    def _judged(self, plan: Plan, rows: pa.Table) -> tuple[CheckResult, ...]:
+    def _evaluated(self, plan: Plan, rows: pa.Table) -> tuple[CheckResult, ...]:
         numbers = self._numbers(rows, plan.metrics)
         measured = {metric.id: Measured(value=numbers[metric.id], source=Source.QUERY) for metric in plan.metrics}
         measurements = Measurements(file=_FILE, rows=rows.num_rows, metrics=measured)
-        return judge(plan, [measurements], {}, self.past, lambda _, __, checks: sum(self._going(rows, checks)))[_FILE]
+        return evaluate(plan, [measurements], {}, self.past, lambda _, __, checks: sum(self._going(rows, checks)))[
+            _FILE
+        ]
 
     def _going(self, rows: pa.Table, checks: Collection[str]) -> list[bool]:
         """Return for each row whether it fails one of these checks, given by id. Of rows with the same key the first
@@ -124,7 +126,7 @@ class Judge:
         return Misconfigured(f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {error}")
 
     def _offer_parents(self, rows: pa.Table) -> None:
-        """Offer the judged rows, and those that the table has besides, as the parents of a table that refers to
+        """Offer the rows, and those that the table has besides, as the parents of a table that refers to
         itself.
         """
         own = [it.refers_to for it in self.plan.metrics if it.refers_to and it.refers_to.table == self.plan.table]

@@ -1,4 +1,4 @@
-"""Bytes as staged files, and the first look that the job takes at them."""
+"""Bytes as staged files, and their inspection by the job."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from lakegate.audit.files import FileFormat, FileKind
+from lakegate.audit.inspection import Inspection, fit_all
 from lakegate.audit.job import JobFile
 from lakegate.audit.limits import DEFAULTS, Limits
-from lakegate.audit.look import Look, fit_all
 from lakegate.audit.plan import Plan
 from spark_jobs.formats.inspection import inspect_all
 from tests.support.plans import plan
@@ -29,5 +29,5 @@ def staged(folder: Path, plan: Plan, *bodies: bytes) -> list[JobFile]:
     return [JobFile(id=it.name[:20], key="landed", uri=f"file:{it}", size=it.stat().st_size) for it in paths]
 
 
-def looks(spark: SparkSession, folder: Path, plan: Plan, *bodies: bytes) -> list[Look]:
+def inspections(spark: SparkSession, folder: Path, plan: Plan, *bodies: bytes) -> list[Inspection]:
     return fit_all(plan, None, inspect_all(spark, plan, staged(folder, plan, *bodies)))[1]

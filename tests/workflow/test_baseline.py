@@ -6,7 +6,7 @@ from lakegate.audit.codec import from_json, to_json
 from lakegate.audit.job import Job
 from lakegate.audit.plan import Check, Comparison, Drift, Metric, MetricKind, Operator, Plan, Severity
 from lakegate.audit.report import CheckResult, Report, Source, Verdict
-from lakegate.workflow.attempts.baseline import history
+from lakegate.workflow.attempts.baseline import baseline
 from tests.workflow.world import TABLE, World
 
 ROWS = Metric(id="rows-1", kind=MetricKind.ROWS)
@@ -53,15 +53,15 @@ def test_rows_of_the_last_published_files_oldest_first() -> None:
     for rows, name in enumerate("abcd", start=1):
         world.drop(name, rows=rows, bad="broken" if name == "c" else "")
         world.run()
-    assert history(world.service, plan(rows=2)) == {ROWS.id: (2, 4)}
-    assert history(world.service, plan(rows=9)) == {ROWS.id: (1, 2, 4)}
+    assert baseline(world.service, plan(rows=2)) == {ROWS.id: (2, 4)}
+    assert baseline(world.service, plan(rows=9)) == {ROWS.id: (1, 2, 4)}
 
 
 def test_files_of_one_batch_count_one_by_one_in_the_order_they_landed() -> None:
     world = World()
     world.deliver(*(world.drop(name, rows=rows, deliver=False) for rows, name in enumerate("abc", start=1)))
     world.run()
-    assert history(world.service, plan(rows=2)) == {ROWS.id: (2, 3)}
+    assert baseline(world.service, plan(rows=2)) == {ROWS.id: (2, 3)}
 
 
 def test_other_metrics_come_from_reports_that_have_them() -> None:
@@ -70,7 +70,7 @@ def test_other_metrics_come_from_reports_that_have_them() -> None:
         world.drop(name, rows=1)
         world.run()
     measure(world, a=1.5, c=3.5)
-    assert history(world.service, plan(mean=2, rows=1)) == {MEAN.id: (1.5, 3.5), ROWS.id: (1,)}
+    assert baseline(world.service, plan(mean=2, rows=1)) == {MEAN.id: (1.5, 3.5), ROWS.id: (1,)}
 
 
 def test_a_check_on_rows_that_were_put_aside_is_not_what_the_file_published() -> None:
@@ -81,7 +81,7 @@ def test_a_check_on_rows_that_were_put_aside_is_not_what_the_file_published() ->
     required = replace(drift, check="d", verdict=Verdict.QUARANTINE, rows=4, measured=3)
     for checks, told in (((drift, required), (0,)), ((required, drift), (0,)), ((required,), ())):
         _say(world, checks)
-        assert history(world.service, plan(mean=2)) == {MEAN.id: told}
+        assert baseline(world.service, plan(mean=2)) == {MEAN.id: told}
 
 
 def _say(world: World, checks: tuple[CheckResult, ...]) -> None:
@@ -98,13 +98,13 @@ def test_a_report_that_is_gone_or_cannot_be_read_is_left_out() -> None:
     first, second, _ = world.store.names("reports/")
     world.store.delete(first)
     world.store.write(second, b"{")
-    assert history(world.service, plan(rows=9)) == {ROWS.id: (1,)}
+    assert baseline(world.service, plan(rows=9)) == {ROWS.id: (1,)}
 
 
 def test_a_plan_without_drift_reads_no_log() -> None:
     world = World()
     world.service.ledger.decisions = None  # type: ignore[method-assign, assignment]
-    assert history(world.service, plan()) == {}
+    assert baseline(world.service, plan()) == {}
 
 
 def test_the_job_is_told() -> None:
@@ -115,4 +115,4 @@ def test_the_job_is_told() -> None:
     world.drop("b", rows=8)
     (attempt,) = world.attempts()
     job = from_json(Job, world.store.read(f"attempts/{attempt.branch}/job.json") or b"")
-    assert list(job.history.values()) == [(7,)]
+    assert list(job.baseline.values()) == [(7,)]

@@ -12,7 +12,7 @@ _NOW = "CURRENT_TIMESTAMP()"
 _PIECES = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{re.escape(_NOW)}", re.DOTALL)  # literals and names stay unchanged
 
 
-def at(plan: Plan, moment: datetime) -> Plan:
+def bind_now(plan: Plan, moment: datetime) -> Plan:
     """Return the plan evaluated at that moment; its metrics keep their ids."""
     return replace(plan, metrics=tuple(_metric(metric, moment) for metric in plan.metrics))
 

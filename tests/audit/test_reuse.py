@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.carried import combined, may_be_carried, of_table_scope
 from lakegate.audit.plan import Plan, Scope, Severity
 from lakegate.audit.report import CheckResult, DataFile, FileReport, Source, Verdict
+from lakegate.audit.reuse import combined, may_be_reused, of_table_scope
 from tests.support.plans import duplicates, none_of, nulls, plan
 
 NULL, KEYS = nulls("id"), duplicates("id", scope=Scope.TABLE)
@@ -45,8 +45,8 @@ def test_of_the_plan_its_checks_of_table_scope_are_asked_again() -> None:
 
 def test_a_good_file_and_one_that_fails_a_check_of_table_scope_are_carried() -> None:
     failed = replace(GOOD, checks=(GOOD.checks[0], result("check-duplicates-id", Verdict.FAIL, 3)))
-    assert may_be_carried(PLAN, GOOD)
-    assert may_be_carried(PLAN, failed)
+    assert may_be_reused(PLAN, GOOD)
+    assert may_be_reused(PLAN, failed)
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ def test_a_good_file_and_one_that_fails_a_check_of_table_scope_are_carried() -> 
     ids=["it has faults", "rows of it are in quarantine", "it fails a check of batch scope"],
 )
 def test_a_file_that_something_else_is_wrong_with_is_not_carried(file: FileReport) -> None:
-    assert not may_be_carried(PLAN, file)
+    assert not may_be_reused(PLAN, file)
 
 
-@pytest.mark.parametrize(("of", "carried"), [(NULL, True), (KEYS, False)])
-def test_nothing_is_carried_where_a_check_of_table_scope_may_put_rows_aside(of: object, *, carried: bool) -> None:
+@pytest.mark.parametrize(("of", "reused"), [(NULL, True), (KEYS, False)])
+def test_nothing_is_carried_where_a_check_of_table_scope_may_put_rows_aside(of: object, *, reused: bool) -> None:
     checks = tuple(none_of(it, Severity.QUARANTINE if it is of else Severity.ERROR) for it in (NULL, KEYS))
     by: Plan = replace(PLAN, checks=checks)
-    assert may_be_carried(by, GOOD) is carried
+    assert may_be_reused(by, GOOD) is reused
 
 
 def test_results_that_were_found_again_take_the_places_of_the_earlier_ones() -> None:
