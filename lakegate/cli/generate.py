@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-from lakegate.audit.plan import Check, MetricKind, Plan
+from lakegate.audit.model.plan import Check, MetricKind, Plan
 from lakegate.cli.exits import Exit
 from lakegate.cli.terminal import busy, say, say_json
 from lakegate.contracts import load

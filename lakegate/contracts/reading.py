@@ -7,7 +7,7 @@ import re
 
 import structlog
 
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.plan import Plan
 from lakegate.contracts.contract import BRANCH_DAYS, MOST_DAYS, Contract
 from lakegate.contracts.files.formats import written
 from lakegate.contracts.files.ingestion import ingestion_of

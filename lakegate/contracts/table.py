@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lakegate.audit.files import PARQUET
-from lakegate.audit.limits import DEFAULTS
-from lakegate.audit.names import folded
-from lakegate.audit.partitions import IDENTITY, Partition
-from lakegate.audit.plan import Column, MetricKind, Plan, SchemaPolicy, Severity, Stance
+from lakegate.audit.model.files import PARQUET
+from lakegate.audit.model.limits import DEFAULTS
+from lakegate.audit.model.plan import Column, MetricKind, Plan, SchemaPolicy, Severity, Stance
+from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.partitions import IDENTITY, Partition
 from lakegate.contracts.checks.check import Checked, checked, without_repeats
 from lakegate.contracts.checks.column_rules import column_checks, key_checks
 from lakegate.contracts.checks.custom import COLUMN, TABLE

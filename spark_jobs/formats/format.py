@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.limits import Limits
+from lakegate.audit.model.limits import Limits
+from lakegate.audit.schema.inspection import Inspection
 from spark_jobs.formats.footer import Ends, Footer
 from spark_jobs.formats.text.text_format import TextFormat
 

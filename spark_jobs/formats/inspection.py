@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.inspection import EMPTY, GONE, Inspection
-from lakegate.audit.job import JobFile
-from lakegate.audit.limits import beyond
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import EMPTY, GONE, Inspection
 from spark_jobs.formats.footer import Ends, Footer, Unreadable
 from spark_jobs.formats.format import Read
 from spark_jobs.formats.registry import FORMATS

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lakegate.audit.files import FileKind
+from lakegate.audit.model.files import FileKind
 from spark_jobs.formats import orc, parquet
 from spark_jobs.formats.avro import header as avro
 from spark_jobs.formats.format import Format

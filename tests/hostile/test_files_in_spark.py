@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.limits import Limits
-from lakegate.audit.mask import MASK
-from lakegate.audit.plan import Plan
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.limits import Limits
+from lakegate.audit.model.plan import Plan
 from lakegate.contracts.columns.fields import Field, Into, Step
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics import texts

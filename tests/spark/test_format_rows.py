@@ -1,6 +1,6 @@
 """Each kind of file has a format for Spark. It needs no session."""
 
-from lakegate.audit.files import FileKind
+from lakegate.audit.model.files import FileKind
 from spark_jobs.formats.registry import FORMATS
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.job import JobFile
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.schema.inspection import Inspection
 from spark_jobs.formats.text import delimited
 from spark_jobs.formats.text.scan import _inspect
 from spark_jobs.formats.text.text_format import Scan

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.plan import Metric
-from lakegate.audit.report import Source, Verdict
+from lakegate.audit.model.plan import Metric
+from lakegate.audit.model.report import Source, Verdict
 from lakegate.contracts import load
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import physical

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.inspection import Inspection, fit_all
-from lakegate.audit.job import JobFile
-from lakegate.audit.plan import Metric, MetricKind, Plan, Severity
-from lakegate.audit.report import CheckResult, Source, Verdict
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Severity
+from lakegate.audit.model.report import CheckResult, Source, Verdict
+from lakegate.audit.schema.inspection import Inspection, fit_all
 from lakegate.contracts.files.formats import pattern
 from spark_jobs.appending.append import find_corrupt, rows_of
 from spark_jobs.formats.inspection import inspect_all

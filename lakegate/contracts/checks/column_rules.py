@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lakegate.audit.plan import Metric, Scope, Severity
+from lakegate.audit.model.plan import Metric, Scope, Severity
 from lakegate.contracts.checks.check import Checked, checked, severest, value_of
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import WIDENED, Comparable

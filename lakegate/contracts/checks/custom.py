@@ -6,7 +6,7 @@ It does not compare their metrics with a threshold.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lakegate.audit.plan import Drift, Metric, Unit
+from lakegate.audit.model.plan import Drift, Metric, Unit
 from lakegate.contracts.checks import custom_rules, drifts
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import TEMPORAL

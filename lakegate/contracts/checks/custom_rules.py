@@ -5,7 +5,7 @@ It does not list the words, which `custom` does, nor compare their numbers, whic
 
 from collections.abc import Callable, Sequence
 
-from lakegate.audit.plan import Metric
+from lakegate.audit.model.plan import Metric
 from lakegate.contracts.checks.check import value_of
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import NUMERIC, Comparable

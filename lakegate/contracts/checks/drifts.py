@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from lakegate.audit.plan import Comparison, Drift, Metric
+from lakegate.audit.model.plan import Comparison, Drift, Metric
 from lakegate.contracts.checks.custom_rules import numeric
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.metrics import aggregates

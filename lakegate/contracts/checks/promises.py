@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from lakegate.audit.plan import Operator
+from lakegate.audit.model.plan import Operator
 from lakegate.contracts.checks.check import Checked, checked
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import TEMPORAL

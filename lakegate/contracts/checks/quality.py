@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lakegate.audit.plan import Comparison, Drift, Metric, MetricKind, Operator, Scope, Severity, Unit
+from lakegate.audit.model.plan import Comparison, Drift, Metric, MetricKind, Operator, Scope, Severity, Unit
 from lakegate.contracts.checks import drifts
 from lakegate.contracts.checks.check import Checked, checked, value_of
 from lakegate.contracts.checks.column_rules import pattern

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lakegate.audit.plan import Reference, Severity
+from lakegate.audit.model.plan import Reference, Severity
 from lakegate.contracts.checks.check import Checked, checked, severest
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.metrics.rows import orphans

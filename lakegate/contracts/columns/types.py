@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from lakegate.audit.types import Array, Map, Struct
+from lakegate.audit.schema.types import Array, Map, Struct
 from lakegate.contracts.odcs import vocabulary
 
 Comparable = (

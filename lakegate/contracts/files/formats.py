@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from lakegate.audit import limits
-from lakegate.audit.files import SUFFIXES, FileFormat, FileKind
-from lakegate.audit.plan import Severity
+from lakegate.audit.model import limits
+from lakegate.audit.model.files import SUFFIXES, FileFormat, FileKind
+from lakegate.audit.model.plan import Severity
 from lakegate.contracts.checks.check import Checked, checked
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.metrics.metric import unparsed

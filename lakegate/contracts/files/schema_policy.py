@@ -1,6 +1,6 @@
 """A contract's policy for files with other columns than its own, from the table's settings. It judges no file."""
 
-from lakegate.audit.plan import SchemaPolicy, Stance
+from lakegate.audit.model.plan import SchemaPolicy, Stance
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
 

@@ -10,8 +10,8 @@ from decimal import Decimal
 import sqlglot
 from sqlglot import exp
 
-from lakegate.audit.plan import Metric
-from lakegate.audit.types import Atom, digits
+from lakegate.audit.model.plan import Metric
+from lakegate.audit.schema.types import Atom, digits
 from lakegate.contracts.columns.fields import Field, column
 from lakegate.contracts.columns.types import Comparable
 from lakegate.contracts.metrics.metric import value

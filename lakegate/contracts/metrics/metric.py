@@ -7,8 +7,8 @@ from hashlib import sha256
 
 from sqlglot import exp
 
-from lakegate.audit.codec import to_plain
-from lakegate.audit.plan import Metric, MetricKind, Proof, Scope
+from lakegate.audit.model.codec import to_plain
+from lakegate.audit.model.plan import Metric, MetricKind, Proof, Scope
 from lakegate.contracts.columns.fields import Field
 
 

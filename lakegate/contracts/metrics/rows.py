@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from lakegate.audit.plan import NOW, Metric, MetricKind, Proof, Reference, Scope
+from lakegate.audit.model.plan import NOW, Metric, MetricKind, Proof, Reference, Scope
 from lakegate.contracts.columns.fields import Field, column
 from lakegate.contracts.columns.types import Comparable, iso
 from lakegate.contracts.metrics.metric import failing, identified, value

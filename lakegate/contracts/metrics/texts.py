@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from lakegate.audit.plan import Metric, Proof
+from lakegate.audit.model.plan import Metric, Proof
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.metrics.metric import failing
 from lakegate.contracts.regex import prefilter

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from itertools import islice
 
-from lakegate.audit.limits import DEFAULTS
+from lakegate.audit.model.limits import DEFAULTS
 from lakegate.contracts.odcs.document import Document, Item
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from lakegate.audit.names import folded
-from lakegate.audit.plan import ROWS_VIEW
+from lakegate.audit.model.plan import ROWS_VIEW
+from lakegate.audit.schema.names import folded
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import TYPES, Type, physical
 from lakegate.contracts.odcs.vocabulary import meant

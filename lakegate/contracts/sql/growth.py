@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from lakegate.audit.names import folded
+from lakegate.audit.schema.names import folded
 from lakegate.contracts.columns.fields import Field, column
 from lakegate.contracts.regex.cost import FEW
 from lakegate.contracts.sql.allowlist import Kind, NotAllowed, columns_of, shown

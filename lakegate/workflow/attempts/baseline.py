@@ -5,8 +5,8 @@ Nothing is kept for it besides, so a check that came with yesterday's contract b
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from lakegate.audit.plan import MetricKind, Plan
-from lakegate.audit.report import FileReport
+from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.report import FileReport
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision

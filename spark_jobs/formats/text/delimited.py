@@ -9,10 +9,11 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.files import FileFormat
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import canonical
+from lakegate.audit.model.files import FileFormat
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import canonical
+from lakegate.counts import count
 from spark_jobs.formats.footer import Unreadable
 from spark_jobs.formats.format import Format
 from spark_jobs.formats.origin import origin
@@ -63,7 +64,7 @@ def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) 
     read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
     quotes = {} if form.multiline else {"a quote is out of place": f"NOT {TEXT} RLIKE {literal(_well_quoted(form))}"}
     missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
-    broken = {**encoding_fault(form.encoding), **quotes, f"it does not have {width} fields": missing}
+    broken = {**encoding_fault(form.encoding), **quotes, f"it does not have {count(width, 'field')}": missing}
     return parsed_rows(plan, read, [_value(form, at, column) for at, column in enumerate(plan.columns)], broken)
 
 

@@ -8,10 +8,10 @@ from contextlib import closing
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.files import SUFFIXES
-from lakegate.audit.inspection import EMPTY, GONE
-from lakegate.audit.job import JobFile
-from lakegate.audit.limits import Limits, more_than
+from lakegate.audit.model.files import SUFFIXES
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import Limits, more_than
+from lakegate.audit.schema.inspection import EMPTY, GONE
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, class_names
 from spark_jobs.jvm.gateway import jvm

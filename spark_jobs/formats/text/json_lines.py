@@ -7,10 +7,10 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.files import FileFormat
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import canonical, spark_identifier
+from lakegate.audit.model.files import FileFormat
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import canonical, spark_identifier
 from spark_jobs.formats.format import Format
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines
 from spark_jobs.formats.text.parsed import Parsed, Value, encoding_fault, parsed_rows

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.files import FileFormat
+from lakegate.audit.model.files import FileFormat
 from spark_jobs.formats.origin import origin
 
 BLOCK, AT, TEXT = "block", "at", "text"

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.names import display_name
-from lakegate.audit.plan import Plan
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import canonical
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import canonical
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT
 from spark_jobs.jvm.spark_sql import literal
 

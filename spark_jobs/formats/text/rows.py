@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import Inspection
 from spark_jobs.formats.registry import FORMATS
 from spark_jobs.formats.text.parsed import Parsed
 from spark_jobs.formats.text.text_format import Layout

@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.files import FileFormat
-from lakegate.audit.inspection import NO_ROWS, Inspection
-from lakegate.audit.job import JobFile
-from lakegate.audit.limits import beyond, more_than
-from lakegate.audit.mask import masked, raw
-from lakegate.audit.names import display_name, folded
-from lakegate.audit.plan import Plan, Stance
-from lakegate.audit.schema_fit import FileColumn
+from lakegate.audit.evaluation.mask import masked, raw
+from lakegate.audit.model.files import FileFormat
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import beyond, more_than
+from lakegate.audit.model.plan import Plan, Stance
+from lakegate.audit.schema.fit import FileColumn
+from lakegate.audit.schema.inspection import NO_ROWS, Inspection
+from lakegate.audit.schema.names import display_name, folded
 from spark_jobs.formats.footer import Unreadable
 from spark_jobs.formats.text.first_bytes import fault_of_bytes
 from spark_jobs.formats.text.text_format import Scan, TextFormat

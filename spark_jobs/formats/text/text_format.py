@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.files import FileFormat
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.files import FileFormat
+from lakegate.audit.model.plan import Plan
 from spark_jobs.formats.text.parsed import Parsed
 
 
