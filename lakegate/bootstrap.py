@@ -15,6 +15,7 @@ from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
+from lakegate.counts import count
 from lakegate.settings import Settings
 from lakegate.shown import in_json
 from lakegate.workflow.service import Service
@@ -50,7 +51,7 @@ def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:
 
 def _short(text: str) -> str:
     rest = len(text) - LONGEST
-    return text if rest <= 0 else f"{text[:LONGEST]}… and {rest:,} characters more"
+    return text if rest <= 0 else f"{text[:LONGEST]}… and {count(rest, 'more character')}"
 
 
 def _harmless(_logger: object, _method: str, line: Any) -> str:

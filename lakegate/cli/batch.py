@@ -5,9 +5,9 @@ and interprets no verdict.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lakegate.audit.plan import MetricKind
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.plan import MetricKind
+from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt

@@ -11,11 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakegate.audit.drift import Past, before
-from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan, Reference, Severity, Unit
-from lakegate.audit.quarantine import BUDGET, within
-from lakegate.audit.report import Verdict
-from lakegate.audit.verdicts import holds
+from lakegate.audit.evaluation.drift import Past, before
+from lakegate.audit.evaluation.quarantine import BUDGET, within
+from lakegate.audit.evaluation.verdicts import holds
+from lakegate.audit.model.plan import Check, Column, Metric, MetricKind, Plan, Reference, Severity, Unit
+from lakegate.audit.model.report import Verdict
+from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.aims import aims
 from lakegate.synthetic.arrow import arrow_type, table_of
@@ -191,8 +192,8 @@ class Maker:
         if distinct:
             if len(values) < many:
                 raise Misconfigured(
-                    f"column {name!r} of {self.plan.table} must be unique, and only {len(values):,} values that pass "
-                    f"its other checks were found for {many:,} rows; ask for fewer with --rows"
+                    f"column {name!r} of {self.plan.table} must be unique, and its other checks leave only "
+                    f"{count(len(values), 'value')} for {count(many, 'row')}; ask for fewer with --rows"
                 )
             return self.random.sample(values, many)
         return [self._one(pool, values) for _ in range(many)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from lakegate.audit.report import Report
+from lakegate.audit.model.report import Report
 from lakegate.counts import count
 from lakegate.errors import Refused, noting
 from lakegate.landing.attempts import Attempt

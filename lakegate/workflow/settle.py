@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import structlog
 
-from lakegate.audit.job import Job
+from lakegate.audit.model.job import Job
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -99,7 +99,7 @@ def _give_up(service: Service, facts: Facts, retried: Collection[FileVersion]) -
     was noted first: the attempt is then settled by its report.
     """
     crashed = facts.ended.crash
-    how = End.GIVEN_UP if crashed and crashed.began else End.WAITED
+    how = End.GIVEN_UP if crashed and crashed.began else End.NEVER_BEGAN
     return not (crashed and retried) or note_end(service.store, facts.attempt, how)
 
 

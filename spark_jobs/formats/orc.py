@@ -10,10 +10,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.limits import Limits, beyond
-from lakegate.audit.names import display_name
-from lakegate.audit.schema_fit import FileColumn
+from lakegate.audit.model.limits import Limits, beyond
+from lakegate.audit.schema.fit import FileColumn
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.names import display_name
+from lakegate.counts import count
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
 from spark_jobs.jvm import hadoop
@@ -80,9 +81,9 @@ def _length(spark: SparkSession, ends: Ends) -> int:
         raise Unreadable(TRUNCATED) from None
     length, room = int(said.getFooterLength()) + int(said.getMetadataLength()), ends.length - 1 - size - len(_MAGIC)
     if not 0 < length <= room or min(said.getFooterLength(), said.getMetadataLength()) < 0:
-        raise Unreadable(f"its footer says that it has {length:,} bytes, and there are {room:,}")
+        raise Unreadable(f"its footer says that it has {count(length, 'byte')}, and there are {room:,}")
     if not 0 <= said.getCompressionBlockSize() <= _LARGEST_BLOCK:
-        raise Unreadable(f"its footer says that its blocks have {said.getCompressionBlockSize():,} bytes")
+        raise Unreadable(f"its footer says that its blocks have {count(said.getCompressionBlockSize(), 'byte')}")
     return length
 
 
@@ -91,7 +92,7 @@ def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Fo
     stripes = [(int(stripe.getNumberOfRows()), int(stripe.getOffset())) for stripe in reader.getStripes()]
     counted = sum(number for number, _ in stripes) if rows else 0
     if rows != counted:
-        raise Unreadable(f"its footer contradicts itself: {rows:,} rows in all, and {counted:,} in its stripes")
+        raise Unreadable(f"its footer contradicts itself: {count(rows, 'row')} in all, and {counted:,} in its stripes")
     if not all(0 <= offset < length for _, offset in stripes):  # nobody would read them
         raise Unreadable("its footer contradicts itself: it has stripes where the file has no bytes")
     wrong = beyond(

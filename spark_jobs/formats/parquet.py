@@ -8,9 +8,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.limits import Limits, beyond
-from lakegate.audit.names import display_name
-from lakegate.audit.schema_fit import NOTHING, FileColumn
+from lakegate.audit.model.limits import Limits, beyond
+from lakegate.audit.schema.fit import NOTHING, FileColumn
+from lakegate.audit.schema.names import display_name
+from lakegate.counts import count
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
 from spark_jobs.jvm import hadoop
@@ -62,7 +63,7 @@ def _length(ends: Ends) -> int:
         raise Unreadable(TRUNCATED)
     length, room = int.from_bytes(ends.last[-_TAIL:-4], "little"), ends.length - _SMALLEST
     if not 0 < length <= room:
-        raise Unreadable(f"its footer says that it has {length:,} bytes, and there are {room:,}")
+        raise Unreadable(f"its footer says that it has {count(length, 'byte')}, and there are {room:,}")
     return length
 
 
@@ -124,7 +125,7 @@ def _count(about: Any) -> tuple[int, int]:
     groups = [(int(group.getNum_rows()), int(group.getTotal_byte_size())) for group in about.getRow_groups()]
     rows, said = sum(rows for rows, _ in groups), int(about.getNum_rows())
     if rows != said or any(min(group) < 0 for group in groups):
-        raise Unreadable(f"its footer contradicts itself: {said:,} rows in all, and {rows:,} in its row groups")
+        raise Unreadable(f"its footer contradicts itself: {count(said, 'row')} in all, and {rows:,} in its row groups")
     return rows, sum(size for _, size in groups)
 
 

@@ -13,18 +13,18 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.completeness import by_file, prove
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.errors import JobError
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.inspection import Inspection, fit_all
-from lakegate.audit.job import JobFile
-from lakegate.audit.limits import Limits
-from lakegate.audit.plan import Plan
-from lakegate.audit.prove import by_file, prove
-from lakegate.audit.report import DataFile
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import Limits
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import DataFile
 from lakegate.audit.run import Run, resume
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection, fit_all
 from spark_jobs.appending import append as appending
 from spark_jobs.appending import partition_counts, path_lengths, text_sizes
 from spark_jobs.appending.append import rows_of
@@ -451,9 +451,9 @@ def test_the_base_may_lack_just_what_the_batch_replaces() -> None:
     difference, old = replace(holding(f1=3), lost=gone("old.parquet")), DataFile(path="old.parquet", rows=2)
     found = by_file(job(), difference, {FILE_COLUMN: FILE})
     prove(job(), difference, found, {"f1": 3}, [old])
-    with pytest.raises(JobError, match="1 data files that the batch replaces are still there"):
+    with pytest.raises(JobError, match="the batch replaces 1 data file that is still there"):
         prove(job(), difference, found, {"f1": 3}, [old, DataFile(path="other.parquet", rows=1)])
-    with pytest.raises(JobError, match="1 data files of its base are gone"):
+    with pytest.raises(JobError, match="its base has lost 1 data file, or"):
         prove(job(), replace(difference, lost=gone("old.parquet", "base.parquet")), found, {"f1": 3}, [old])
 
 

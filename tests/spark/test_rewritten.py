@@ -15,14 +15,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import IcebergTables
+from lakegate.audit.completeness import DELETE_FILES, RowCounts, prove_taken_out
 from lakegate.audit.errors import JobError
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
-from lakegate.audit.prove import DELETE_FILES, RowCounts, prove_taken_out
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import DataFile, Replaced, Report, Rewritten, Verdict
-from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
+from lakegate.audit.model.report import DataFile, Replaced, Report, Rewritten, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
 from lakegate.ports import FileChanges
 from spark_jobs import append_and_audit, engine
 from spark_jobs.appending import append as appending
@@ -538,11 +538,13 @@ def test_the_proof_holds_what_was_lost_against_what_is_left() -> None:
     others: dict[str | None, int] = {OTHER: 3, None: 1}
     base = RowCounts(replaced={"a": {OLD: 2}, "b": {OLD: 1}}, others=others)
     prove_taken_out(job, base, RowCounts(others=dict(reversed(others.items()))), 0)
-    with pytest.raises(JobError, match="1 data files of its base are gone that held nothing"):
+    with pytest.raises(JobError, match="its base has lost 1 data file that held nothing"):
         prove_taken_out(job, replace(base, replaced={**base.replaced, "c": {}}), RowCounts(others=others), 0)
-    with pytest.raises(JobError, match="7 rows that the batch replaces are still there"):
+    with pytest.raises(JobError, match="the batch replaces 7 rows that are still there"):
         prove_taken_out(job, base, RowCounts(others=others), 7)
     wrong: list[dict[str | None, int]] = [{}, {OTHER: 3}, {OTHER: 2, None: 1}, {OTHER: 4, None: 1}, {**others, NEW: 1}]
     for left in wrong:
-        with pytest.raises(JobError, match=f"what is left of rewritten data files .* lakegate retry {job.batch}"):
+        with pytest.raises(
+            JobError, match=f"its rewritten data files do not keep the rows of .* lakegate retry {job.batch}"
+        ):
             prove_taken_out(job, base, RowCounts(others=left), 0)

@@ -49,7 +49,7 @@ def test_of_many_batches_from_one_base_all_land_and_each_is_audited_again_once(w
     from_one_base(world)
     world.run()
     assert len(world.rows_on_main()) == 1 + BATCHES
-    assert len(world.carried) == len(set(world.carried)) == BATCHES - 1
+    assert len(world.reused) == len(set(world.reused)) == BATCHES - 1
     assert world.job_runs() == 1 + BATCHES + (BATCHES - 1)
     assert (world.branches(), world.rejected()) == ([], {})
 
@@ -77,7 +77,7 @@ def test_they_land_oldest_first_in_whatever_order_they_are_settled(world: World,
         for run in order.sample(running, order.randint(0, len(running))):
             world.runner.finish(run.id)
     assert landed == [str(number) for number in range(1, 9)]
-    assert len(world.carried) == len(attempts) - 1
+    assert len(world.reused) == len(attempts) - 1
 
 
 def test_the_one_whose_turn_it_is_not_decides_nothing_until_it_is(world: World) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.report import Report, Rewritten
+from lakegate.audit.model.report import Report, Rewritten
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
@@ -415,10 +415,10 @@ def test_an_archived_receipt_is_replaced_like_any_other(world: World) -> None:
 def test_a_replaced_version_counts_in_no_history(world: World) -> None:
     world.push_contract(drift=True)
     again(world)
-    assert list(world.last_job().history.values()) == [(1.0,)]
+    assert list(world.last_job().baseline.values()) == [(1.0,)]
     world.run()
     world.drop("2", rows=3)
-    assert list(world.last_job().history.values()) == [(1.0, 5.0)]
+    assert list(world.last_job().baseline.values()) == [(1.0, 5.0)]
 
 
 def test_a_version_whose_newer_neighbour_of_one_second_was_deleted_keeps_no_later_one_waiting(world: World) -> None:

@@ -4,8 +4,8 @@ again.
 
 import pytest
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.job import Job
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Job
 from lakegate.errors import Refused
 from lakegate.ports import JobRun, Kind
 from lakegate.workflow.receive import Arrival, receive

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.plan import Severity
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
-from lakegate.audit.reuse import combined, of_table_scope
-from lakegate.audit.verdicts import verdict as worst
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.evaluation.reuse import combined, of_table_scope
+from lakegate.audit.evaluation.verdicts import verdict as worst
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.plan import Severity
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
@@ -102,7 +102,7 @@ class World:
     files: dict[str, FileVersion] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     tables_made: int = 0
-    carried: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
+    reused: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
     depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
     rewritten: dict[str, dict[str, int]] = field(default_factory=dict)  # rows by file version, of data files of several
 
@@ -265,10 +265,10 @@ class World:
 
     # Spark.
 
-    def kill_jobs(self, reason: str, *, waited: bool = False, cut_off: bool = False) -> None:
+    def kill_jobs(self, reason: str, *, never_began: bool = False, cut_off: bool = False) -> None:
         """The jobs that are waiting now end badly."""
         for run in self.runner.running():
-            self.runner.fail(run.id, reason, waited=waited, cut_off=cut_off)
+            self.runner.fail(run.id, reason, never_began=never_began, cut_off=cut_off)
 
     def allow_attempts(self, number: int) -> None:
         """So many in a row may crash before their batch is rejected."""
@@ -380,7 +380,7 @@ class World:
 
     def _spark(self, job: Job) -> Report:
         if job.reuses:
-            return self._audit_carried(job)
+            return self._audit_reused(job)
         self._prove_replaced(job)
         rewritten = self._take_out(job)
         readable = [file for file in job.files if not self.stories[file.id].unreadable]
@@ -449,13 +449,13 @@ class World:
         base = self._versions(job.base, job.plan.table)
         return replace(file.replaces, rewritten_rows=sum(base.get(old, 0) for old in file.replaces.rewritten))
 
-    def _audit_carried(self, job: Job) -> Report:
+    def _audit_reused(self, job: Job) -> Report:
         """As the job does it: the branch must hold what was carried, and checks of table scope are found anew."""
         before = from_json(Report, self.store.objects[self.store.name(job.reuses)])
         known, ids = {entry.id: entry for entry in before.files}, [file.id for file in job.files]
         there = MemoryTables(lake=self.lake).compare(job.plan.table, job.base, job.branch)
         assert there == FileChanges(added=frozenset(path for file in job.files for path in file.data_files))
-        self.carried.append(job.branch)
+        self.reused.append(job.branch)
         found = {file: self._of_table_scope(job, file) for file in ids}
         files = [replace(known[file], checks=combined(known[file].checks, found[file])) for file in ids]
         return replace(

@@ -5,8 +5,8 @@ Nothing is kept for it besides, so a check that came with yesterday's contract b
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from lakegate.audit.plan import MetricKind, Plan
-from lakegate.audit.report import FileReport
+from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.report import FileReport
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
@@ -19,7 +19,7 @@ Version = tuple[str, str]
 """A landing key and one of its version ids."""
 
 
-def history(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:
+def baseline(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:
     """By id, the metrics whose drift the plan checks: their values in the files published last, oldest first. File
     versions that are `replaced`, or about to be, do not count.
     """

@@ -8,21 +8,21 @@ from dataclasses import replace
 
 import structlog
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.files import FileFormat
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.limits import beyond
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.files import FileFormat
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.limits import beyond
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE, FileVersion
 from lakegate.ports import MAIN
-from lakegate.workflow.attempts.baseline import history
+from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.claims import Claim, claims_since
+from lakegate.workflow.attempts.history import attempt_history
 from lakegate.workflow.attempts.job import job_name, job_of
-from lakegate.workflow.attempts.previous import earlier
 from lakegate.workflow.attempts.replaced import Published, remove_replaced
 from lakegate.workflow.attempts.reports import begun_name, report_name
-from lakegate.workflow.attempts.reuse import bring_carried, carried
+from lakegate.workflow.attempts.reuse import reusable_data_files, reuse_data_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 
@@ -36,7 +36,7 @@ def launch(service: Service, attempt: Attempt) -> None:
     job = job_of(service.store, attempt) or _freeze(service, attempt)
     if job is None:
         return
-    bring_carried(service, job)
+    reuse_data_files(service, job)
     remove_replaced(service, job)
     run = service.runner.start(attempt, service.store.uri(job_name(attempt)))
     log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, run=run)
@@ -58,11 +58,11 @@ def _freeze(service: Service, attempt: Attempt) -> Job | None:
 def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> Job:
     plan = contract_of(service.store, attempt.table).plan
     claimed_files = [claim.file for claim in claims]
-    before = earlier(service, attempt, base, claimed_files)
+    before = attempt_history(service, attempt, base, claimed_files)
     replacing = any(claim.replaces for claim in claims)  # its rows come from the files, so that the job proves it all
-    its = None if replacing else carried(service, attempt, base, plan, before.report, claimed_files)
+    its = None if replacing else reusable_data_files(service, attempt, base, plan, before.report, claimed_files)
     files, left_out = (
-        (_carried(claimed_files, its.data_files), dict[str, str]())
+        (_reused(claimed_files, its.data_files), dict[str, str]())
         if its
         else _stage_or_leave_out(service, attempt, base, claims, plan.files)
     )
@@ -77,15 +77,15 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         begun_uri=service.store.uri(begun_name(attempt)),
         plan=plan,
         files=tuple(files),
-        history=history(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),
-        crashed=before.crashed,
-        waited=before.waited,
+        baseline=baseline(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),
+        consecutive_crashes=before.consecutive_crashes,
+        never_began=before.never_began,
         reuses=service.store.uri(report_name(replace(attempt, number=its.report.attempt))) if its else "",
         left_out=left_out,
     )
 
 
-def _carried(files: Iterable[FileVersion], data_files: Mapping[str, tuple[str, ...]]) -> list[JobFile]:
+def _reused(files: Iterable[FileVersion], data_files: Mapping[str, tuple[str, ...]]) -> list[JobFile]:
     return [JobFile(id=it.id, key=it.key, uri="", size=it.size, data_files=data_files[it.id]) for it in files]
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import structlog
 
-from lakegate.audit.job import Job
-from lakegate.audit.plan import Plan
-from lakegate.audit.report import FileReport, Report
-from lakegate.audit.reuse import may_be_reused
+from lakegate.audit.evaluation.reuse import may_be_reused
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import FileReport, Report
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -27,16 +27,16 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Carried:
+class Reusable:
     """Data files by file version's id, and the report of the attempt that appended them."""
 
     data_files: Mapping[str, tuple[str, ...]]
     report: Report
 
 
-def carried(
+def reusable_data_files(
     service: Service, attempt: Attempt, base: str, plan: Plan, report: Report | None, files: Iterable[FileVersion]
-) -> Carried | None:
+) -> Reusable | None:
     """The data files of these claimed files, if they can be carried and nobody has put others on the branch."""
     entries = _entries(service, base, plan, report, list(files)) if report else None
     if report is None or entries is None:
@@ -44,10 +44,10 @@ def carried(
     paths = {entry.id: tuple(data.path for data in entry.data_files) for entry in entries}
     wanted = FileChanges(added=frozenset(path for its in paths.values() for path in its))
     there = service.tables.compare(plan.table, base, attempt.branch)
-    return Carried(data_files=paths, report=report) if there in (FileChanges(), wanted) else None
+    return Reusable(data_files=paths, report=report) if there in (FileChanges(), wanted) else None
 
 
-def bring_carried(service: Service, job: Job) -> None:
+def reuse_data_files(service: Service, job: Job) -> None:
     """Put what the job carries on its branch, before it starts. Done again it changes nothing; where the branch has
     something else, the job will say so.
     """
@@ -57,7 +57,7 @@ def bring_carried(service: Service, job: Job) -> None:
     with suppress(Conflict, Refused):  # another worker was first
         source = _source(service, job)
         service.tables.append(job.plan.table, job.branch, source, wanted)
-        log.info("carried", branch=job.branch, source=source, data_files=len(wanted))
+        log.info("data_files_reused", branch=job.branch, source=source, data_files=len(wanted))
 
 
 def _source(service: Service, job: Job) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from lakegate.audit.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.errors import Conflict, foreseen
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN

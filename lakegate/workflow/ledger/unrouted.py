@@ -8,7 +8,7 @@ from datetime import datetime
 
 import structlog
 
-from lakegate.audit.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.service import Service
 

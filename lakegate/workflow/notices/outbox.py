@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import structlog
 
-from lakegate.audit.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
 from lakegate.landing.chunks import rotated
 from lakegate.landing.lifecycle import Decision

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lakegate.audit.report import FileReport, Verdict
+from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

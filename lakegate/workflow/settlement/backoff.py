@@ -7,7 +7,7 @@ not count towards the number that may crash.
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from lakegate.audit.job import Job
+from lakegate.audit.model.job import Job
 from lakegate.ports import JobRun, JobState
 
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt
@@ -63,12 +63,12 @@ def crash(job: Job, run: JobRun, *, began: bool, shortest: timedelta, most: int)
     """Return the crash of a run that has ended without a report, or None if a person cancelled it."""
     if run.state is JobState.CANCELLED:
         return None
-    counted = [number for number in job.crashed if number not in job.waited]
+    counted = [number for number in job.consecutive_crashes if number not in job.never_began]
     return Crash(
         run=run,
         began=began,
         attempts=(*counted, *([job.attempt] if began else [])),
-        tries=len(job.crashed) + 1,
+        tries=len(job.consecutive_crashes) + 1,
         shortest=shortest,
         most=most,
     )

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import structlog
 
-from lakegate.audit.job import Job
-from lakegate.audit.report import Report
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import Report
 from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
@@ -93,7 +93,7 @@ def _is_reaudited(service: Service, attempt: Attempt) -> bool:
 def _was_audited(service: Service, attempt: Attempt, job: Job) -> bool:
     """Return True if its files' last attempt has a report. Attempts that crashed just before do not count."""
     ids = {file.id for file in job.files}
-    for number in range(min(job.crashed, default=attempt.number) - 1, 0, -1):
+    for number in range(min(job.consecutive_crashes, default=attempt.number) - 1, 0, -1):
         other = replace(attempt, number=number)
         its = readable_job_of(service.store, other)
         if its and not ids.isdisjoint(file.id for file in its.files):

@@ -6,6 +6,7 @@ It unpacks nothing. A head that claims what cannot be is the file's own fault.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from lakegate.counts import count
 from spark_jobs.formats.footer import Unreadable
 
 SYNC = 16  # bytes of the marker behind each block
@@ -54,36 +55,36 @@ def walk(read: Read, start: int, length: int, sync: bytes) -> Iterator[Block]:
     """Each block of a file that has so many bytes, from where its header ends. Unreadable where one is none, or would
     be passed over by readers: what comes behind a block without rows is.
     """
-    candidates, at, count, is_over = _Near(read, length), start, 0, False
+    candidates, at, nth, is_over = _Near(read, length), start, 0, False
     while at < length:
-        count += 1
-        block = _block(candidates, at, count)
+        nth += 1
+        block = _block(candidates, at, nth)
         end = block.start + block.size
         if block.size > MOST_BYTES or end + SYNC > length:
-            raise _corrupt(count, f"says that it has {block.size:,} bytes, and there are {length - block.start:,}")
+            raise _corrupt(nth, f"says that it has {count(block.size, 'byte')}, and there are {length - block.start:,}")
         if candidates.take(end, SYNC) != sync:
-            raise _corrupt(count, "does not end where it says")
+            raise _corrupt(nth, "does not end where it says")
         if is_over and block.rows:
-            raise _corrupt(count - 1, "has no rows and stands before others, which no reader comes to")
+            raise _corrupt(nth - 1, "has no rows and stands before others, which no reader comes to")
         is_over = is_over or not block.rows
         yield block
         at = end + SYNC
 
 
-def _block(candidates: "_Near", at: int, count: int) -> Block:
+def _block(candidates: "_Near", at: int, nth: int) -> Block:
     try:
         head = candidates.take(at, _HEAD)
         rows, behind = number(head, 0)
         size, behind = number(head, behind)
     except (Short, Unreadable):
-        raise _corrupt(count, "has no head that can be read") from None
+        raise _corrupt(nth, "has no head that can be read") from None
     if rows < 0 or size < 0:
-        raise _corrupt(count, f"says that it has {rows:,} rows in {size:,} bytes")
+        raise _corrupt(nth, f"says that it has {count(rows, 'row')} in {count(size, 'byte')}")
     return Block(head=at, start=at + behind, size=size, rows=rows)
 
 
-def _corrupt(count: int, why: str) -> Unreadable:
-    return Unreadable(_CORRUPT.format(count, why))
+def _corrupt(nth: int, why: str) -> Unreadable:
+    return Unreadable(_CORRUPT.format(nth, why))
 
 
 class _Near:

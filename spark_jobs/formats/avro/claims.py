@@ -11,7 +11,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.limits import Limits, beyond, more_than
+from lakegate.audit.model.limits import Limits, beyond, more_than
+from lakegate.counts import count
 from spark_jobs.formats.avro.blocks import MOST_BYTES, SYNC, Block, walk
 from spark_jobs.formats.footer import Unreadable
 from spark_jobs.jvm import hadoop
@@ -50,28 +51,30 @@ def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[str,
         raise Unreadable(f"its blocks are packed by a codec that is none of {', '.join(RATIOS)}", blocks.codec[:60])
     rows = packed = largest = 0
     begins, split = dict[int, int](), SPLIT
-    for count, block in enumerate(blocks, 1):
-        if count > limits.blocks:
+    for number, block in enumerate(blocks, 1):
+        if number > limits.blocks:
             return 0, (more_than(limits, "blocks"),)
-        _check_rows(count, block, least, RATIOS[blocks.codec])
+        _check_rows(number, block, least, RATIOS[blocks.codec])
         rows, packed, largest = rows + block.rows, packed + block.size, max(largest, block.size)
         while split <= block.head - SYNC:
             begins[split], split = block.head, split + SPLIT
     begins |= dict.fromkeys(range(split, blocks.length, SPLIT), blocks.length)
     if not least and rows > ROWS_OF_NOTHING:
-        raise Unreadable(f"it says that it has {rows:,} rows that take no bytes, and the limit is {ROWS_OF_NOTHING:,}")
+        raise Unreadable(
+            f"it says that it has {count(rows, 'row')} that take no bytes, and the limit is {ROWS_OF_NOTHING:,}"
+        )
     if wrong := beyond(limits, rows=rows):
         return 0, wrong
     _check_splits(blocks, begins)
     return rows, _uncompressed_faults(blocks, packed, largest, limits)
 
 
-def _check_rows(count: int, block: Block, least: int, ratio: int) -> None:
+def _check_rows(number: int, block: Block, least: int, ratio: int) -> None:
     room = block.size * ratio
     if block.rows * least > room:
         raise Unreadable(
-            f"block {count:,} says that it has {block.rows:,} rows in {block.size:,} bytes, which hold at most "
-            f"{room // least:,}"
+            f"block {number:,} says that it has {count(block.rows, 'row')} in {count(block.size, 'byte')}, which "
+            f"hold at most {room // least:,}"
         )
 
 
@@ -98,7 +101,7 @@ def _uncompressed_faults(blocks: Blocks, packed: int, largest: int, limits: Limi
     may_be_much = packed * ratio > limits.uncompressed
     if not may_be_much and largest * ratio <= MOST_BYTES:
         return ()
-    for count, block in enumerate(blocks, 1):
+    for number, block in enumerate(blocks, 1):
         most = block.size * ratio
         if may_be_much or most > MOST_BYTES:
             most = _count_uncompressed(blocks, block, min(MOST_BYTES, limits.uncompressed - found) + 1)
@@ -106,7 +109,7 @@ def _uncompressed_faults(blocks: Blocks, packed: int, largest: int, limits: Limi
         if found > limits.uncompressed:
             return (more_than(limits, "uncompressed"),)
         if most > MOST_BYTES:
-            raise Unreadable(f"block {count:,} has more than {MOST_BYTES:,} bytes uncompressed, which no reader takes")
+            raise Unreadable(f"block {number:,} has more than {MOST_BYTES:,} bytes uncompressed, which no reader takes")
     return ()
 
 
