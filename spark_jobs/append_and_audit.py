@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from lakegate.audit import run
-from lakegate.audit.codec import from_json, to_json
 from lakegate.audit.errors import JobError
-from lakegate.audit.job import CUT_OFF, Job
-from lakegate.audit.mask import masked
-from lakegate.audit.report import Report
+from lakegate.audit.evaluation.mask import masked
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.job import CUT_OFF, Job
+from lakegate.audit.model.report import Report
 from spark_jobs.engine import SparkEngine
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, class_names, is_unreachable, root_cause

@@ -8,17 +8,17 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.completeness import RowCounts
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.engine import Proved
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.job import Job
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.prove import RowCounts
-from lakegate.audit.quarantine import Results
-from lakegate.audit.report import CheckResult
-from lakegate.audit.statistics import IcebergField
-from lakegate.audit.types import Struct
-from lakegate.audit.verdicts import Dependent, Measurements
+from lakegate.audit.evaluation.quarantine import Results
+from lakegate.audit.evaluation.verdicts import Dependent, Measurements
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.report import CheckResult
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import Struct
 from spark_jobs.appending import pattern_tries
 from spark_jobs.appending.append import append, find_faulty
 from spark_jobs.formats.inspection import inspect_all

@@ -29,8 +29,8 @@ from pynessie.error import (
 
 from lakegate.adapters.http import Patient, mount, network_error, status_error
 from lakegate.adapters.notes import before, committed_at, decided, having, message, properties
-from lakegate.audit.answers import place
-from lakegate.audit.codec import BROKEN
+from lakegate.audit.bounded_http import place
+from lakegate.audit.model.codec import BROKEN
 from lakegate.counts import count
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import PREFIX, not_before

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from lakegate.audit.codec import BROKEN, from_plain, to_json
+from lakegate.audit.model.codec import BROKEN, from_plain, to_json
 from lakegate.counts import count
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision

@@ -23,7 +23,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError, SlackRequestError
 from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
 
 from lakegate.adapters.aws import CONFIG, aws_errors
-from lakegate.audit.answers import RedirectedError, asked, place
+from lakegate.audit.bounded_http import RedirectedError, asked, place
 from lakegate.counts import count
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageFile, MessageKind

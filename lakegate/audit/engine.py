@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from lakegate.audit.difference import DataFiles, Difference
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.prove import PerFile, RowCounts
-from lakegate.audit.quarantine import Results
-from lakegate.audit.report import CheckResult, DataFile
-from lakegate.audit.statistics import IcebergField
-from lakegate.audit.types import Struct
-from lakegate.audit.verdicts import Dependent, Measurements
+from lakegate.audit.completeness import PerFile, RowCounts
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import IcebergField
+from lakegate.audit.evaluation.quarantine import Results
+from lakegate.audit.evaluation.verdicts import Dependent, Measurements
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.report import CheckResult, DataFile
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import Struct
 
 Table = Any
 """A table as it was loaded at one commit: the engine's own, which is only handed back to it."""

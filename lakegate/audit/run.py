@@ -10,16 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.difference import Difference
-from lakegate.audit.engine import Engine, Proved, Table, View
-from lakegate.audit.errors import JobError, Unfit
-from lakegate.audit.evaluation_time import bind_now
-from lakegate.audit.inspection import Inspection, fit_all
-from lakegate.audit.job import Job
-from lakegate.audit.mask import masked
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.prove import (
+from lakegate.audit.completeness import (
     PerFile,
     Taken,
     as_reported,
@@ -33,13 +24,22 @@ from lakegate.audit.prove import (
     rows_of,
     taken_out,
 )
-from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
-from lakegate.audit.report import CheckResult, FileReport, Replaced, Report, Verdict
-from lakegate.audit.reuse import combined, of_table_scope
-from lakegate.audit.statistics import IcebergField
-from lakegate.audit.types import Struct
-from lakegate.audit.unparsed import left_out
-from lakegate.audit.verdicts import evaluate, good, unparsed_checks, verdict
+from lakegate.audit.data_files.difference import Difference
+from lakegate.audit.data_files.statistics import IcebergField
+from lakegate.audit.engine import Engine, Proved, Table, View
+from lakegate.audit.errors import JobError, Unfit
+from lakegate.audit.evaluation.mask import masked
+from lakegate.audit.evaluation.moment import bind_now
+from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
+from lakegate.audit.evaluation.reuse import combined, of_table_scope
+from lakegate.audit.evaluation.unparsed import left_out
+from lakegate.audit.evaluation.verdicts import evaluate, good, unparsed_checks, verdict
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.report import CheckResult, FileReport, Replaced, Report, Verdict
+from lakegate.audit.schema.inspection import Inspection, fit_all
+from lakegate.audit.schema.types import Struct
 
 
 def utc_now() -> datetime:

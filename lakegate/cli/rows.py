@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from lakegate.audit.evaluation_time import bind_now
-from lakegate.audit.mask import MASK
-from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
-from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.evaluation.moment import bind_now
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.cli.batch import BatchView, Try, has_rows, is_of, is_quarantined, look
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation, Lake

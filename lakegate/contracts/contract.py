@@ -6,8 +6,8 @@ It does not read ODCS: its neighbours do, and they are imported at the first loa
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lakegate.audit.plan import Plan
-from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.plan import Plan
 from lakegate.errors import ContractFaults
 from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.routes import Route

@@ -12,11 +12,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from lakegate.audit.drift import Past
-from lakegate.audit.plan import Metric, Plan
-from lakegate.audit.quarantine import afterwards, leaving, unforgiving
-from lakegate.audit.report import CheckResult, Source, Verdict
-from lakegate.audit.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.evaluation.drift import Past
+from lakegate.audit.evaluation.quarantine import afterwards, leaving, unforgiving
+from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.model.plan import Metric, Plan
+from lakegate.audit.model.report import CheckResult, Source, Verdict
 from lakegate.duckdb.dialect import MACROS, STRICTLY, digits_of_floats, duckdb_identifier
 from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured

@@ -11,11 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakegate.audit.drift import Past, before
-from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan, Reference, Severity, Unit
-from lakegate.audit.quarantine import BUDGET, within
-from lakegate.audit.report import Verdict
-from lakegate.audit.verdicts import holds
+from lakegate.audit.evaluation.drift import Past, before
+from lakegate.audit.evaluation.quarantine import BUDGET, within
+from lakegate.audit.evaluation.verdicts import holds
+from lakegate.audit.model.plan import Check, Column, Metric, MetricKind, Plan, Reference, Severity, Unit
+from lakegate.audit.model.report import Verdict
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.aims import aims

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.job import CUT_OFF, Job, parse_job
-from lakegate.audit.report import Report
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.job import CUT_OFF, Job, parse_job
+from lakegate.audit.model.report import Report
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.landing.files import FileVersion, as_listed

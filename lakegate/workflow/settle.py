@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import structlog
 
-from lakegate.audit.job import Job
+from lakegate.audit.model.job import Job
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import StructType
 
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.job import Job
-from lakegate.audit.mask import raw
-from lakegate.audit.plan import Plan
-from lakegate.audit.types import spark_identifier
+from lakegate.audit.evaluation.mask import raw
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.appending import decimals, not_null, partition_counts, path_lengths, text_sizes
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.registry import FORMATS

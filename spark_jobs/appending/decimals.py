@@ -1,7 +1,7 @@
 """A file's decimals, held to the type that the file itself says: Spark takes its word, and makes nulls of others."""
 
-from lakegate.audit.names import display_name
-from lakegate.audit.types import Array, Atom, Map, Struct, Type, digits, parse, spark_identifier
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, parse, spark_identifier
 from spark_jobs.jvm.spark_sql import literal
 
 _BEYOND = "it holds a number that is none of the type which the file says"

@@ -10,10 +10,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from lakegate.audit.names import display_name
-from lakegate.audit.plan import Plan
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import places, spark_identifier
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import places, spark_identifier
 from spark_jobs.jvm.failures import causes
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.jvm.spark_sql import sql_type

@@ -7,11 +7,11 @@ is.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.names import display_name
-from lakegate.audit.partitions import IDENTITY, Partition, partition
-from lakegate.audit.plan import Plan
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import spark_identifier
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.partitions import IDENTITY, Partition, partition
+from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm.session import LAKE
 
 MOST = 1_000

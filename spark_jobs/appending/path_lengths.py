@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.names import display_name
-from lakegate.audit.partitions import IDENTITY, partition
-from lakegate.audit.plan import Plan
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import spark_identifier
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.partitions import IDENTITY, partition
+from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm.failures import causes
 
 LONGEST = 700

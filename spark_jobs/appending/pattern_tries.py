@@ -9,11 +9,11 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.limits import beyond
-from lakegate.audit.names import display_name
-from lakegate.audit.plan import Metric, Plan
-from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Metric, Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.names import display_name
 from spark_jobs.appending import text_sizes
 from spark_jobs.appending.append import check_sizes, rows_of, unreadable
 from spark_jobs.jvm.failures import FAILURES

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.limits import beyond
-from lakegate.audit.plan import Plan
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import Array, Map, Struct, Type, parse, spark_identifier
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import Array, Map, Struct, Type, parse, spark_identifier
 from spark_jobs.formats.registry import FORMATS
 from spark_jobs.jvm.failures import causes
 from spark_jobs.jvm.spark_sql import literal

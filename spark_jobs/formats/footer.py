@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lakegate.audit.mask import raw
-from lakegate.audit.plan import Column
-from lakegate.audit.schema_fit import FileColumn
+from lakegate.audit.evaluation.mask import raw
+from lakegate.audit.model.plan import Column
+from lakegate.audit.schema.fit import FileColumn
 from spark_jobs.jvm.spark_sql import sql_type
 
 

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.inspection import EMPTY, GONE, Inspection
-from lakegate.audit.job import JobFile
-from lakegate.audit.limits import beyond
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import EMPTY, GONE, Inspection
 from spark_jobs.formats.footer import Ends, Footer, Unreadable
 from spark_jobs.formats.format import Read
 from spark_jobs.formats.registry import FORMATS
@@ -33,8 +33,10 @@ def inspect_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> li
 
 def _inspect_readable(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
     form = FORMATS[plan.files.kind]
+    if form.text:
+        return inspect_text(spark, plan, files, form.text)
     if (read := form.read) is None:
-        return inspect_text(spark, plan, files)
+        raise NotImplementedError(f"a file of kind {plan.files.kind} has neither a footer nor lines")
     with ThreadPoolExecutor(THREADS) as pool:
         inspections = list(pool.map(lambda file: _inspect(spark, plan, file, read), files))
     return form.check_machines(spark, inspections)

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.schema.fit import FILE_COLUMN
 
 
 def origin(read: DataFrame) -> Column:

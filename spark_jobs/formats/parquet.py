@@ -8,9 +8,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.limits import Limits, beyond
-from lakegate.audit.names import display_name
-from lakegate.audit.schema_fit import NOTHING, FileColumn
+from lakegate.audit.model.limits import Limits, beyond
+from lakegate.audit.schema.fit import NOTHING, FileColumn
+from lakegate.audit.schema.names import display_name
 from lakegate.counts import count
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format

@@ -3,7 +3,7 @@
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import JobError
-from lakegate.audit.job import Job
+from lakegate.audit.model.job import Job
 from spark_jobs.jvm.gateway import jvm, remember_classes
 
 ICEBERG = "1.11.0"  # of the jar that the job brings; with 1.10 a commit that is sent twice loses its manifest list

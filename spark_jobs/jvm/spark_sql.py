@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lakegate.audit.types import Array, Atom, Map, Struct, Type, canonical
+from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, canonical
 
 
 def literal(text: str) -> str:

@@ -12,9 +12,9 @@ from threading import Lock
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.plan import ROWS_VIEW, Metric
-from lakegate.audit.report import Source
-from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.model.plan import ROWS_VIEW, Metric
+from lakegate.audit.model.report import Source
+from lakegate.audit.schema.fit import FILE_COLUMN
 from spark_jobs.jvm.failures import FAILURES, class_names
 from spark_jobs.metrics.kinds import How, how, number
 

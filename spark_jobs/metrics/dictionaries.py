@@ -15,9 +15,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.plan import Metric, MetricKind
-from lakegate.audit.statistics import DataFileStatistics, IcebergField
-from lakegate.audit.types import spark_identifier
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.model.plan import Metric, MetricKind
+from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES
 from spark_jobs.jvm.gateway import jvm

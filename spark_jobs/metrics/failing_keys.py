@@ -10,9 +10,9 @@ from itertools import chain
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.plan import Metric, Plan, Scope
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import spark_identifier
+from lakegate.audit.model.plan import Metric, Plan, Scope
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.metrics.keys import Batch, existing_keys, orphans, with_key
 from spark_jobs.tables.base import Base
 

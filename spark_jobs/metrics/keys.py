@@ -12,14 +12,14 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.duplicates import OwnRepeats, Pattern, Repeats
-from lakegate.audit.key_ranges import MOST_RANGES, KeyRanges, Range, is_ordered, key_ranges
-from lakegate.audit.plan import Metric, Plan, Reference, Scope
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.statistics import DataFileStatistics, IcebergField, bound, exact
-from lakegate.audit.table_scope import Orphans
-from lakegate.audit.types import spark_identifier
-from lakegate.audit.verdicts import Dependent
+from lakegate.audit.data_files.key_ranges import MOST_RANGES, KeyRanges, Range, is_ordered, key_ranges
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, bound, exact
+from lakegate.audit.evaluation.duplicates import OwnRepeats, Pattern, Repeats
+from lakegate.audit.evaluation.table_scope import Orphans
+from lakegate.audit.evaluation.verdicts import Dependent
+from lakegate.audit.model.plan import Metric, Plan, Reference, Scope
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.tables.base import Base, Candidates
 
 Read = Callable[[Iterable[str]], DataFrame]

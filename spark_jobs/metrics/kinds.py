@@ -1,6 +1,6 @@
 """Each kind of metric on Spark, one row a kind: how it is measured, and how the rows are found that fail it.
 
-It runs nothing. Kinds that statistics tell without reading rows are said in `lakegate.audit.statistics`.
+It runs nothing. Kinds that statistics tell without reading rows are said in `lakegate.audit.data_files.statistics`.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,10 +10,10 @@ from enum import StrEnum
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
-from lakegate.audit.table_scope import TableRows
-from lakegate.audit.types import spark_identifier
-from lakegate.audit.verdicts import Dependent
+from lakegate.audit.evaluation.table_scope import TableRows
+from lakegate.audit.evaluation.verdicts import Dependent
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.metrics import failing_keys, keys
 from spark_jobs.metrics.failing_keys import Find
 from spark_jobs.metrics.keys import Batch

@@ -6,10 +6,10 @@ It reads the batch's data files alone, and of those only what statistics left op
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from lakegate.audit.plan import Metric, Plan
-from lakegate.audit.report import Source
-from lakegate.audit.statistics import DataFileStatistics, IcebergField, measure
-from lakegate.audit.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, measure
+from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.model.plan import Metric, Plan
+from lakegate.audit.model.report import Source
 from spark_jobs.metrics import dictionaries
 from spark_jobs.metrics.aggregates import compute, source_of
 from spark_jobs.metrics.keys import Batch, Read

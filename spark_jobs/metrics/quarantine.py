@@ -11,16 +11,16 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.difference import Difference
+from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.errors import JobError
-from lakegate.audit.job import Job
-from lakegate.audit.plan import Column as Kept
-from lakegate.audit.plan import Plan
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import spark_identifier
-from lakegate.audit.verdicts import unparsed_checks
-from spark_jobs.formats.text.rows import TEXT
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.evaluation.verdicts import unparsed_checks
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Column as Kept
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
+from spark_jobs.formats.text.lines import TEXT
 from spark_jobs.jvm.session import BASE, LAKE
 from spark_jobs.metrics.failing_keys import PLACE, Landed, by_file, with_places
 from spark_jobs.metrics.keys import Batch, Read

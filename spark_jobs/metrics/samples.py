@@ -15,13 +15,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.window import Window
 
-from lakegate.audit import plan as planned
-from lakegate.audit.mask import MASK
-from lakegate.audit.plan import Metric, Plan
-from lakegate.audit.report import CheckResult, Verdict
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import canonical, spark_identifier
-from lakegate.audit.verdicts import good
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.evaluation.verdicts import good
+from lakegate.audit.model import plan as planned
+from lakegate.audit.model.plan import Metric, Plan
+from lakegate.audit.model.report import CheckResult, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import canonical, spark_identifier
 from spark_jobs.metrics.failing_keys import ROWS_OF_KEY, Landed
 from spark_jobs.metrics.keys import Batch
 from spark_jobs.metrics.kinds import KINDS, ByKey, failing

@@ -12,12 +12,13 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.mask import MASK, raw
-from lakegate.audit.plan import MetricKind, Plan
-from lakegate.audit.report import CheckResult
-from lakegate.audit.schema_fit import FILE_COLUMN
-from spark_jobs.formats.text.rows import AT, BLOCK, TEXT, lines, parsed
+from lakegate.audit.evaluation.mask import MASK, raw
+from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.report import CheckResult
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
+from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, lines
+from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm.isolate import THREADS
 from spark_jobs.metrics import samples
 

@@ -12,12 +12,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.data_files.key_ranges import KeyRanges, comparable, overlap_condition
+from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.errors import Unfit
-from lakegate.audit.key_ranges import KeyRanges, comparable, overlap_condition
-from lakegate.audit.plan import Plan, Reference
-from lakegate.audit.report import DataFile
-from lakegate.audit.statistics import IcebergField
-from lakegate.audit.types import canonical
+from lakegate.audit.model.plan import Plan, Reference
+from lakegate.audit.model.report import DataFile
+from lakegate.audit.schema.types import canonical
 from spark_jobs.tables import iceberg, rewritten
 from spark_jobs.tables.ddl import table_name
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.data_files.statistics import asked
 from lakegate.audit.errors import Unfit
-from lakegate.audit.partitions import Partition, partition
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.schema_fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
-from lakegate.audit.statistics import asked
-from lakegate.audit.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, spark_identifier
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
+from lakegate.audit.schema.partitions import Partition, partition
+from lakegate.audit.schema.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, spark_identifier
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.jvm.spark_sql import literal, sql_type

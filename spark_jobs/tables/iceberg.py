@@ -8,9 +8,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.errors import JobError
-from lakegate.audit.statistics import DataFileStatistics, IcebergField
 from spark_jobs.jvm.failures import FAILURES, class_names
 from spark_jobs.jvm.gateway import empty_array, jvm, session_state
 

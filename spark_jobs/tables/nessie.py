@@ -3,7 +3,7 @@
 import json
 import urllib.parse
 
-from lakegate.audit.answers import asked
+from lakegate.audit.bounded_http import asked
 
 TIMEOUT_SECONDS = 30
 LARGEST = 1024**2  # bytes: a branch's name and its hash

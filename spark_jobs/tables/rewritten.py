@@ -11,10 +11,10 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.difference import DataFiles
-from lakegate.audit.job import Job
-from lakegate.audit.prove import RowCounts
-from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.completeness import RowCounts
+from lakegate.audit.data_files.difference import DataFiles
+from lakegate.audit.model.job import Job
+from lakegate.audit.schema.fit import FILE_COLUMN
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.ddl import table_name

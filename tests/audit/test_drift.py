@@ -2,10 +2,10 @@
 
 import pytest
 
-from lakegate.audit.drift import drifted
-from lakegate.audit.plan import Check, Column, Comparison, Drift, Metric, MetricKind, Operator, Plan, Unit
-from lakegate.audit.report import CheckResult, Source, Verdict
-from lakegate.audit.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.evaluation.drift import drifted
+from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.model.plan import Check, Column, Comparison, Drift, Metric, MetricKind, Operator, Plan, Unit
+from lakegate.audit.model.report import CheckResult, Source, Verdict
 
 METRIC = Metric(id="m", kind=MetricKind.VALUE, columns=("a",), sql="avg(a)")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lakegate.audit.key_ranges import MOST_RANGES, Pairs, comparable, key_ranges, overlap_condition
-from lakegate.audit.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.data_files.key_ranges import MOST_RANGES, Pairs, comparable, key_ranges, overlap_condition
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from tests.support import text_bounds
 
 LONG = IcebergField(id=1, name="id", type="long")

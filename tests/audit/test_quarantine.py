@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Scope, Severity
-from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving, within
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Source, Verdict
-from lakegate.audit.table_scope import TableRows
-from lakegate.audit.verdicts import Measured, Measurements, evaluate, good, verdict
+from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving, within
+from lakegate.audit.evaluation.table_scope import TableRows
+from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate, good, verdict
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Scope, Severity
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Source, Verdict
 from tests.support.plans import ROWS, failing, none_of, nulls, plan
 
 NULL, LOW = nulls("id"), failing("x", "x < 0")

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.plan import Plan, Scope, Severity
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Source, Verdict
-from lakegate.audit.reuse import combined, may_be_reused, of_table_scope
+from lakegate.audit.evaluation.reuse import combined, may_be_reused, of_table_scope
+from lakegate.audit.model.plan import Plan, Scope, Severity
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Source, Verdict
 from tests.support.plans import duplicates, none_of, nulls, plan
 
 NULL, KEYS = nulls("id"), duplicates("id", scope=Scope.TABLE)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lakegate.audit.schema_fit import FileColumn, faults
-from lakegate.audit.types import Array, Atom, Map, Struct, canonical, holds, parse
+from lakegate.audit.schema.fit import FileColumn, faults
+from lakegate.audit.schema.types import Array, Atom, Map, Struct, canonical, holds, parse
 from tests.support.plans import plan
 
 PLAN = plan("nyc.t", {"id": "bigint", "name": "string", "at": "timestamp"})

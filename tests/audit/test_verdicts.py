@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.audit.codec import from_json, to_json
-from lakegate.audit.duplicates import Pattern, Repeats
-from lakegate.audit.plan import (
+from lakegate.audit.evaluation.duplicates import Pattern, Repeats
+from lakegate.audit.evaluation.table_scope import Orphans, TableRows
+from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate, expected, good, verdict
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.plan import (
     Check,
     Column,
     Comparison,
@@ -23,9 +25,7 @@ from lakegate.audit.plan import (
     Severity,
     Unit,
 )
-from lakegate.audit.report import Source, Verdict
-from lakegate.audit.table_scope import Orphans, TableRows
-from lakegate.audit.verdicts import Measured, Measurements, evaluate, expected, good, verdict
+from lakegate.audit.model.report import Source, Verdict
 
 
 def check(

@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.mask import MASK, masked
-from lakegate.audit.plan import Metric, MetricKind
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.verdicts import verdict
+from lakegate.audit.evaluation.mask import MASK, masked
+from lakegate.audit.evaluation.verdicts import verdict
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.plan import Metric, MetricKind
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

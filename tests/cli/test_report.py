@@ -16,9 +16,9 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 from rich.console import Console
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.mask import MASK
-from lakegate.audit.report import DataFile, Verdict
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.report import DataFile, Verdict
 from lakegate.cli import show
 from lakegate.cli.batch import look
 from lakegate.cli.page import page

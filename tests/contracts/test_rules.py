@@ -9,8 +9,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Unit
-from lakegate.audit.verdicts import expected
+from lakegate.audit.evaluation.verdicts import expected
+from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Unit
 from lakegate.contracts import load
 from lakegate.errors import ContractFaults
 from lakegate.synthetic.evaluator import DuckDBEvaluator

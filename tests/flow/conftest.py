@@ -16,8 +16,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate import bootstrap
-from lakegate.audit.codec import from_json, to_json
-from lakegate.audit.job import Job
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.job import Job
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState

@@ -8,7 +8,7 @@ import pytest
 
 from lakegate.adapters.iceberg import Catalog
 from lakegate.adapters.lake import storage
-from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.landing.attempts import Attempt
 from tests.flow.conftest import Installation
 from tests.support.tables import rows_of

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import Catalog
 from lakegate.adapters.lake import storage
-from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.retry import retry
 from spark_jobs.jvm.session import open_catalog

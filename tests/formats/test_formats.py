@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from lakegate.audit.codec import NewerFormat, from_json, to_json
-from lakegate.audit.files import FileKind
-from lakegate.audit.job import Job
-from lakegate.audit.mask import MASK, raw
-from lakegate.audit.plan import Budget, Column, Stance
-from lakegate.audit.report import Report, Rewritten, Verdict
+from lakegate.audit.evaluation.mask import MASK, raw
+from lakegate.audit.model.codec import NewerFormat, from_json, to_json
+from lakegate.audit.model.files import FileKind
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Budget, Column, Stance
+from lakegate.audit.model.report import Report, Rewritten, Verdict
 from lakegate.errors import Misconfigured
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt

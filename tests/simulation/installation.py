@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.report import Report
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.report import Report
 from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

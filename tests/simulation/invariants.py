@@ -11,8 +11,8 @@ from datetime import timedelta
 from functools import cached_property, lru_cache
 from itertools import takewhile
 
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import DataFile, FileReport, Report, Verdict
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.report import DataFile, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads

@@ -14,7 +14,7 @@ from typing import Any
 
 from lakegate.adapters.http import status_error
 from lakegate.adapters.nessie import NessieCatalog
-from lakegate.audit import prove
+from lakegate.audit import completeness
 from lakegate.audit import run as audit
 from lakegate.landing import standing
 from lakegate.landing.attempts import Attempt
@@ -107,7 +107,7 @@ MUTATIONS = (
                 new="paths |= {f'{path}-again': rows for path, rows in paths.items()}\n"
                 "    self.cluster.lake.spark_append(",
             ),
-            Edit(function=prove.prove, old="if there != rows:", new="if False:"),
+            Edit(function=completeness.prove, old="if there != rows:", new="if False:"),
         ),
     ),
     Mutation(
@@ -203,7 +203,7 @@ MUTATIONS = (
         says="rows that somebody has rewritten stay when they are replaced",
         edits=(
             Edit(function=audit._take_out, old="if not holding:", new="if True:"),
-            Edit(function=prove.prove_taken_out, old="if still:", new="if False:"),
+            Edit(function=completeness.prove_taken_out, old="if still:", new="if False:"),
         ),
     ),
     Mutation(

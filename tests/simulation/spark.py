@@ -11,23 +11,23 @@ from typing import Protocol
 
 from greenlet import getcurrent, greenlet
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.difference import DataFiles, Difference
-from lakegate.audit.duplicates import Pattern, Repeats
+from lakegate.audit.completeness import RowCounts
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import JobError
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.job import CUT_OFF, Job, JobFile
-from lakegate.audit.plan import Column, Metric, MetricKind, Plan, Severity
-from lakegate.audit.prove import RowCounts
-from lakegate.audit.quarantine import Results, quarantine_of
-from lakegate.audit.report import CheckResult, Source
+from lakegate.audit.evaluation.duplicates import Pattern, Repeats
+from lakegate.audit.evaluation.quarantine import Results, quarantine_of
+from lakegate.audit.evaluation.table_scope import Orphans
+from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.job import CUT_OFF, Job, JobFile
+from lakegate.audit.model.plan import Column, Metric, MetricKind, Plan, Severity
+from lakegate.audit.model.report import CheckResult, Source
 from lakegate.audit.run import Run, append_and_audit
-from lakegate.audit.schema_fit import FILE_COLUMN, FileColumn
-from lakegate.audit.statistics import DataFileStatistics, IcebergField
-from lakegate.audit.table_scope import Orphans
-from lakegate.audit.types import Struct, parse
-from lakegate.audit.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.schema.fit import FILE_COLUMN, FileColumn
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import Struct, parse
 from lakegate.ports import JobState, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
 from lakegate.testing.lake import Commit, Content, Key, KeyKind

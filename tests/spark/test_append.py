@@ -13,18 +13,18 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.completeness import by_file, prove
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.errors import JobError
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.inspection import Inspection, fit_all
-from lakegate.audit.job import JobFile
-from lakegate.audit.limits import Limits
-from lakegate.audit.plan import Plan
-from lakegate.audit.prove import by_file, prove
-from lakegate.audit.report import DataFile
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import Limits
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import DataFile
 from lakegate.audit.run import Run, resume
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection, fit_all
 from spark_jobs.appending import append as appending
 from spark_jobs.appending import partition_counts, path_lengths, text_sizes
 from spark_jobs.appending.append import rows_of

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.plan import MetricKind, Plan
-from lakegate.audit.report import CheckResult, Verdict
-from lakegate.audit.verdicts import Measurements, evaluate
+from lakegate.audit.evaluation.verdicts import Measurements, evaluate
+from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.report import CheckResult, Verdict
 from lakegate.contracts import load
 from lakegate.contracts.checks.custom import COLUMN
 from lakegate.synthetic.rows import Maker

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.report import Source
+from lakegate.audit.model.report import Source
 from spark_jobs.metrics import dictionaries
 from tests.contracts.test_predicates import counted, plan_for
 from tests.support.held import Table

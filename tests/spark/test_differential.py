@@ -24,14 +24,14 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.drift import Past
-from lakegate.audit.plan import Column as PlanColumn
-from lakegate.audit.plan import Plan
-from lakegate.audit.quarantine import BUDGET, afterwards, leaving, unforgiving
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.verdicts import Dependent, Measurements, evaluate, good
+from lakegate.audit.evaluation.drift import Past
+from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, unforgiving
+from lakegate.audit.evaluation.verdicts import Dependent, Measurements, evaluate, good
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.plan import Column as PlanColumn
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision

@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.inspection import fit_all
-from lakegate.audit.job import JobFile
-from lakegate.audit.plan import Plan, SchemaPolicy, Stance
-from lakegate.audit.reserved import reserved_for
-from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import fit_all
+from lakegate.audit.schema.reserved import reserved_for
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics import aggregates

@@ -20,9 +20,9 @@ from py4j.java_gateway import get_field, set_field
 from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.limits import DEFAULTS, Limits
-from lakegate.audit.plan import Plan, SchemaPolicy, Stance
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.limits import DEFAULTS, Limits
+from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
 from spark_jobs.appending.append import find_corrupt, rows_of
 from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm import hadoop

@@ -17,13 +17,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from examples.bad_files import corrupt
-from lakegate.audit.codec import to_plain
 from lakegate.audit.errors import JobError
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.job import Job
-from lakegate.audit.plan import Budget, Metric, MetricKind, Plan, Proof, Severity
-from lakegate.audit.report import Report, Source, Verdict
+from lakegate.audit.model.codec import to_plain
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Plan, Proof, Severity
+from lakegate.audit.model.report import Report, Source, Verdict
+from lakegate.audit.schema.inspection import Inspection
 from lakegate.cli.terminal import sound
 from spark_jobs import engine
 from spark_jobs.append_and_audit import noted_if_cut_off

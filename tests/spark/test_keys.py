@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Plan, Scope
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import spark_identifier
+from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Plan, Scope
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.metrics import keys as of_keys
 from spark_jobs.tables.base import Candidates, check_references

@@ -1,6 +1,6 @@
 """Each kind of metric has a row for Spark, and the row answers what the job asks of it. It needs no session."""
 
-from lakegate.audit.plan import MetricKind
+from lakegate.audit.model.plan import MetricKind
 from spark_jobs.metrics.kinds import KINDS, How
 
 

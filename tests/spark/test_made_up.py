@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.files import FileFormat, FileKind
+from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.files import write
 from lakegate.synthetic.rows import Maker

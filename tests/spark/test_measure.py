@@ -11,11 +11,11 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.mask import MASK
-from lakegate.audit.plan import Plan, Proof, Scope, Severity
-from lakegate.audit.report import Source, Verdict
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.verdicts import evaluate
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.evaluation.verdicts import evaluate
+from lakegate.audit.model.plan import Plan, Proof, Scope, Severity
+from lakegate.audit.model.report import Source, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.metrics import samples
 from spark_jobs.metrics.measure import measure_all

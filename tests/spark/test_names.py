@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.names import folded
+from lakegate.audit.schema.names import folded
 from spark_jobs.jvm.gateway import jvm, session_state
 
 pytestmark = pytest.mark.spark

@@ -13,11 +13,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import JobError
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.job import Job
-from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import Report, Verdict
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
+from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import age, in_future

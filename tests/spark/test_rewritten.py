@@ -15,14 +15,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import IcebergTables
+from lakegate.audit.completeness import DELETE_FILES, RowCounts, prove_taken_out
 from lakegate.audit.errors import JobError
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
-from lakegate.audit.prove import DELETE_FILES, RowCounts, prove_taken_out
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import DataFile, Replaced, Report, Rewritten, Verdict
-from lakegate.audit.schema_fit import FILE_COLUMN
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
+from lakegate.audit.model.report import DataFile, Replaced, Report, Rewritten, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
 from lakegate.ports import FileChanges
 from spark_jobs import append_and_audit, engine
 from spark_jobs.appending import append as appending

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from examples.bad_files import bad_files
-from lakegate.audit.inspection import Inspection, fit_all
-from lakegate.audit.job import JobFile
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import Inspection, fit_all
 from spark_jobs.appending.append import find_corrupt, rows_of
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.failures import FAILURES

@@ -6,9 +6,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.plan import Plan, Proof
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.types import spark_identifier
+from lakegate.audit.model.plan import Plan, Proof
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.appending import path_lengths
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg

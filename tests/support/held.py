@@ -12,13 +12,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.difference import DataFiles
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.report import CheckResult, DataFile
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.statistics import DataFileStatistics
-from lakegate.audit.types import spark_identifier
-from lakegate.audit.verdicts import Measurements, evaluate
+from lakegate.audit.data_files.difference import DataFiles
+from lakegate.audit.data_files.statistics import DataFileStatistics
+from lakegate.audit.evaluation.verdicts import Measurements, evaluate
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.report import CheckResult, DataFile
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.metrics.keys import Batch
 from spark_jobs.metrics.measure import measure_all, row_metrics

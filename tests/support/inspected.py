@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.inspection import Inspection, fit_all
-from lakegate.audit.job import JobFile
-from lakegate.audit.limits import DEFAULTS, Limits
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import DEFAULTS, Limits
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import Inspection, fit_all
 from spark_jobs.formats.inspection import inspect_all
 from tests.support.plans import plan
 

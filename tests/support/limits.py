@@ -10,8 +10,9 @@ from pathlib import Path
 
 from lakegate import bootstrap, shown
 from lakegate.adapters import notes, slack
-from lakegate.audit import answers, limits
-from lakegate.audit.limits import DEFAULTS
+from lakegate.audit import bounded_http
+from lakegate.audit.model import limits
+from lakegate.audit.model.limits import DEFAULTS
 from lakegate.contracts import reading
 from lakegate.contracts.checks import check
 from lakegate.contracts.odcs import document, size_limits
@@ -121,10 +122,10 @@ PARTS: dict[str, list[Row]] = {
     "Network": [
         row(
             "a call to Nessie or S3's catalog as a whole, in seconds",
-            answers.SECONDS,
+            bounded_http.SECONDS,
             "every client; the call is made again later",
         ),
-        row("an answer, in bytes", size(answers.LARGEST), "every client"),
+        row("an answer, in bytes", size(bounded_http.LARGEST), "every client"),
         row("a call to Slack as a whole, in seconds", slack.SECONDS, "the notifier; the message is sent later"),
         row("an answer of Slack", size(slack.LARGEST), "the notifier"),
         row("the job's own call to Nessie, in seconds", nessie.TIMEOUT_SECONDS, "the job"),

@@ -12,8 +12,8 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from lakegate.audit.job import Job
-from lakegate.audit.report import Report
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import Report
 from spark_jobs.append_and_audit import append_and_audit
 from spark_jobs.jvm.gateway import jvm, session_state
 from spark_jobs.jvm.session import LAKE, build

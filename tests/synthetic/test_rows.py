@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.contracts import load
 from lakegate.contracts.metrics.texts import FORMATS
 from lakegate.errors import Misconfigured

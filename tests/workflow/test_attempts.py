@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.job import CUT_OFF
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.job import CUT_OFF
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

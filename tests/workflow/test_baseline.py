@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from lakegate.audit.codec import from_json, to_json
-from lakegate.audit.job import Job
-from lakegate.audit.plan import Check, Comparison, Drift, Metric, MetricKind, Operator, Plan, Severity
-from lakegate.audit.report import CheckResult, Report, Source, Verdict
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Check, Comparison, Drift, Metric, MetricKind, Operator, Plan, Severity
+from lakegate.audit.model.report import CheckResult, Report, Source, Verdict
 from lakegate.workflow.attempts.baseline import baseline
 from tests.workflow.world import TABLE, World
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lakegate.audit.plan import MetricKind, Plan, Severity
-from lakegate.audit.quarantine import BUDGET
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
+from lakegate.audit.evaluation.quarantine import BUDGET
+from lakegate.audit.model.plan import MetricKind, Plan, Severity
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
 from lakegate.contracts import load
 from lakegate.workflow.settlement.keys import failed_after_quarantine, failed_and_compared, with_released_keys
 from tests.workflow.world import CONTRACT

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.report import Report, Rewritten
+from lakegate.audit.model.report import Report, Rewritten
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.plan import Severity
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
-from lakegate.audit.reuse import combined, of_table_scope
-from lakegate.audit.verdicts import verdict as worst
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.evaluation.reuse import combined, of_table_scope
+from lakegate.audit.evaluation.verdicts import verdict as worst
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.plan import Severity
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion

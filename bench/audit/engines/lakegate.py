@@ -5,9 +5,9 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from lakegate import __version__
-from lakegate.audit.inspection import Inspection, fit_all
-from lakegate.audit.job import Job
+from lakegate.audit.model.job import Job
 from lakegate.audit.run import Run, audit_table
+from lakegate.audit.schema.inspection import Inspection, fit_all
 from spark_jobs.appending.append import rows_of
 from spark_jobs.engine import Loaded, SparkEngine
 from spark_jobs.formats.inspection import inspect_all

@@ -5,18 +5,18 @@ Nothing is kept for it besides, so a check that came with yesterday's contract b
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from lakegate.audit.plan import MetricKind, Plan
-from lakegate.audit.report import FileReport
+from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.report import FileReport
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note
 from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.service import Service
 
 Version = tuple[str, str]
 """A landing key and one of its version ids."""
-DECISIONS = 10_000  # as far back as main's log is searched, of a table or a batch
 
 
 def baseline(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from lakegate.audit.job import Job
+from lakegate.audit.model.job import Job
 from lakegate.errors import PASSING
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

@@ -2,8 +2,8 @@
 
 from contextlib import suppress
 
-from lakegate.audit.codec import BROKEN, NewerFormat
-from lakegate.audit.job import Job, parse_job
+from lakegate.audit.model.codec import BROKEN, NewerFormat
+from lakegate.audit.model.job import Job, parse_job
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Store

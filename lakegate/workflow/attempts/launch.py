@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import structlog
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.files import FileFormat
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.limits import beyond
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.files import FileFormat
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.limits import beyond
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE, FileVersion

@@ -7,9 +7,9 @@ somebody has written their rows into others, which metadata alone can't take apa
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lakegate.audit.job import Job
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import DataFile, FileReport, Replaced, Report
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import DataFile, FileReport, Replaced, Report
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

@@ -6,9 +6,9 @@ so that a job which was given up and finishes all the same changes nothing.
 
 from enum import StrEnum
 
-from lakegate.audit.codec import BROKEN, NewerFormat, to_json
-from lakegate.audit.job import CUT_OFF, Job
-from lakegate.audit.report import Report, parse_report
+from lakegate.audit.model.codec import BROKEN, NewerFormat, to_json
+from lakegate.audit.model.job import CUT_OFF, Job
+from lakegate.audit.model.report import Report, parse_report
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Store

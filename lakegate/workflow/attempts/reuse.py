@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import structlog
 
-from lakegate.audit.job import Job
-from lakegate.audit.plan import Plan
-from lakegate.audit.report import FileReport, Report
-from lakegate.audit.reuse import may_be_reused
+from lakegate.audit.evaluation.reuse import may_be_reused
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import FileReport, Report
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

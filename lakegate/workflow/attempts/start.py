@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import structlog
 
-from lakegate.audit.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.errors import Conflict, Misconfigured, Retryable, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import Message, MessageFile, MessageKind, Note

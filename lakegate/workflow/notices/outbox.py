@@ -9,12 +9,12 @@ from typing import TypeVar
 
 import structlog
 
-from lakegate.audit.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
 from lakegate.landing.chunks import rotated
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Message, MessageKind
-from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from lakegate.audit.report import FileReport, Verdict
+from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.ports import MessageFile
-from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.notices.messages import (
     approved_message,
     rejected_message,

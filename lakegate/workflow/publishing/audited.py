@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import DataFile, FileReport, Report
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.report import DataFile, FileReport, Report
 from lakegate.contracts import Contract
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

@@ -5,8 +5,8 @@ why not, or None. They change nothing.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lakegate.audit.plan import Plan
-from lakegate.audit.report import Report, Verdict
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts import Contract
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

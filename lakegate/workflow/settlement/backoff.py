@@ -7,7 +7,7 @@ not count towards the number that may crash.
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from lakegate.audit.job import Job
+from lakegate.audit.model.job import Job
 from lakegate.ports import JobRun, JobState
 
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt

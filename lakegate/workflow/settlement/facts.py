@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from lakegate.audit.job import Job
-from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads

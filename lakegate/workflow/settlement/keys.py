@@ -4,9 +4,9 @@ Verdicts of files that were compared with them may no longer hold: a key that a 
 reads reports and decides nothing.
 """
 
-from lakegate.audit.plan import Metric, Others, Plan
-from lakegate.audit.quarantine import BUDGET
-from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.audit.evaluation.quarantine import BUDGET
+from lakegate.audit.model.plan import Metric, Others, Plan
+from lakegate.audit.model.report import FileReport, Report, Verdict
 
 
 def failed_after_quarantine(plan: Plan, report: Report) -> frozenset[str]:

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import structlog
 
-from lakegate.audit.job import Job
-from lakegate.audit.report import Report
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import Report
 from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

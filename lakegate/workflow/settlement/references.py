@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from lakegate.audit.plan import Plan
-from lakegate.audit.report import FileReport
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import FileReport
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.settlement.facts import Facts
 from lakegate.workflow.settlement.keys import failing_metrics, quarantined_metrics

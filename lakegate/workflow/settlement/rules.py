@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lakegate.audit.report import FileReport
+from lakegate.audit.model.report import FileReport
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE, FileVersion
 from lakegate.landing.findings import Finding

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.limits import Limits, beyond, more_than
+from lakegate.audit.model.limits import Limits, beyond, more_than
 from lakegate.counts import count
 from spark_jobs.formats.avro.blocks import MOST_BYTES, SYNC, Block, walk
 from spark_jobs.formats.footer import Unreadable

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.limits import Limits, beyond, more_than
+from lakegate.audit.model.limits import Limits, beyond, more_than
 from spark_jobs.formats.avro import schema as avro_schema
 from spark_jobs.formats.avro.blocks import SYNC, Read, Short, number, piece
 from spark_jobs.formats.avro.claims import Blocks, rows_in

@@ -3,7 +3,7 @@
 Spark's own casts are kinder than a contract: they cut 1.5 to 1, round decimals, and take 2013 for a date.
 """
 
-from lakegate.audit.types import canonical
+from lakegate.audit.schema.types import canonical
 from spark_jobs.jvm.spark_sql import literal
 
 _UNSIGNED = "([0-9]+[.]?[0-9]*|[.][0-9]+)"

@@ -1,4 +1,4 @@
-"""The rules of settling over facts that are written down: a row for each phrase of ARCHITECTURE's own table."""
+"""The rules of settling over facts that are written down: a row for each phrase of docs/lifecycle.md."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lakegate.audit.job import Job
-from lakegate.audit.plan import MetricKind, Severity
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import MetricKind, Severity
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE, FileVersion

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from lakegate.audit.report import Source
-from lakegate.audit.verdicts import Measured
+from lakegate.audit.evaluation.verdicts import Measured
+from lakegate.audit.model.report import Source
 
 
 @dataclass(frozen=True, kw_only=True)

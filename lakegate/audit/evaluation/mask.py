@@ -6,7 +6,7 @@ Numbers about all rows (a count, a mean) are no values of a row and are not mask
 
 from collections.abc import Iterable
 
-from lakegate.audit.plan import Column
+from lakegate.audit.model.plan import Column
 
 MASK = "•••"
 

@@ -9,8 +9,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
-from lakegate.audit.codec import later, to_json
-from lakegate.audit.files import PARQUET, FileFormat
+from lakegate.audit.model.codec import later, to_json
+from lakegate.audit.model.files import PARQUET, FileFormat
 
 
 class Others(StrEnum):

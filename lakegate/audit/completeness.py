@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.errors import JobError
-from lakegate.audit.inspection import Inspection
-from lakegate.audit.job import Job
-from lakegate.audit.report import DataFile, Rewritten
-from lakegate.audit.schema_fit import FILE_COLUMN
-from lakegate.audit.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import DataFile, Rewritten
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
 from lakegate.counts import count
 
 PerFile = dict[str, list[DataFileStatistics]]

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lakegate.audit.plan import MetricKind, Plan
-from lakegate.audit.report import Source
-from lakegate.audit.verdicts import Dependent, Measured
+from lakegate.audit.evaluation.verdicts import Dependent, Measured
+from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.report import Source
 
 
 @dataclass(frozen=True, kw_only=True)

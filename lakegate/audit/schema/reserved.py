@@ -1,6 +1,6 @@
 """Names that no column of a table may have, because readers of the lake have columns of these names for themselves."""
 
-from lakegate.audit.names import folded
+from lakegate.audit.schema.names import folded
 
 _OURS = "_lakegate"  # and every name that begins with it
 _OWNERS = {

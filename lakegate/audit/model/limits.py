@@ -6,7 +6,7 @@ It opens no file. A limit keeps one file from delaying, or crashing, the job of 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from lakegate.audit.codec import later
+from lakegate.audit.model.codec import later
 
 _MIB, _GIB = 1024**2, 1024**3
 MOST_FAULTS = 20

@@ -5,9 +5,9 @@ the run may read it.
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.plan import Plan
-from lakegate.audit.report import DataFile, Replaced
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import DataFile, Replaced
 
 CUT_OFF = b"cut off"
 

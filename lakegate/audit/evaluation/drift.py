@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from statistics import mean, stdev
 
-from lakegate.audit.plan import Check, Comparison, Drift
+from lakegate.audit.model.plan import Check, Comparison, Drift
 
 _PERCENT = 100
 Past = Mapping[str, Sequence[float]]

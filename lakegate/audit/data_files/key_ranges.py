@@ -10,7 +10,7 @@ from math import ceil
 from operator import itemgetter
 from typing import Any
 
-from lakegate.audit.statistics import LAST_ASCII, REPLACED, DataFileStatistics, IcebergField, between
+from lakegate.audit.data_files.statistics import LAST_ASCII, REPLACED, DataFileStatistics, IcebergField, between
 
 _WHOLE = ("int", "long")
 _ORDERED = (*_WHOLE, "date", "timestamp", "timestamptz", "string")

@@ -10,8 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.plan import Severity, Unit
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.plan import Severity, Unit
 from lakegate.counts import count
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from lakegate.audit.plan import NOW, Metric, MetricKind, Proof, Scope
+from lakegate.audit.model.plan import NOW, Metric, MetricKind, Proof, Scope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBERS = {"int": "<i", "long": "<q", "float": "<f", "double": "<d", "date": "<i"}

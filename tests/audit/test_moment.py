@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lakegate.audit.evaluation_time import bind_now
-from lakegate.audit.plan import NOW, Metric, MetricKind, Proof
-from lakegate.audit.statistics import limit
+from lakegate.audit.data_files.statistics import limit
+from lakegate.audit.evaluation.moment import bind_now
+from lakegate.audit.model.plan import NOW, Metric, MetricKind, Proof
 from tests.support.plans import plan
 
 NOON = datetime(2013, 1, 31, 12, 0, 0, 250, tzinfo=UTC)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from lakegate.audit.plan import Budget, Plan, Severity
-from lakegate.audit.report import CheckResult, Source, Verdict
+from lakegate.audit.model.plan import Budget, Plan, Severity
+from lakegate.audit.model.report import CheckResult, Source, Verdict
 
 NAMESPACE = "_quarantine"
 BUDGET = "quarantine-budget"

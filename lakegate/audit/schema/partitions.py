@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from lakegate.audit.types import spark_identifier
+from lakegate.audit.schema.types import spark_identifier
 
 # An unquoted name is a plain word.
 _SPELLED = re.compile(r"(?:(\w+)\((?:(\d+),\s*)?)?(?:`((?:[^`]|``)+)`|(\w+))(?(1)\))")

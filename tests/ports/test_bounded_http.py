@@ -23,7 +23,7 @@ from lakegate.adapters.http import Patient
 from lakegate.adapters.iceberg import Catalog, iceberg_errors
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.slack import SlackNotifier
-from lakegate.audit.answers import asked
+from lakegate.audit.bounded_http import asked
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageKind
 from spark_jobs.tables import nessie

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakegate.audit.statistics import DataFileStatistics
+from lakegate.audit.data_files.statistics import DataFileStatistics
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from lakegate.audit.limits import DEFAULTS, Limits
+from lakegate.audit.model.limits import DEFAULTS, Limits
 
 
 class FileKind(StrEnum):

@@ -4,10 +4,10 @@ import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lakegate.audit.drift import Past, before, drifted
-from lakegate.audit.plan import Check, Comparison, MetricKind, Operator, Plan, Scope, Severity, Unit
-from lakegate.audit.quarantine import Distinct, leaving, within
-from lakegate.audit.report import CheckResult, Source, Verdict
+from lakegate.audit.evaluation.drift import Past, before, drifted
+from lakegate.audit.evaluation.quarantine import Distinct, leaving, within
+from lakegate.audit.model.plan import Check, Comparison, MetricKind, Operator, Plan, Scope, Severity, Unit
+from lakegate.audit.model.report import CheckResult, Source, Verdict
 
 _HOLDS: dict[Operator, Callable[..., bool]] = {
     Operator.MUST_BE: operator.eq,

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from lakegate.audit.names import display_name, folded
-from lakegate.audit.partitions import IDENTITY, partition
-from lakegate.audit.plan import Column, Plan, SchemaPolicy, Stance
-from lakegate.audit.reserved import reserved_for
-from lakegate.audit.types import (
+from lakegate.audit.model.plan import Column, Plan, SchemaPolicy, Stance
+from lakegate.audit.schema.names import display_name, folded
+from lakegate.audit.schema.partitions import IDENTITY, partition
+from lakegate.audit.schema.reserved import reserved_for
+from lakegate.audit.schema.types import (
     Array,
     Atom,
     Map,

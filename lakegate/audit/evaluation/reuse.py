@@ -6,8 +6,8 @@ Only checks of table scope run again, against the table that the data files are 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lakegate.audit.plan import Plan, Scope, Severity
-from lakegate.audit.report import CheckResult, FileReport, Verdict
+from lakegate.audit.model.plan import Plan, Scope, Severity
+from lakegate.audit.model.report import CheckResult, FileReport, Verdict
 
 
 def of_table_scope(plan: Plan) -> Plan:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from datetime import datetime
 
-from lakegate.audit.plan import NOW, Metric, Plan, Proof
+from lakegate.audit.model.plan import NOW, Metric, Plan, Proof
 
 _NOW = "CURRENT_TIMESTAMP()"
 _PIECES = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{re.escape(_NOW)}", re.DOTALL)  # literals and names stay unchanged

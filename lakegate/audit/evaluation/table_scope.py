@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lakegate.audit.report import Source
-from lakegate.audit.verdicts import Measured
+from lakegate.audit.evaluation.verdicts import Measured
+from lakegate.audit.model.report import Source
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,11 @@ has its reader.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lakegate.audit.job import JobFile
-from lakegate.audit.limits import capped
-from lakegate.audit.plan import Plan
-from lakegate.audit.schema_fit import Agreement, FileColumn, Fit, agree, faults
-from lakegate.audit.types import Struct
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import capped
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import Agreement, FileColumn, Fit, agree, faults
+from lakegate.audit.schema.types import Struct
 
 EMPTY, GONE, NO_ROWS = "it is empty: 0 bytes", "its staged copy is gone", "it has no rows"
 
