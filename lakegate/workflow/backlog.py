@@ -10,7 +10,7 @@ from itertools import islice
 
 import structlog
 
-from lakegate.audit.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State
 from lakegate.landing.receipts import Receipt
