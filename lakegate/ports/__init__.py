@@ -28,7 +28,7 @@ from lakegate.ports.catalog import (
 from lakegate.ports.clock import Clock
 from lakegate.ports.jobs import JobRun, JobRunner, JobState
 from lakegate.ports.landing import Landing
-from lakegate.ports.notices import Kind, Message, Notifier, ToldFile
+from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
 from lakegate.ports.store import Store
 from lakegate.ports.tables import FileChanges, TableIdentity, Tables
 
@@ -45,15 +45,15 @@ __all__ = [
     "JobRun",
     "JobRunner",
     "JobState",
-    "Kind",
     "Landing",
     "Ledger",
     "Message",
+    "MessageFile",
+    "MessageKind",
     "Note",
     "Notifier",
     "Publisher",
     "Store",
     "TableIdentity",
     "Tables",
-    "ToldFile",
 ]
