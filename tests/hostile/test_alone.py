@@ -37,7 +37,8 @@ from lakegate.workflow import registry
 from lakegate.workflow import settle as settling
 from lakegate.workflow.ledger.receipts import archived_name
 from lakegate.workflow.ledger.unrouted import unrouted_files
-from lakegate.workflow.receive import Arrival, Failure, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival, Failure
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.retry import retry
