@@ -9,6 +9,7 @@ from lakegate.audit.look import Look
 from lakegate.audit.plan import Column, Plan
 from lakegate.audit.prove import PerFile, RowCounts
 from lakegate.audit.quarantine import Results
+from lakegate.audit.ref import Ref
 from lakegate.audit.report import CheckResult, DataFile
 from lakegate.audit.statistics import IcebergField
 from lakegate.audit.types import Struct
@@ -43,7 +44,7 @@ class Engine(Protocol):
 
     def read(self, uri: str) -> bytes: ...
 
-    def load(self, table: str, *refs: str) -> list[Table | None]:
+    def load(self, table: str, *refs: Ref) -> list[Table | None]:
         """Return the table at each `branch` or `branch@hash`, None where there is none."""
 
     def columns(self, table: Table) -> Struct:

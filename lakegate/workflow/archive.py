@@ -14,14 +14,14 @@ from dataclasses import replace
 
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Entry, Receipt, receipt_name
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.service import Service
 
 PREFIX, CLOSED = "receipts/", "closed/"
 
 
-def receipts_at(service: Service, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
-    """The receipts of these landing keys at a commit of main (`main@hash`), folded away or not; keys without one are
+def receipts_at(service: Service, ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
+    """The receipts of these landing keys at a commit of main, folded away or not; keys without one are
     absent. They may lack versions that are closed.
     """
     wanted = set(keys)
@@ -29,7 +29,7 @@ def receipts_at(service: Service, ref: str, keys: Iterable[str]) -> dict[str, Re
     return found | _read(service, {_name(key): key for key in wanted - found.keys()})
 
 
-def receipts_of(service: Service, ref: str, files: Iterable[FileVersion]) -> dict[str, Receipt]:
+def receipts_of(service: Service, ref: Ref, files: Iterable[FileVersion]) -> dict[str, Receipt]:
     """The receipts of these files' keys, the same, with all that was decided of these files."""
     files = list(files)
     return with_closed(service, receipts_at(service, ref, {file.key for file in files}), files)
@@ -43,7 +43,7 @@ def with_closed(service: Service, receipts: Mapping[str, Receipt], files: Iterab
 
 def all_of(service: Service, key: str) -> dict[str, Receipt]:
     """A key's receipt on main, with all that was ever decided of it."""
-    found = receipts_at(service, MAIN, [key])
+    found = receipts_at(service, Ref(MAIN), [key])
     if key in found and found[key].shortened:
         names = service.store.names(f"{CLOSED}{receipt_name(key)}/")
         found = _with(found, _bodies(service, dict.fromkeys(names, key)))
@@ -53,7 +53,7 @@ def all_of(service: Service, key: str) -> dict[str, Receipt]:
 def main_receipts(service: Service, files: Iterable[FileVersion]) -> tuple[str, dict[str, Receipt]]:
     """Main's head, and the receipts of these files' keys exactly there."""
     head = service.branches.head(MAIN) or ""
-    return head, receipts_of(service, f"{MAIN}@{head}", files)
+    return head, receipts_of(service, Ref(MAIN, head), files)
 
 
 def known(service: Service, files: Iterable[FileVersion]) -> dict[str, Receipt]:

@@ -15,7 +15,7 @@ from lakegate.landing.files import GONE, FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import is_open, standing
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.archive import receipts_of
 from lakegate.workflow.carry import bring_carried, carried
 from lakegate.workflow.claims import (
@@ -144,7 +144,7 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
     """Put receipts on the branch, which are claims; merged, they are the decision "published". False where somebody
     else has committed there first. With nothing to claim there is nothing left of the branch.
     """
-    receipts = receipts_of(service, f"{MAIN}@{base}", files)
+    receipts = receipts_of(service, Ref(MAIN, base), files)
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     wanted = [
         (file, its)
@@ -243,7 +243,7 @@ def _stage_or_leave_out(
     """What is claimed, staged; and why the rest is not: the settling will say so. A file that is larger than its
     contract allows is not copied first: that takes longer than a function may, and would be begun by every sweep.
     """
-    published = Published(service=service, table=attempt.table, ref=f"{MAIN}@{base}")
+    published = Published(service=service, table=attempt.table, ref=Ref(MAIN, base))
     large = {claim.file.id: beyond(form.limits, bytes=claim.file.size) for claim in claims}
     left_out = {file: "; ".join(why) for file, why in large.items() if why}
     claims = [claim for claim in claims if claim.file.id not in left_out]

@@ -14,7 +14,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import Branch, Branches, Store
+from lakegate.ports import Branch, Branches, Ref, Store
 from lakegate.workflow.archive import known, with_closed
 from lakegate.workflow.service import Service
 
@@ -188,7 +188,7 @@ class Looks:
         """
         try:
             if branch not in self._seen:
-                receipts = self._service.ledger.receipts(f"{branch.name}@{branch.head}", self._keys)
+                receipts = self._service.ledger.receipts(Ref(branch.name, branch.head), self._keys)
                 self._seen[branch] = claimed_files(receipts, attempt)
             return self._seen[branch]
         except Exception as error:

@@ -12,7 +12,7 @@ import structlog
 from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.errors import Conflict, foreseen
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.archive import archive
 from lakegate.workflow.hold import held_files
 from lakegate.workflow.landed import undecided
@@ -70,8 +70,8 @@ def _settled(service: Service, head: str, watermark: datetime) -> list[Receipt]:
     """The old receipts that are on main as they were at the last fold, a day ago: whoever looked before they came is
     not at work any more. Such a one would not see, by conflicts, that something came and went.
     """
-    old = [it for it in service.ledger.all_receipts(f"{MAIN}@{head}") if _landed_before(it, watermark)]
-    now = service.ledger.receipts(f"{MAIN}@{service.branches.head(MAIN)}", [it.key for it in old])
+    old = [it for it in service.ledger.all_receipts(Ref(MAIN, head)) if _landed_before(it, watermark)]
+    now = service.ledger.receipts(Ref(MAIN, service.branches.head(MAIN) or ""), [it.key for it in old])
     return [receipt for receipt in old if now.get(receipt.key) == receipt]
 
 

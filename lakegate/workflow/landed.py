@@ -13,7 +13,7 @@ from lakegate.audit.codec import BROKEN, from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.archive import known, with_closed
 from lakegate.workflow.claims import open_claims
 from lakegate.workflow.hold import Held, held_files
@@ -44,7 +44,7 @@ def undecided(
     head, mark = service.branches.head(MAIN) or "", service.ledger.watermark()  # in this order: the head is no newer
     versions = service.landing.versions() if versions is None else versions
     landed = [file for file in versions if (mark is None or file.landed_at >= mark) and not file.is_marker]
-    unfolded = service.ledger.receipts(f"{MAIN}@{head}", {file.key for file in landed})
+    unfolded = service.ledger.receipts(Ref(MAIN, head), {file.key for file in landed})
     receipts = with_closed(service, unfolded, landed)
     rest = [file for file in landed if entry_of(receipts, file) is None]
     return sorted(rest, key=lambda file: file.order), receipts

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.ports import Ref
 from lakegate.workflow.attempt import claimed
 from lakegate.workflow.audited import Audited, Main, NeedsNewAttempt
 from lakegate.workflow.guards import guard_replaced, guard_schema, guard_tables
@@ -32,7 +33,7 @@ def rebase_on_main(
     claims = [claimed(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files]
     service.ledger.commit_receipts(own.branch, main.head, claims)
     for table in sorted(targets.grown):
-        service.tables.evolve(table, own.branch, audited.report.base, audited.ref)
+        service.tables.evolve(table, own.branch, audited.base_ref, audited.ref)
     for table, its in paths.items():
         bring = service.tables.register if table in targets.new else service.tables.append
         bring(table, own.branch, audited.ref, its)
@@ -67,5 +68,5 @@ def take_off(service: Service, audited: Audited, files: Iterable[FileVersion], b
 
 def _take_rows_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
     for table, paths in audited.paths(files).items():
-        if paths and (there := paths & service.tables.compare(table, audited.report.base, branch).added):
+        if paths and (there := paths & service.tables.compare(table, audited.base_ref, Ref(branch)).added):
             service.tables.remove(table, branch, there)

@@ -10,7 +10,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import standing
-from lakegate.ports import MAIN, Decided
+from lakegate.ports import MAIN, Decided, Ref
 from lakegate.workflow.archive import receipts_at
 from lakegate.workflow.attempt import open_attempts
 from lakegate.workflow.claims import job_of, open_claims
@@ -85,7 +85,7 @@ def _rejected(service: Service, batch: str) -> Rejected:
 def rejections(service: Service, table: str, batch: str, decisions: Sequence[Decided]) -> Rejected:
     """What is rejected of a batch by now, by its decisions; perhaps nothing."""
     keys = {file.key for decided in decisions for file in decided.note.files}
-    receipts = receipts_at(service, MAIN, keys)
+    receipts = receipts_at(service, Ref(MAIN), keys)
     files = [
         (entry.file(receipt.bucket, receipt.key), entry)
         for receipt in receipts.values()

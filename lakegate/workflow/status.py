@@ -15,7 +15,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
+from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note, Ref
 from lakegate.workflow.archive import receipts_at, receipts_of
 from lakegate.workflow.claims import claims_at, claims_on, job_of, open_branches
 from lakegate.workflow.hold import Held
@@ -121,7 +121,7 @@ def _newest_first(lines: Iterable[Line]) -> tuple[Line, ...]:
 
 def _in_flight(service: Service, attempts: Mapping[Branch, Attempt], settled: set[Branch]) -> list[Line]:
     looked_at = [branch for branch in attempts if branch not in settled]
-    main = f"{MAIN}@{service.branches.head(MAIN) or ''}"
+    main = Ref(MAIN, service.branches.head(MAIN) or "")
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = pool.map(lambda branch: _claims(service, attempts[branch], branch.head, main), looked_at)
         looks = dict(zip(looked_at, found, strict=True))
@@ -181,7 +181,7 @@ def _said(error: Exception) -> str:
 
 
 def _claims(
-    service: Service, attempt: Attempt, head: str, main: str
+    service: Service, attempt: Attempt, head: str, main: Ref
 ) -> tuple[list[FileVersion], list[FileVersion]] | Exception:
     """What a branch claims, and which of it is not decided at this commit of main; nothing where it is gone by now."""
     try:
@@ -268,7 +268,9 @@ def _superseded(service: Service, decisions: Iterable[Decided]) -> set[tuple[str
     for decided in decisions:
         keys = rejected if decided.note.decision is Decision.REJECTED else other
         keys.update(file.key for file in decided.note.files)
-    return {(file.key, file.version_id) for file in overtaken(service, receipts_at(service, MAIN, rejected & other))}
+    return {
+        (file.key, file.version_id) for file in overtaken(service, receipts_at(service, Ref(MAIN), rejected & other))
+    }
 
 
 def _decided(decisions: Iterable[Decided], open_branches: set[str], gone: set[tuple[str, str]]) -> list[Line]:
