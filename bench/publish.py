@@ -27,19 +27,19 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from lakegate import bootstrap
 from lakegate.adapters.iceberg import RefCatalog
-from lakegate.audit import report as reported
-from lakegate.audit.codec import from_json, to_json
-from lakegate.audit.fit import CONTRACT_HASH, FILE_COLUMN
-from lakegate.audit.job import Job
-from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.audit.model import report as reported
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import FileReport, Report, Verdict
+from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN, Ref
 from lakegate.testing import MemoryClock, MemoryLanding, MemoryNotifier
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempts.start import start_attempt
+from lakegate.workflow.registry import push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
 from tests.flow.conftest import CONTRACT, SubmittedRuns, settings
 from tests.support.nessie import ROOT, Lake, running, unique
 
@@ -99,7 +99,7 @@ class Place:
 
     def attempt_at(self, file: FileVersion) -> Attempt:
         attempt = Attempt(table=self.table, batch=batch_id(self.table, [file]), number=1)
-        open_attempt(self.service, attempt, [file])
+        start_attempt(self.service, attempt, [file])
         self.runner.submit_all()
         return attempt
 

@@ -25,14 +25,15 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, DecidedFile, Note, Ref
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryLanding, MemoryNotifier, MemoryTables
 from lakegate.testing.memory import MemoryStore
-from lakegate.workflow.archive import archive, main_receipts, receipts_at
+from lakegate.workflow.ledger.archive import archive
+from lakegate.workflow.ledger.receipts import main_receipts, receipts_at
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import status
 from tests.support.nessie import ROOT, running
 
 SIZES = (1_000, 100_000, 1_000_000)
 ON_MAIN = 1_000  # receipts that the last days left there
-UNFOLDED = 10_000  # with ten times as many, a commit of 500 files takes a second
+UNCOMPACTED = 10_000  # with ten times as many, a commit of 500 files takes a second
 A_COMMIT, A_BATCH = 500, 20  # files
 WARM, ROUNDS = 5, 25  # Java compiles what it needs first
 TABLE = "nyc.flights"
@@ -96,7 +97,7 @@ class Installation:
         first, self.files = self.files, self.files + count
         return [_file(number) for number in range(first, self.files)]
 
-    def folded(self, count: int) -> None:
+    def archived(self, count: int) -> None:
         archive(self.service, _receipts(self.new(count), _attempt(self.files)))
 
     def decided(self, count: int) -> None:
@@ -209,7 +210,7 @@ def _installation(receipts: int, on_main: int) -> Iterator[Installation]:
         catalog.create_branch("wap-first", catalog.head(MAIN) or "")  # main's first commit
         catalog.delete_branch("wap-first")
         made = Installation(catalog=catalog)
-        made.folded(receipts - on_main)
+        made.archived(receipts - on_main)
         made.decided(on_main)
         yield made
 
@@ -219,7 +220,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="without the installations that keep all on main")
     chosen = parser.parse_args(arguments)
     sizes = [(size, min(size, ON_MAIN)) for size in SIZES]
-    times = run([*sizes, *([] if chosen.quick else [(UNFOLDED, UNFOLDED)])])
+    times = run([*sizes, *([] if chosen.quick else [(UNCOMPACTED, UNCOMPACTED)])])
     print(f"{'receipts':>10} {'on main':>10} {'look-up':>9} {'claim':>9} {'publish':>9} {'status':>9}   ms")
     for figure in figures(times):
         print(

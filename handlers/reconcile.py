@@ -3,6 +3,7 @@
 from typing import Any
 
 from handlers.runtime import service
+from lakegate.counts import count
 from lakegate.errors import LakegateError, Retryable
 from lakegate.workflow.reconcile import reconcile
 
@@ -11,4 +12,4 @@ def handler(_event: dict[str, Any], _context: object) -> None:
     """Sweep once."""
     errors: list[LakegateError] = reconcile(service())
     if errors:
-        raise Retryable(f"{len(errors)} steps failed; the first: {errors[0]}") from errors[0]
+        raise Retryable(f"{count(len(errors), 'step')} of the sweep failed. The first: {errors[0]}") from errors[0]

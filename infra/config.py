@@ -38,7 +38,7 @@ class Config:
     vcpus: int = 16
     jobs_at_once: int = 2
     grace_seconds: int = 120
-    fold_after_days: int = 14
+    compact_after_days: int = 14
     attempts: int = 3
     uploaders: tuple[str, ...] = ()
     landing_days: int = 0  # for ever
@@ -74,7 +74,7 @@ class Config:
         own keeps a rejected batch's branch, which may be retried, and longer than the sweep looks closely at landed
         files.
         """
-        return max(BRANCH_DAYS, self.fold_after_days + 1)
+        return max(BRANCH_DAYS, self.compact_after_days + 1)
 
     def faults(self, region: str = "") -> list[str]:
         """Return the faults of these choices together."""
@@ -125,8 +125,8 @@ class Config:
                 ),
                 (self.attempts < 1, "-c attempts is 1 or more"),
                 (
-                    self.fold_after_days <= INCOMPLETE_UPLOAD_DAYS,
-                    f"-c fold_after_days is over {INCOMPLETE_UPLOAD_DAYS}: an upload in parts begins to land early",
+                    self.compact_after_days <= INCOMPLETE_UPLOAD_DAYS,
+                    f"-c compact_after_days is over {INCOMPLETE_UPLOAD_DAYS}: an upload in parts begins to land early",
                 ),
                 (
                     not all(_PRINCIPAL.fullmatch(uploader) for uploader in self.uploaders),

@@ -84,7 +84,7 @@ class LakegateStack(Stack):
             slack_api=config.slack_api,
             job_timeout_minutes=config.job_timeout_minutes,
             grace_seconds=config.grace_seconds,
-            fold_after_days=config.fold_after_days,
+            compact_after_days=config.compact_after_days,
             attempts=config.attempts,
         )
 

@@ -15,6 +15,7 @@ from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
+from lakegate.counts import count
 from lakegate.settings import Settings
 from lakegate.shown import in_json
 from lakegate.workflow.service import Service
@@ -38,7 +39,7 @@ def service(settings: Settings) -> Service:
         nessie_uri=settings.nessie_uri,
         warehouse=settings.warehouse,
         grace=timedelta(seconds=settings.grace_seconds),
-        keep=timedelta(days=settings.fold_after_days),
+        keep=timedelta(days=settings.compact_after_days),
         attempts=settings.attempts,
     )
 
@@ -50,7 +51,7 @@ def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:
 
 def _short(text: str) -> str:
     rest = len(text) - LONGEST
-    return text if rest <= 0 else f"{text[:LONGEST]}… and {rest:,} characters more"
+    return text if rest <= 0 else f"{text[:LONGEST]}… and {count(rest, 'more character')}"
 
 
 def _harmless(_logger: object, _method: str, line: Any) -> str:

@@ -36,7 +36,7 @@ class Settings:
     slack_api: str = ""
     job_timeout_minutes: int = 60
     grace_seconds: int = 120
-    fold_after_days: int = 14
+    compact_after_days: int = 14
     attempts: int = 3
 
     @classmethod

@@ -1,9 +1,7 @@
-"""The Spark jobs: standard library, pyspark and lakegate.audit alone, because they arrive in a zip.
+"""The Spark job: it reads staged files, appends them to a branch, and measures what the branch then holds.
 
-Where to begin reading: `append_and_audit`, which runs the steps of `lakegate.audit.run`, and `engine`, which gives
-each of them to a module. Files are looked at before any row is read (`staged`, `staged_text`, `formats`). The table is
-made and appended to (`table`, `rewritten` with `overwrite`, `append` with `sizes`, `text` with `parsing` and
-`unparsed`). Its commits are compared (`iceberg`) and measured (`measure`, `aggregates`, `dictionaries`, `keys` with
-`base`), and rows are fetched (`samples`, `quarantine`, `failing_keys`). One row of `kinds` says how a kind of metric
-is measured and its failing rows are found. Under all of it: `session`, `java`, `hadoop`, `nessie`, `apart`.
+Where to begin reading: `append_and_audit` is the entry point and runs the steps of `lakegate.audit.run`; `engine` gives
+each step to a room. Rooms, from the bottom up: `jvm` (session, catalogs, Hadoop, exceptions), `formats` (staged files),
+`tables` (Iceberg tables of a branch), `appending` (the one append), `metrics` (the audit's numbers and failing rows).
+Imports point down. The job arrives as a zip, so it uses the standard library, pyspark and `lakegate.audit` alone.
 """

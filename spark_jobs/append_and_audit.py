@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from lakegate.audit import run
-from lakegate.audit.codec import from_json, to_json
 from lakegate.audit.errors import JobError
-from lakegate.audit.job import CUT_OFF, Job
-from lakegate.audit.mask import masked
-from lakegate.audit.report import Report
-from spark_jobs import hadoop
+from lakegate.audit.evaluation.mask import masked
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.job import CUT_OFF, Job
+from lakegate.audit.model.report import Report
 from spark_jobs.engine import SparkEngine
-from spark_jobs.java import FAILURES, names, root, unreached
-from spark_jobs.session import build
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES, class_names, is_unreachable, root_cause
+from spark_jobs.jvm.session import build
 
 
 def append_and_audit(spark: SparkSession, job: Job) -> Report:
@@ -56,7 +56,7 @@ def noted_if_cut_off(spark: SparkSession, job: Job) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if job.begun_uri and (isinstance(error, OSError) or unreached(error)):
+        if job.begun_uri and (isinstance(error, OSError) or is_unreachable(error)):
             with suppress(*FAILURES):  # then it counts as a crash
                 hadoop.write(spark, job.begun_uri, CUT_OFF)
         raise
@@ -69,8 +69,8 @@ def last_word(what: str, error: Exception, *, hidden: bool) -> str:
     if isinstance(error, JobError):
         of, _, reason = str(error).partition(": ")
         return f"JobError: {reason}; {of}" if reason and of.startswith("batch ") else f"JobError: {error}"
-    why = f"{', '.join(names(error)[-1:])} (its text is in the job's log alone: columns are masked)"
-    return f"JobError: {type(error).__name__}: {why if hidden else root(error)}; {what}"
+    why = f"{', '.join(class_names(error)[-1:])} (its text is in the job's log alone: columns are masked)"
+    return f"JobError: {type(error).__name__}: {why if hidden else root_cause(error)}; {what}"
 
 
 if __name__ == "__main__":

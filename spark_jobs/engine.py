@@ -8,25 +8,28 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.completeness import RowCounts
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.engine import Proved
-from lakegate.audit.job import Job
-from lakegate.audit.look import Look
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.prove import RowCounts
-from lakegate.audit.quarantine import Results
+from lakegate.audit.evaluation.quarantine import Results
+from lakegate.audit.evaluation.verdicts import Dependent, Measurements
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.report import CheckResult
 from lakegate.audit.ref import Ref
-from lakegate.audit.report import CheckResult
-from lakegate.audit.statistics import IcebergField
-from lakegate.audit.types import Struct
-from lakegate.audit.verdicts import Dependent, Measurements
-from spark_jobs import amounts, hadoop, iceberg, measure, nessie, quarantine, rewritten, samples, unparsed
-from spark_jobs import table as tables
-from spark_jobs.append import append, find_faulty
-from spark_jobs.base import Base, fit
-from spark_jobs.keys import Batch
-from spark_jobs.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, fit_to, open_catalog
-from spark_jobs.staged import look_at_all
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import Struct
+from spark_jobs.appending import pattern_tries
+from spark_jobs.appending.append import append, find_faulty
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, open_catalog, tune_for_size
+from spark_jobs.metrics import measure, quarantine, samples, unparsed
+from spark_jobs.metrics.keys import Batch
+from spark_jobs.tables import ddl as tables
+from spark_jobs.tables import iceberg, nessie, rewritten
+from spark_jobs.tables.base import Base, check_references
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +55,7 @@ class SparkEngine:
         engine = cls(spark=spark, job=job)
         engine._open(LAKE, Ref(job.branch))
         engine._open(BASE, Ref(job.branch, job.base))
-        fit_to(spark, job)
+        tune_for_size(spark, job)
         return engine
 
     def head(self) -> str:
@@ -95,29 +98,29 @@ class SparkEngine:
     def compare(self, before: Loaded | None, after: Loaded) -> Difference:
         return iceberg.compare(self.spark, before and before.own, after.own)
 
-    def look(self) -> list[Look]:
-        return look_at_all(self.spark, self.job.plan, self.job.files)
+    def inspect(self) -> list[Inspection]:
+        return inspect_all(self.spark, self.job.plan, self.job.files)
 
-    def within(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-        return amounts.within(self.spark, plan, looks)
+    def within(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return pattern_tries.check_tries(self.spark, plan, inspections)
 
-    def find_faulty(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-        return find_faulty(self.spark, plan, looks)
+    def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return find_faulty(self.spark, plan, inspections)
 
-    def unparsed(self, plan: Plan, looks: Sequence[Look], there: Mapping[str, int]) -> dict[str, int]:
-        return unparsed.count(self.spark, plan, looks, there)
+    def unparsed(self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]) -> dict[str, int]:
+        return unparsed.count(self.spark, plan, inspections, there)
 
     def check_references(self, plan: Plan) -> None:
-        fit(Base(spark=self.spark, catalog=BASE), plan)
+        check_references(Base(spark=self.spark, catalog=BASE), plan)
 
     def holding(self, table: Loaded) -> dict[str, Any]:
-        return rewritten.holding(self.spark, table.name, table.own, self.job.rewritten)
+        return rewritten.data_files_with(self.spark, table.name, table.own, self.job.rewritten)
 
     def held(self, table: Loaded, files: DataFiles) -> RowCounts:
-        return rewritten.held(self.spark, table.name, table.own, files, self.job.rewritten)
+        return rewritten.row_counts(self.spark, table.name, table.own, files, self.job.rewritten)
 
     def rewritten_rows(self, table: Loaded) -> int:
-        return rewritten.count(self.spark, table.name, table.own, self.job.rewritten)
+        return rewritten.count_rows(self.spark, table.name, table.own, self.job.rewritten)
 
     def view(self, plan: Plan, proved: Proved) -> quarantine.View:
         name, base, entries = self.job.plan.table, proved.base, proved.difference.added.entries
@@ -130,16 +133,16 @@ class SparkEngine:
             replaced={name: proved.replaced},
             rewritten={name: proved.rewritten},
         )
-        return quarantine.View(plan=plan, batch=batch, base=known, read=partial(read, apart=True), entries=entries)
+        return quarantine.View(plan=plan, batch=batch, base=known, read=partial(read, per_file=True), entries=entries)
 
     def _reader(self, proved: Proved) -> Any:
         """Return how rows of file versions are read, by their ids, from the data files that hold them."""
         there: Loaded = proved.table
 
-        def read(ids: Iterable[str], *, apart: bool = False) -> DataFrame:
+        def read(ids: Iterable[str], *, per_file: bool = False) -> DataFrame:
             paths = [data.path for file in ids for data in proved.files.get(file, [])]
             entries = {path: proved.difference.added.entries[path] for path in paths}
-            return iceberg.read(self.spark, there.name, there.own, entries, apart=apart)
+            return iceberg.read(self.spark, there.name, there.own, entries, per_file=per_file)
 
         return read
 
@@ -150,10 +153,10 @@ class SparkEngine:
         return quarantine.failing_rows(view, file, earlier, checks)
 
     def with_samples(
-        self, view: quarantine.View, results: Results, plan: Plan, looks: Sequence[Look]
+        self, view: quarantine.View, results: Results, plan: Plan, inspections: Sequence[Inspection]
     ) -> dict[str, tuple[CheckResult, ...]]:
         found = samples.with_samples(view.plan, results, view.batch, view.base)
-        return unparsed.with_samples(self.spark, plan, looks, found)
+        return unparsed.with_samples(self.spark, plan, inspections, found)
 
     def write(self, uri: str, body: bytes) -> None:
         hadoop.write(self.spark, uri, body)
@@ -162,18 +165,18 @@ class SparkEngine:
         tables.prepare(self.spark, self.job.plan, table and table.own, columns)
 
     def take_out(self, table: Loaded, files: Mapping[str, Any]) -> None:
-        rewritten.take_out(self.spark, self.job, table.own, files)
+        rewritten.remove_rows(self.spark, self.job, table.own, files)
 
-    def append(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-        return append(self.spark, replace(self.job, plan=plan), looks)
+    def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return append(self.spark, replace(self.job, plan=plan), inspections)
 
-    def put_aside(
+    def quarantine(
         self,
         view: quarantine.View,
         order: Sequence[str],
         failed: quarantine.Failed,
         plan: Plan,
-        looks: Sequence[Look],
+        inspections: Sequence[Inspection],
     ) -> None:
-        rows = unparsed.left_out(self.spark, plan, looks) if looks else None
-        quarantine.put_aside(self.spark, self.job, view, order, failed, rows)
+        rows = unparsed.unparsed_rows(self.spark, plan, inspections) if inspections else None
+        quarantine.quarantine_rows(self.spark, self.job, view, order, failed, rows)

@@ -22,7 +22,7 @@ from ruamel.yaml import YAML
 from bench.audit import rules
 from bench.audit.environments import CACHE, ROOT, ready
 from bench.audit.worker import Order, Round
-from lakegate.audit.codec import to_json
+from lakegate.audit.model.codec import to_json
 from lakegate.contracts import load
 from tests.support.jobs import configure, jars
 

@@ -22,14 +22,14 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from bench.audit import data
 from bench.audit.engines import Told, lakegate
 from bench.audit.rules import Rule
-from lakegate.audit.codec import from_plain
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.plan import Plan
-from lakegate.audit.report import Verdict
+from lakegate.audit.model.codec import from_plain
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import Verdict
 from lakegate.audit.run import Run
-from spark_jobs.java import jvm
-from spark_jobs.session import AUDIT, BASE, LAKE, build
+from lakegate.audit.schema.fit import FILE_COLUMN
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import AUDIT, BASE, LAKE, build
 
 BARE = "lake.bench.bare"
 WARM = 2  # rounds that do not count

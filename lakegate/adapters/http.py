@@ -18,7 +18,7 @@ from urllib3.connectionpool import ConnectionPool
 from urllib3.exceptions import MaxRetryError, NameResolutionError, NewConnectionError
 from urllib3.util import Retry
 
-from lakegate.audit.answers import BOUNDS, LARGEST, SECONDS, Bounds, bounded, place, redirected
+from lakegate.audit.bounded_http import BOUNDS, LARGEST, SECONDS, Bounds, bounded, place, redirected
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 
 TIMEOUT = (5.0, 60.0)  # seconds to connect, and between two pieces of an answer

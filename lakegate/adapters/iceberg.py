@@ -29,7 +29,7 @@ from pyiceberg.typedef import EMPTY_DICT
 from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.http import Patient, mount, network_error
 from lakegate.adapters.refs import segment
-from lakegate.audit.fit import CONTRACT_HASH
+from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.ports import FileChanges, Ref, TableIdentity
 

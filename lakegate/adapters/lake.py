@@ -14,7 +14,7 @@ from pyiceberg.table import ALWAYS_TRUE, Table
 
 from lakegate.adapters.aws import CONFIG
 from lakegate.adapters.iceberg import ABSENT, RefCatalog, check_storage, iceberg_errors
-from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.ports import Ref
 

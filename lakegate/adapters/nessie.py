@@ -28,8 +28,8 @@ from pynessie.error import (
 from lakegate.adapters.http import Patient, mount, network_error, status_error
 from lakegate.adapters.notes import before, committed_at, decided, having, message, properties
 from lakegate.adapters.refs import segment
-from lakegate.audit.answers import place
-from lakegate.audit.codec import BROKEN
+from lakegate.audit.bounded_http import place
+from lakegate.audit.model.codec import BROKEN
 from lakegate.counts import count
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import PREFIX, not_before
@@ -179,7 +179,7 @@ class NessieCatalog:
     ) -> None:
         operations = [_delete((*SPACE, receipt_name(key))) for key in keys]
         wanted: dict[Key, Receipt] = {(*SPACE, receipt.name): receipt for receipt in shorter}
-        what = f"compact {len(operations)} receipts, shorten {len(wanted)}"
+        what = f"compact {count(len(operations), 'receipt')}, truncate {len(wanted)}"
         there = self._contents(Ref(MAIN, expected), [*wanted, *((*SPACES, WATERMARK) if watermark else ())])
         operations += [_put(key, _text(receipt.to_json(), there.get(key))) for key, receipt in wanted.items()]
         if watermark:
@@ -220,7 +220,7 @@ class NessieCatalog:
         left = {(*SPACE, receipt_name(key)) for key in without}
         wanted = {key: content for key, content in self._touched(base, commit).items() if key not in left}
         operations = _changing(wanted, self._contents(Ref(branch, base), sorted(wanted)))
-        return self._commit(branch, base, operations, f"replay {len(operations)} changes of {commit[:12]}")
+        return self._commit(branch, base, operations, f"replay {count(len(operations), 'change')} of {commit[:12]}")
 
     def changes(self, base: str, head: str) -> Changes:
         """Return the changes, cached: the difference of two commits is fixed, and a publish asks several times."""

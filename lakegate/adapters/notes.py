@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from lakegate.audit.codec import BROKEN, from_plain, to_json
+from lakegate.audit.model.codec import BROKEN, from_plain, to_json
 from lakegate.counts import count
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
@@ -36,7 +36,7 @@ def message(note: Note) -> str:
 def _line(text: str) -> str:
     """Return a stranger's text as one line, so that it cannot imitate a line of ours."""
     rest = len(text) - LINE
-    return shown(text[:LINE], spelt) + (f"… and {rest:,} characters more" if rest > 0 else "")
+    return shown(text[:LINE], spelt) + (f"… and {count(rest, 'more character')}" if rest > 0 else "")
 
 
 def properties(note: Note) -> dict[str, str]:

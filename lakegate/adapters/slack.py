@@ -23,7 +23,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError, SlackRequestError
 from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
 
 from lakegate.adapters.aws import CONFIG, aws_errors
-from lakegate.audit.answers import RedirectedError, asked, place
+from lakegate.audit.bounded_http import RedirectedError, asked, place
 from lakegate.counts import count
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Kind, Message, ToldFile
@@ -45,7 +45,7 @@ TITLES = {
     Kind.REJECTED: "🛑 Rejected",
     Kind.WARNED: "⚠️ Published with warnings",
     Kind.APPROVED: "✅ Approved and published",
-    Kind.HELD: "⏸️ Held: no contract takes these files",
+    Kind.UNROUTED: "⏸️ Held: no contract takes these files",
     Kind.WAITING: "🕒 No job gets through to files of",
     Kind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
 }
@@ -204,10 +204,10 @@ def _facts(message: Message) -> list[Block]:
 
 def _published(message: Message) -> str:
     if message.kind in (Kind.WARNED, Kind.APPROVED):
-        aside = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
+        quarantined = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
         instead = f", in the place of {message.replaced_rows:,}" if message.replaced_rows else ""
         are = "is" if message.published_rows == 1 else "are"
-        return f"{count(message.published_rows, 'row')} {are} on main{instead}{aside}"
+        return f"{count(message.published_rows, 'row')} {are} on main{instead}{quarantined}"
     if not message.published_files:
         return ""
     files = f"{count(message.published_files, 'other file')} of the batch"

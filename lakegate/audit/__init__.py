@@ -1,7 +1,9 @@
-"""Audit: plan, job, metrics, verdicts, report. Standard library only, because Spark imports it from a zip.
+"""The audit: an attempt's job, its steps in order, its verdicts. Standard library only, because Spark imports it from a
+zip.
 
-Start reading at `run`, which orders the audit's steps over an `engine`. `plan` and `job` are the question, and
-`report` is the answer. Between them are `look`, `fit` and `limits` (may a file be appended?), `difference` and
-`prove` (which rows does the branch hold?), `statistics` with `near` (what column statistics prove), `duplicates`,
-`table_scope` and `drift` (metrics that depend on other files), `verdicts`, `quarantine`, `carried`.
+Start reading at `run`, which orders the steps over an `engine` and proves what the branch holds by `completeness`. The
+rooms: `model` is the job, which is the question, and the report, which is the answer, as JSON holds them. `schema` fits
+a file's columns to the table. `data_files` are what manifests say of the table. `evaluation` makes verdicts of metrics.
+`ref`
+and `bounded_http` are here because the job and the workflow both call Nessie.
 """

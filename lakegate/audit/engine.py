@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from lakegate.audit.difference import DataFiles, Difference
-from lakegate.audit.look import Look
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.prove import PerFile, RowCounts
-from lakegate.audit.quarantine import Results
+from lakegate.audit.completeness import PerFile, RowCounts
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import IcebergField
+from lakegate.audit.evaluation.quarantine import Results
+from lakegate.audit.evaluation.verdicts import Dependent, Measurements
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.report import CheckResult, DataFile
 from lakegate.audit.ref import Ref
-from lakegate.audit.report import CheckResult, DataFile
-from lakegate.audit.statistics import IcebergField
-from lakegate.audit.types import Struct
-from lakegate.audit.verdicts import Dependent, Measurements
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import Struct
 
 Table = Any
 """A table as it was loaded at one commit: the engine's own, which is only handed back to it."""
@@ -60,16 +60,16 @@ class Engine(Protocol):
 
     def compare(self, before: Table | None, after: Table) -> Difference: ...
 
-    def look(self) -> list[Look]:
-        """Return a first look at each of the job's files, in their order."""
+    def inspect(self) -> list[Inspection]:
+        """Inspect each of the job's files, in their order."""
 
-    def within(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-        """Return the same looks, with a fault where a file's values come to more than is taken."""
+    def within(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        """Return the inspections, with a fault where a file's values come to more than is taken."""
 
-    def find_faulty(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
-        """Return the same looks, with a fault where a file cannot be read to its end or not be written."""
+    def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        """Return the inspections, with a fault where a file cannot be read to its end or not be written."""
 
-    def unparsed(self, plan: Plan, looks: Sequence[Look], there: Mapping[str, int]) -> Mapping[str, int]:
+    def unparsed(self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]) -> Mapping[str, int]:
         """Return the rows that do not parse, by file version; `there` are those that arrived."""
 
     def check_references(self, plan: Plan) -> None:
@@ -92,7 +92,7 @@ class Engine(Protocol):
         """Return how many rows of a file fail any of these checks, given the good files before it."""
 
     def with_samples(
-        self, view: View, results: Results, plan: Plan, looks: Sequence[Look]
+        self, view: View, results: Results, plan: Plan, inspections: Sequence[Inspection]
     ) -> dict[str, tuple[CheckResult, ...]]:
         """Return the same results with failing rows; those that do not parse are read by `plan` from the files."""
 
@@ -106,12 +106,17 @@ class Engine(Protocol):
     def take_out(self, table: Table, files: Mapping[str, Any]) -> None:
         """Put, in place of these data files, what they hold but for rows that the job replaces."""
 
-    def append(self, plan: Plan, looks: Sequence[Look]) -> list[Look]:
+    def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         """Append these files in one commit. Return them, with a fault on each that could not be written."""
 
-    def put_aside(
-        self, view: View, order: Sequence[str], failed: Mapping[str, Sequence[str]], plan: Plan, looks: Sequence[Look]
+    def quarantine(
+        self,
+        view: View,
+        order: Sequence[str],
+        failed: Mapping[str, Sequence[str]],
+        plan: Plan,
+        inspections: Sequence[Inspection],
     ) -> None:
-        """Append the rows that `failed` checks to the quarantine table, with the rows of the files of `looks` that do
-        not parse by `plan`; then leave the table without them. `order` are the good files as they landed.
+        """Append the rows that `failed` checks to the quarantine table, with the rows of the files of `inspections`
+        that do not parse by `plan`; then leave the table without them. `order` are the good files as they landed.
         """

@@ -1,4 +1,4 @@
-"""The audit's order of steps: look, fit, append, prove, measure, judge, quarantine, measure again, report.
+"""The audit's order of steps: inspect, fit, append, prove, measure, evaluate, quarantine, measure again, report.
 
 It reads and writes no row: an `Engine` does. It publishes nothing.
 """
@@ -10,17 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 
-from lakegate.audit.carried import combined, of_table_scope
-from lakegate.audit.codec import from_json
-from lakegate.audit.difference import Difference
-from lakegate.audit.engine import Engine, Proved, Table, View
-from lakegate.audit.errors import JobError, Unfit
-from lakegate.audit.job import Job
-from lakegate.audit.look import Look, fit_all
-from lakegate.audit.mask import masked
-from lakegate.audit.moment import at
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.prove import (
+from lakegate.audit.completeness import (
     PerFile,
     Taken,
     as_reported,
@@ -29,18 +19,28 @@ from lakegate.audit.prove import (
     left_of,
     prove,
     prove_appended,
-    prove_carried,
+    prove_reused,
     refused,
     rows_of,
     taken_out,
 )
-from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
+from lakegate.audit.data_files.difference import Difference
+from lakegate.audit.data_files.statistics import IcebergField
+from lakegate.audit.engine import Engine, Proved, Table, View
+from lakegate.audit.errors import JobError, Unfit
+from lakegate.audit.evaluation.mask import masked
+from lakegate.audit.evaluation.moment import bind_now
+from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
+from lakegate.audit.evaluation.reuse import combined, of_table_scope
+from lakegate.audit.evaluation.unparsed import left_out
+from lakegate.audit.evaluation.verdicts import evaluate, good, unparsed_checks, verdict
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.report import CheckResult, FileReport, Replaced, Report, Verdict
 from lakegate.audit.ref import Ref
-from lakegate.audit.report import CheckResult, FileReport, Replaced, Report, Verdict
-from lakegate.audit.statistics import IcebergField
-from lakegate.audit.types import Struct
-from lakegate.audit.unparsed import left_out
-from lakegate.audit.verdicts import good, judge, unparsed_checks, verdict
+from lakegate.audit.schema.inspection import Inspection, fit_all
+from lakegate.audit.schema.types import Struct
 
 
 def utc_now() -> datetime:
@@ -57,7 +57,7 @@ class Run:
     now: Callable[[], datetime] = utc_now
     ticks: Callable[[], float] = time.monotonic
     timings: dict[str, float] = field(default_factory=dict)
-    looks: list[Look] = field(default_factory=list)
+    inspections: list[Inspection] = field(default_factory=list)
     there: Table | None = None
     base: Table | None = None
     audited: str = ""
@@ -65,7 +65,7 @@ class Run:
     columns: tuple[Column, ...] = ()
     evolves: tuple[str, ...] = ()
     files: PerFile = field(default_factory=dict)
-    aside: PerFile = field(default_factory=dict)
+    quarantined: PerFile = field(default_factory=dict)
     taken: Taken = field(default_factory=Taken)
     checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
 
@@ -81,7 +81,7 @@ class Run:
     @cached_property
     def plan(self) -> Plan:
         """The job's plan, bound to the moment at which the job began."""
-        return at(self.job.plan, self.started_at)
+        return bind_now(self.job.plan, self.started_at)
 
     @property
     def grown(self) -> Plan:
@@ -89,8 +89,8 @@ class Run:
         return replace(self.job.plan, columns=self.columns) if self.columns else self.job.plan
 
     @property
-    def good(self) -> list[Look]:
-        return [look for look in self.looks if not look.faults]
+    def good(self) -> list[Inspection]:
+        return [inspection for inspection in self.inspections if not inspection.faults]
 
     @property
     def base_ref(self) -> Ref:
@@ -105,10 +105,10 @@ def append_and_audit(run: Run) -> Report:
     """Carry out the whole job, from staged files to a report."""
     with run.step("load"):
         _begin(run)
-    if run.job.carries:
-        return _audit_carried(run)
-    with run.step("look"):
-        _look(run)
+    if run.job.reuses:
+        return _audit_reused(run)
+    with run.step("inspect"):
+        _inspect(run)
     if run.good:
         try:
             _append(run)
@@ -117,7 +117,7 @@ def append_and_audit(run: Run) -> Report:
     run.audited = run.engine.head()
     if run.good and not run.error:
         _audit(run)
-    return _report(run, [_file_report(run, look) for look in run.looks])
+    return _report(run, [_file_report(run, inspection) for inspection in run.inspections])
 
 
 def _begin(run: Run) -> None:
@@ -135,13 +135,13 @@ def _begin(run: Run) -> None:
         engine.write(job.begun_uri, b"")
 
 
-def _audit_carried(run: Run) -> Report:
+def _audit_reused(run: Run) -> Report:
     """Run the checks of table scope again, and no others: an earlier attempt has appended and audited the rest."""
     job = run.job
     with run.step("load"):
         run.audited = run.engine.head()
         [run.there] = run.engine.load(job.plan.table, run.audited_ref)
-        earlier = from_json(Report, run.engine.read(job.carries))
+        earlier = from_json(Report, run.engine.read(job.reuses))
     known = {entry.id: entry for entry in earlier.files}
     entries = [known[file.id] for file in job.files]
     try:
@@ -149,42 +149,50 @@ def _audit_carried(run: Run) -> Report:
     except Unfit as error:
         run.error = str(error)
     else:
-        found = _judge_carried(run, entries)
+        found = _evaluate_reused(run, entries)
         entries = [replace(entry, checks=combined(entry.checks, found[entry.id])) for entry in entries]
     files = [replace(entry, verdict=verdict(entry.checks)) for entry in entries]
-    return replace(_report(run, files), carried_from=earlier.branch)
+    return replace(_report(run, files), reused_from=earlier.branch)
 
 
-def _judge_carried(run: Run, entries: Sequence[FileReport]) -> dict[str, tuple[CheckResult, ...]]:
+def _evaluate_reused(run: Run, entries: Sequence[FileReport]) -> dict[str, tuple[CheckResult, ...]]:
     """Prove that the branch has these data files beyond its base and no others; then ask what depends on tables."""
     job, engine, plan = run.job, run.engine, of_table_scope(run.job.plan)
     with run.step("prove"):
         difference, columns = engine.compare(run.base, run.there), engine.fields(run.there)
         found = by_file(job, difference, columns)
         prove(job, difference, found, {entry.id: entry.rows for entry in entries if entry.rows})
-        prove_carried(job, found)
+        prove_reused(job, found)
     files = {entry.id: found.get(entry.id, []) for entry in entries}
     proved = Proved(table=run.there, base=run.base, difference=difference, columns=columns, files=files)
     view = engine.view(plan, proved)
     with run.step("measure"):
-        results = judge(plan, *engine.measure(view))
+        results = evaluate(plan, *engine.measure(view))
     with run.step("sample"):
         return engine.with_samples(view, results, plan, ())
 
 
-def _look(run: Run) -> None:
-    """Look at the files, and see whether they and the table fit each other."""
-    looks = run.engine.look()
+def _inspect(run: Run) -> None:
+    """Inspect the files, and fit them and the table to each other."""
+    inspections = run.engine.inspect()
     before = None if run.base is None else run.engine.columns(run.base)
-    _agree(run, before, looks)
-    told = run.engine.within(run.grown, run.looks)
-    new = {look.file.id: look.faults for look, it in zip(told, run.looks, strict=True) if look.faults != it.faults}
+    _agree(run, before, inspections)
+    told = run.engine.within(run.grown, run.inspections)
+    new = {
+        inspection.id: inspection.faults
+        for inspection, it in zip(told, run.inspections, strict=True)
+        if inspection.faults != it.faults
+    }
     if new:  # then no column comes by these files
-        _agree(run, before, [replace(look, faults=new.get(look.file.id, look.faults)) for look in looks])
+        _agree(
+            run,
+            before,
+            [replace(inspection, faults=new.get(inspection.id, inspection.faults)) for inspection in inspections],
+        )
 
 
-def _agree(run: Run, before: Struct | None, looks: Sequence[Look]) -> None:
-    agreed, run.looks = fit_all(run.job.plan, before, looks)
+def _agree(run: Run, before: Struct | None, inspections: Sequence[Inspection]) -> None:
+    agreed, run.inspections = fit_all(run.job.plan, before, inspections)
     run.columns, run.evolves = agreed.columns, agreed.evolves
 
 
@@ -198,8 +206,8 @@ def _append(run: Run) -> None:
     with run.step("append"):
         there = _rows_beyond_base(run)
         appended = resume(run, there) if there else run.engine.append(run.grown, run.good)
-        known = {look.file.id: look for look in appended}
-        run.looks = [known.get(look.file.id, look) for look in run.looks]
+        known = {inspection.id: inspection for inspection in appended}
+        run.inspections = [known.get(inspection.id, inspection) for inspection in run.inspections]
 
 
 def _take_out(run: Run) -> None:
@@ -223,35 +231,37 @@ def _rows_beyond_base(run: Run) -> dict[str, int]:
     return rows_of(by_file(run.job, difference, columns, left_of(run.job, difference, columns)))
 
 
-def resume(run: Run, there: Mapping[str, int]) -> list[Look]:
+def resume(run: Run, there: Mapping[str, int]) -> list[Inspection]:
     """Take what an earlier run of this very job has appended, if it is just what this one would append."""
-    missing = [look for look in run.good if look.file.id not in there]
-    faulty = {look.file.id: look for look in run.engine.find_faulty(run.grown, missing) if look.faults}
-    looks = [look for look in run.good if look.file.id not in faulty]
-    prove_appended(run.job, there, expected(looks, run.engine.unparsed(run.grown, looks, there)))
-    return [faulty.get(look.file.id, look) for look in run.good]
+    missing = [inspection for inspection in run.good if inspection.id not in there]
+    faulty = {
+        inspection.id: inspection for inspection in run.engine.find_faulty(run.grown, missing) if inspection.faults
+    }
+    inspections = [inspection for inspection in run.good if inspection.id not in faulty]
+    prove_appended(run.job, there, expected(inspections, run.engine.unparsed(run.grown, inspections, there)))
+    return [faulty.get(inspection.id, inspection) for inspection in run.good]
 
 
 def _audit(run: Run) -> None:
     """Audit what main will hold, loaded afresh at the commit that will be merged."""
     with run.step("load"):
         [loaded] = run.engine.load(run.job.plan.table, run.audited_ref)
-    view = audit_table(run, loaded, [look.file.id for look in run.good])
+    view = audit_table(run, loaded, [inspection.id for inspection in run.good])
     if any(map(leaving, run.checks.values())):
-        _put_aside(run, view)
-    elif run.job.replaced_aside:
-        _aside(run, {})
+        _quarantine(run, view)
+    elif run.job.replaced_quarantined:
+        _prove_quarantine(run, {})
 
 
-def _put_aside(run: Run, view: View) -> None:
+def _quarantine(run: Run, view: View) -> None:
     """Put failing rows aside of the files that may give them up; then audit what is left, where it is left."""
     before, unparsed_ids = run.checks, unparsed_checks(run.job.plan)
     failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
-    unparsed = [look for look in run.good if unparsed_ids & {*failed.get(look.file.id, ())}]
+    unparsed = [inspection for inspection in run.good if unparsed_ids & {*failed.get(inspection.id, ())}]
     with run.step("quarantine"):
-        run.engine.put_aside(view, good(before), failed, run.grown, unparsed)
+        run.engine.quarantine(view, good(before), failed, run.grown, unparsed)
         run.audited = run.engine.head()
-        run.aside = _aside(run, {file: _leaving(before[file]) for file in failed})
+        run.quarantined = _prove_quarantine(run, {file: _leaving(before[file]) for file in failed})
     [left] = run.engine.load(run.job.plan.table, run.audited_ref)
     audit_table(run, left, good(before), is_left=True)
     run.checks = afterwards(before, run.checks)
@@ -262,7 +272,7 @@ def _leaving(checks: Iterable[CheckResult]) -> int:
     return next(int(check.value or 0) for check in checks if check.check == BUDGET)
 
 
-def _aside(run: Run, rows: dict[str, int]) -> PerFile:
+def _prove_quarantine(run: Run, rows: dict[str, int]) -> PerFile:
     """Return the data files in the quarantine table, proved to hold just what was to be put aside, in the place of what
     is replaced.
     """
@@ -270,34 +280,37 @@ def _aside(run: Run, rows: dict[str, int]) -> PerFile:
     base, loaded = run.engine.load(name, run.base_ref, run.audited_ref)
     difference = run.engine.compare(base, loaded)
     found = by_file(run.job, difference, run.engine.fields(loaded))
-    prove(run.job, difference, found, rows, run.job.replaced_aside, name)
+    prove(run.job, difference, found, rows, run.job.replaced_quarantined, name)
     return found
 
 
 def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool = False) -> View:
-    """Prove a loaded table; measure, judge and sample these files. `is_left`: no more rows may leave it."""
+    """Prove a loaded table; measure, evaluate and sample these files. `is_left`: no more rows may leave it."""
     job, engine = run.job, run.engine
     with run.step("prove"):
         difference, columns = engine.compare(run.base, loaded), engine.fields(loaded)
         rows = _prove(run, loaded, difference, columns)
-    looks = [look for look in run.good if look.file.id in files]
+    inspections = [inspection for inspection in run.good if inspection.id in files]
     proved = Proved(
         table=loaded,
         base=run.base,
         difference=difference,
         columns=columns,
-        files={look.file.id: run.files[look.file.id] for look in looks},
+        files={inspection.id: run.files[inspection.id] for inspection in inspections},
         replaced=job.replaced,
         rewritten=run.taken.rows,
     )
     view = engine.view(run.plan, proved)
     with run.step("measure"):
         measured, resolved = engine.measure(view)
-        dependents = {**resolved, **left_out(run.plan, {look.file.id: look.rows for look in looks}, rows)}
+        dependents = {
+            **resolved,
+            **left_out(run.plan, {inspection.id: inspection.rows for inspection in inspections}, rows),
+        }
         by = unforgiving(run.plan) if is_left else run.plan
-        results = judge(by, measured, dependents, job.history, partial(engine.failing_rows, view))
+        results = evaluate(by, measured, dependents, job.baseline, partial(engine.failing_rows, view))
     with run.step("sample"):
-        run.checks = engine.with_samples(view, results, run.grown, looks)
+        run.checks = engine.with_samples(view, results, run.grown, inspections)
     return view
 
 
@@ -307,12 +320,12 @@ def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str
     found = by_file(job, difference, columns, left)
     if job.rewritten:
         run.taken = _taken(run, loaded, difference, left)
-    aside, there = rows_of(run.aside), rows_of(found)
-    arrived = {file: number + aside.get(file, 0) for file, number in there.items()}
+    quarantined, there = rows_of(run.quarantined), rows_of(found)
+    arrived = {file: number + quarantined.get(file, 0) for file, number in there.items()}
     rows = expected(run.good, run.engine.unparsed(run.grown, run.good, arrived))
-    kept = {file: number - aside.get(file, 0) for file, number in rows.items()}
+    kept = {file: number - quarantined.get(file, 0) for file, number in rows.items()}
     prove(job, difference, found, kept, (*job.replaced, *run.taken.files.data_files))
-    run.files = {look.file.id: found.get(look.file.id, []) for look in run.good}
+    run.files = {inspection.id: found.get(inspection.id, []) for inspection in run.good}
     return rows
 
 
@@ -352,28 +365,28 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
     )
 
 
-def _file_report(run: Run, look: Look) -> FileReport:
-    checks = run.checks.get(look.file.id, ())
-    data = run.files.get(look.file.id, [])
-    audited = bool(data or checks) and not look.faults
+def _file_report(run: Run, inspection: Inspection) -> FileReport:
+    checks = run.checks.get(inspection.id, ())
+    data = run.files.get(inspection.id, [])
+    audited = bool(data or checks) and not inspection.faults
     return FileReport(
-        id=look.file.id,
-        key=look.file.key,
+        id=inspection.id,
+        key=inspection.file.key,
         verdict=verdict(checks) if audited else Verdict.FAIL,
         rows=sum(each.rows for each in data),
-        faults=look.faults,
-        evolves=look.evolves,
-        discards=look.discards,
+        faults=inspection.faults,
+        evolves=inspection.evolves,
+        discards=inspection.discards,
         checks=checks,
         data_files=as_reported(data),
-        quarantined=as_reported(run.aside.get(look.file.id, [])),
-        replaces=_replaces(run, look),
+        quarantined=as_reported(run.quarantined.get(inspection.id, [])),
+        replaces=_replaces(run, inspection),
     )
 
 
-def _replaces(run: Run, look: Look) -> Replaced:
+def _replaces(run: Run, inspection: Inspection) -> Replaced:
     """Return what the file was to replace, with the rows that were taken out for it."""
-    replaces = look.file.replaces
-    if look.faults:
+    replaces = inspection.file.replaces
+    if inspection.faults:
         return replaces
     return replace(replaces, rewritten_rows=sum(run.taken.rows.get(file, 0) for file in replaces.rewritten))

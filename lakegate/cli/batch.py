@@ -5,20 +5,20 @@ and interprets no verdict.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lakegate.audit.plan import MetricKind
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.plan import MetricKind
+from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.ports import Decided
-from lakegate.workflow.claims import claims_on, open_attempts
-from lakegate.workflow.history import DECISIONS
-from lakegate.workflow.overtaken import overtaken
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
+from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.ledger.superseded import superseded_files
+from lakegate.workflow.notices.messages import rows_query
 from lakegate.workflow.retry import Rejected, rejections, worked_on
 from lakegate.workflow.service import Service
-from lakegate.workflow.tell import rows_query
 
 VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in the order that a person reads them
 
@@ -49,7 +49,7 @@ class BatchView:
 def look(service: Service, batch: str) -> BatchView:
     """Return a batch's view. Raise Misconfigured if the batch is unknown."""
     decisions = tuple(service.ledger.decisions(DECISIONS, batch=batch))
-    kept = {attempt.branch: attempt for attempt in open_attempts(service.branches) if attempt.batch == batch}
+    kept = {attempt.branch: attempt for attempt in list_open_attempts(service.branches) if attempt.batch == batch}
     tables = [*(decided.note.table for decided in decisions), *(attempt.table for attempt in kept.values())]
     if not tables:
         raise Misconfigured(f"no batch {batch} is known; run: lakegate status")
@@ -80,7 +80,7 @@ def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
     said = [run.reason] if run and run.reason else []
     try:
         report = read_report(service.store, attempt)
-        claims = tuple(file.key for file in claims_on(service, attempt))
+        claims = tuple(file.key for file in files_claimed_on(service, attempt))
     except (Refused, Misconfigured) as why:
         said.append(str(why))
     job = ": ".join([*([job] if job else []), *said])
@@ -103,7 +103,7 @@ def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[st
 
 def _ways_on(service: Service, found: Rejected, *, tried: bool, appended: bool) -> list[str]:
     """Return the commands for rejected files: superseded ones can only be discarded."""
-    gone = {file.id for file in overtaken(service, found.receipts)}
+    gone = {file.id for file in superseded_files(service, found.receipts)}
     is_of_use = any(file.id not in gone for file, _ in found.files)
     again = [f"lakegate retry {found.batch}"] if is_of_use and tried else []  # otherwise the contract must change first
     approve = [f'lakegate approve {found.batch} --why "…"'] if is_of_use and appended else []
@@ -142,11 +142,11 @@ def rows_command(batch: str, check: CheckResult) -> str:
 
 def has_rows(file: FileReport, check: CheckResult) -> bool:
     """Return True if a table has rows of the file that fail the check. Unparsed rows are in quarantine alone."""
-    in_table = not is_of(check, MetricKind.UNPARSED) or is_aside(file, check)
+    in_table = not is_of(check, MetricKind.UNPARSED) or is_quarantined(file, check)
     return bool(check.failing_rows and check.metric) and in_table
 
 
-def is_aside(file: FileReport, check: CheckResult) -> bool:
+def is_quarantined(file: FileReport, check: CheckResult) -> bool:
     """Return True if the file's rows that fail the check are in quarantine."""
     return bool(file.quarantined) and check.verdict is Verdict.QUARANTINE
 

@@ -1,4 +1,4 @@
-"""`contract check` and `contract push`: contracts are judged and put on the shelf. It does not know how they are
+"""`contract check` and `contract push`: contracts are judged and put in the registry. It does not know how they are
 judged.
 """
 
@@ -15,9 +15,9 @@ from lakegate.contracts import Contract, load, overlaps
 from lakegate.counts import count
 from lakegate.errors import ContractFaults, Fault, LakegateError, Refused, Retryable
 from lakegate.landing.files import FileVersion
-from lakegate.workflow.landed import still_held
-from lakegate.workflow.shelf import Shelf
-from lakegate.workflow.shelf import push as shelve
+from lakegate.workflow.backlog import still_unrouted
+from lakegate.workflow.registry import Registry
+from lakegate.workflow.registry import push as shelve
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,9 +127,9 @@ def _judge(files: Sequence[tuple[str, bytes]]) -> tuple[list[Contract], list[Jud
 
 def _unrouted_for(installation: Installation, pushed: Sequence[Contract]) -> list[FileVersion]:
     """Return the unrouted files that the pushed contracts route now."""
-    shelf = Shelf.read(installation.service.store)
+    registry = Registry.read(installation.service.store)
     tables = {contract.table for contract in pushed}
-    routed = [(held.file, shelf.route(held.file.key)) for held in still_held(installation.service)]
+    routed = [(held.file, registry.route(held.file.key)) for held in still_unrouted(installation.service)]
     return [file for file, contract in routed if contract and contract.table in tables]
 
 

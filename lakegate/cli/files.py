@@ -23,11 +23,11 @@ from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.ports import MAIN, Ref
-from lakegate.workflow.archive import receipts_at
-from lakegate.workflow.landed import waiting
+from lakegate.workflow.backlog import unclaimed
+from lakegate.workflow.ledger.receipts import receipts_at
+from lakegate.workflow.registry import Registry, contract_of
 from lakegate.workflow.retry import decisions_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.shelf import Shelf, contract_of
 from lakegate.workflow.status import Line, Status, status
 
 BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
@@ -64,8 +64,8 @@ def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str 
         contract = contract_of(service.store, table)
         keys = [_key_for(contract, path) for path in paths]
     else:
-        shelf = Shelf.read(service.store)
-        keys = [_routed(shelf, path) for path in paths]
+        registry = Registry.read(service.store)
+        keys = [_routed(registry, path) for path in paths]
     for key in keys:
         _refuse_unusable(key)
     twice = sorted({key for key in keys if keys.count(key) > 1})
@@ -82,9 +82,9 @@ def _prefix(to: str) -> str:
     return f"{folder}/" if folder else ""
 
 
-def _routed(shelf: Shelf, path: Path) -> str:
+def _routed(registry: Registry, path: Path) -> str:
     name, again = path.name, _again(path)
-    fitting = [contract for contract in shelf.contracts if contract.route.matches(contract.route.prefix + name)]
+    fitting = [contract for contract in registry.contracts if contract.route.matches(contract.route.prefix + name)]
     if len(fitting) == 1:
         return _key_for(fitting[0], path)
     tables = ", ".join(sorted(contract.table for contract in fitting))
@@ -129,7 +129,7 @@ def wait(installation: Installation, targets: Sequence[str], timeout: float | No
     """Follow batches, keys, or everything in flight."""
     if not targets:
         with busy("looking"):  # once: listing a large bucket takes minutes
-            landed = [(file.key, file.version_id) for file in waiting(installation.service)]
+            landed = [(file.key, file.version_id) for file in unclaimed(installation.service)]
         return watch(installation, Followed.of(landed, all_moving=True), timeout, as_json=as_json)
     with busy("looking"):
         now = status(installation.service)

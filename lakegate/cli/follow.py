@@ -10,7 +10,7 @@ from lakegate.errors import Conflict, Retryable
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.standing import IDENTICAL
 from lakegate.ports import Branch
-from lakegate.workflow.archive import all_of, main_receipts
+from lakegate.workflow.ledger.receipts import all_of, main_receipts
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import Line, Status, status
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.mask import MASK
-from lakegate.audit.moment import at
-from lakegate.audit.plan import Metric, MetricKind, Plan, Scope
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
-from lakegate.cli.batch import BatchView, Try, has_rows, is_aside, is_of, look
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.evaluation.moment import bind_now
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.cli.batch import BatchView, Try, has_rows, is_of, is_quarantined, look
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.query import SHOWN
@@ -30,7 +30,7 @@ from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Ref
-from lakegate.workflow.claims import job_name, job_of
+from lakegate.workflow.attempts.job import job_name, job_of
 from lakegate.workflow.service import Service
 
 UNPARSED = ("line", "why", "text")  # quarantine's columns of a row that does not parse
@@ -202,7 +202,7 @@ def statement_for(plan: Plan, failing: Failing, *, parents: bool = True) -> List
     """The failing rows as DuckDB's SQL, of when the audit began: file, key and offending columns first. Without
     `parents` the table that the check refers to is not there.
     """
-    plan = at(plan, failing.report.started_at)
+    plan = bind_now(plan, failing.report.started_at)
     metric = plan.metric(failing.check.metric)
     there = [column.name for column in plan.columns]
     first = [name for name in (*plan.key, *failing.check.columns, *metric.columns) if name in there]
@@ -219,16 +219,16 @@ def statement_for(plan: Plan, failing: Failing, *, parents: bool = True) -> List
 
 def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, named: str, columns: Sequence[str]) -> str:
     mine, key = f"{FILE_COLUMN} = {_text(file.id)}", f"{_text(file.key)} AS {duckdb_identifier(named)}"
-    if is_aside(file, _own(failing.check, file)):
+    if is_quarantined(file, _own(failing.check, file)):
         types = {column.name: column.type for column in plan.columns}
-        aside = ", ".join(
+        quarantined = ", ".join(
             name
             if metric.kind is MetricKind.UNPARSED
-            else f"{_put_aside(name, types[name])} AS {duckdb_identifier(name)}"
+            else f"{_quarantined(name, types[name])} AS {duckdb_identifier(name)}"
             for name in columns
         )
         failed = f"list_contains(reasons, {_text(failing.check.name)})"
-        return f"SELECT {key}, {aside} FROM {_named(quarantine_of(plan.table))} WHERE {mine} AND {failed}"
+        return f"SELECT {key}, {quarantined} FROM {_named(quarantine_of(plan.table))} WHERE {mine} AND {failed}"
     wrong = _wrong(metric, plan, failing.report, file)
     return (
         f"SELECT {key}, {', '.join(map(duckdb_identifier, columns))} FROM {_named(plan.table)} WHERE {mine} AND {wrong}"
@@ -240,7 +240,7 @@ def _own(check: CheckResult, file: FileReport) -> CheckResult:
     return next(mine for mine in file.checks if mine.check == check.check)
 
 
-def _put_aside(name: str, kind: str) -> str:
+def _quarantined(name: str, kind: str) -> str:
     """A column of a row in quarantine, of its own type."""
     pointer = _text("/" + name.replace("~", "~0").replace("/", "~1"))
     nested = kind.startswith(("struct<", "array<", "map<"))

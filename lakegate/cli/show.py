@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from lakegate.audit.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.cli import terminal
 from lakegate.cli.batch import (
     BatchView,

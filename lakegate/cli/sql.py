@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.cli.installation import Lake
 from lakegate.duckdb.dialect import MACROS
 from lakegate.errors import Misconfigured

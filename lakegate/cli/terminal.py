@@ -17,7 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from lakegate.audit.codec import to_plain
+from lakegate.audit.model.codec import to_plain
 from lakegate.cli.ends import ENDS
 from lakegate.counts import count
 from lakegate.shown import in_json, shown, spelt

@@ -6,8 +6,8 @@ It does not read ODCS: its neighbours do, and they are imported at the first loa
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lakegate.audit.plan import Plan
-from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.plan import Plan
 from lakegate.errors import ContractFaults
 from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.routes import Route
@@ -55,7 +55,9 @@ def _clash(one: Contract, other: Contract) -> str:
         return f"two contracts for the table {one.table}: {one.id} and {other.id}"
     if one.route.overlaps(other.route):
         return f"the route {one.route.pattern} of {one.table} overlaps {other.route.pattern} of {other.table}"
-    aside = quarantine_of(one.table)
-    if one.plan.budget and other.plan.budget and aside == quarantine_of(other.table):
-        return f"{one.table} and {other.table} would put rows aside in the same table, {aside}: rename one of them"
+    quarantined = quarantine_of(one.table)
+    if one.plan.budget and other.plan.budget and quarantined == quarantine_of(other.table):
+        return (
+            f"{one.table} and {other.table} would put rows aside in the same table, {quarantined}: rename one of them"
+        )
     return ""

@@ -8,7 +8,7 @@ It writes SQL and runs none. Where only Spark can say (see `dialect`), a predica
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lakegate.audit.plan import ROWS_VIEW, Metric, MetricKind
+from lakegate.audit.model.plan import ROWS_VIEW, Metric, MetricKind
 from lakegate.duckdb.dialect import duckdb_identifier, translated
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
+from lakegate.landing.chunks import chunked
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Ingestion
-from lakegate.landing.portions import portions
 
 PREFIX = "wap-"
 """Prefix of every branch of lakegate's."""
@@ -49,7 +49,7 @@ def batches(
     """
     size = (lambda file: file.size), limits.batch_bytes
     written = (lambda file: receipts.get(file.key, 0)), MOST_WRITTEN
-    return portions(files, limits.batch_files, size, written)
+    return chunked(files, limits.batch_files, size, written)
 
 
 @dataclass(frozen=True, kw_only=True)

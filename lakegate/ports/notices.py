@@ -11,7 +11,7 @@ class Kind(StrEnum):
     REJECTED = "rejected"  # files failed their contract, or their job failed
     WARNED = "warned"  # files were published with warnings
     APPROVED = "approved"  # rejected files were published by a person's word
-    HELD = "held"  # files wait for a contract
+    UNROUTED = "unrouted"  # files wait for a contract
     EXPIRING = "expiring"  # the branch of a rejected batch is deleted soon
     WAITING = "waiting"  # no job reaches the files, for a reason outside them
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from math import isfinite
 
-from lakegate.audit.drift import Past, before, scale
-from lakegate.audit.plan import Check, Drift, MetricKind, Plan
+from lakegate.audit.evaluation.drift import Past, before, scale
+from lakegate.audit.model.plan import Check, Drift, MetricKind, Plan
 
 
 def aims(check: Check, past: Past) -> list[float]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakegate.audit.plan import Plan
-from lakegate.audit.types import Array, Atom, Map, Struct, Type, digits, parse
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, parse
 from lakegate.errors import Misconfigured
 
 _TYPES = {

@@ -8,8 +8,8 @@ from io import BytesIO
 import fastavro
 import pyarrow as pa
 
-from lakegate.audit.plan import Plan
-from lakegate.audit.types import Array, Atom, Map, Struct, Type, digits, parse
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, parse
 from lakegate.errors import Misconfigured
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -1,6 +1,6 @@
 """Values that a column might hold: those that its checks name, their neighbours, and ordinary ones.
 
-It does not know which of them are good: the judge does.
+It does not know which of them are good: the evaluator does.
 """
 
 import re
@@ -23,9 +23,9 @@ import sqlglot
 from rstr.xeger import sre_parse  # type: ignore[attr-defined]
 from sqlglot import exp
 
-from lakegate.audit.drift import Past
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.types import Array, Map, Struct, Type, parse
+from lakegate.audit.evaluation.drift import Past
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.schema.types import Array, Map, Struct, Type, parse
 from lakegate.duckdb.dialect import backtracking
 from lakegate.synthetic.aims import aims_of_values
 

@@ -16,10 +16,10 @@ from urllib.parse import quote_plus
 import pyarrow as pa
 from pyarrow import orc, parquet
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.limits import beyond
-from lakegate.audit.partitions import IDENTITY, partition
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.partitions import IDENTITY, partition
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.avro import encoded
 from lakegate.synthetic.spelling import holds, spelled

@@ -11,17 +11,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakegate.audit.drift import Past, before
-from lakegate.audit.plan import Check, Column, Metric, MetricKind, Plan, Reference, Severity, Unit
-from lakegate.audit.quarantine import BUDGET, within
-from lakegate.audit.report import Verdict
-from lakegate.audit.verdicts import holds
+from lakegate.audit.evaluation.drift import Past, before
+from lakegate.audit.evaluation.quarantine import BUDGET, within
+from lakegate.audit.evaluation.verdicts import holds
+from lakegate.audit.model.plan import Check, Column, Metric, MetricKind, Plan, Reference, Severity, Unit
+from lakegate.audit.model.report import Verdict
+from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.aims import aims
 from lakegate.synthetic.arrow import arrow_type, table_of
 from lakegate.synthetic.candidates import candidates, hints
+from lakegate.synthetic.evaluator import DuckDBEvaluator
 from lakegate.synthetic.files import writable
-from lakegate.synthetic.judge import Judge
 
 TRIES = 60
 _POOL = 500
@@ -55,7 +56,7 @@ class Maker:
     seed: int
     references: Mapping[str, pa.Table] = field(default_factory=dict)
     past: Past = field(default_factory=dict)
-    judge: Judge = field(init=False)
+    evaluator: DuckDBEvaluator = field(init=False)
     pools: dict[str, Pool] = field(init=False)
     parents: dict[str, Rows] = field(init=False)
 
@@ -64,7 +65,7 @@ class Maker:
         for metric in self.plan.metrics:
             if metric.refers_to:
                 self.parents.setdefault(metric.refers_to.table, {}).update(self._parents(metric, metric.refers_to))
-        self.judge = Judge(self.plan, self.references, self.past)
+        self.evaluator = DuckDBEvaluator(self.plan, self.references, self.past)
         self.random = Random(self.seed)  # noqa: S311 - nothing here is secret
         self.pools = {}
 
@@ -164,7 +165,7 @@ class Maker:
     def _marked(self, column: str, values: list[Any]) -> tuple[list[Metric], list[tuple[bool | None, ...]]]:
         """Return the metrics of single values of the column, and for each of these values, which of them count it."""
         metrics = [it for it in self.plan.metrics if _of_single_values(it, column) and not self._is_own(it)]
-        return metrics, self.judge.marked(table_of(self.plan, {column: values}), metrics)
+        return metrics, self.evaluator.marked(table_of(self.plan, {column: values}), metrics)
 
     def _fail_least(self, column: str, values: list[Any]) -> list[bool]:
         wrong = [sum(mark is not False for mark in marks) for marks in self._marked(column, values)[1]]
@@ -191,8 +192,8 @@ class Maker:
         if distinct:
             if len(values) < many:
                 raise Misconfigured(
-                    f"column {name!r} of {self.plan.table} must be unique, and only {len(values):,} values that pass "
-                    f"its other checks were found for {many:,} rows; ask for fewer with --rows"
+                    f"column {name!r} of {self.plan.table} must be unique, and its other checks leave only "
+                    f"{count(len(values), 'value')} for {count(many, 'row')}; ask for fewer with --rows"
                 )
             return self.random.sample(values, many)
         return [self._one(pool, values) for _ in range(many)]
@@ -216,7 +217,7 @@ class Maker:
         several = [it for it in self.plan.metrics if _of_one_row(it) and (len(it.columns) > 1 or self._is_own(it))]
         rules = sorted(several, key=self._is_own)  # the rows that others refer to come first
         for _ in range(TRIES if rules else 0):
-            marked = self.judge.marked(table_of(self.plan, rows), rules)
+            marked = self.evaluator.marked(table_of(self.plan, rows), rules)
             broken = {metric: [at for at, marks in enumerate(marked) if marks[number] is not False]
                       for number, metric in enumerate(rules)}  # fmt: skip
             if not any(broken.values()):
@@ -278,14 +279,14 @@ class Maker:
 
     def _settled(self, rows: Rows, *, want: frozenset[str], forgive: frozenset[str] = frozenset()) -> Rows:
         """Return these rows, changed until just the wanted checks fail (of those to forgive, any may)."""
-        failing = self.judge.failing(table_of(self.plan, rows)) - forgive
+        failing = self.evaluator.failing(table_of(self.plan, rows)) - forgive
         if failing == want:
             return rows
         closest = failing
         for check in self._checks(failing ^ want) or self.plan.checks:
             metric = self.plan.metric(check.metric)
             for changed in KINDS[metric.kind].changes(self, rows, metric):
-                found = self.judge.failing(table_of(self.plan, changed)) - forgive
+                found = self.evaluator.failing(table_of(self.plan, changed)) - forgive
                 if found == want:
                     return changed
                 if found ^ want < failing ^ want:
@@ -366,7 +367,7 @@ class Maker:
         for _ in range(TRIES):
             for name in metric.columns:
                 self._redraw(rows, name, where, nulls=self.random.choice((_NULLS, _OFTEN)))
-            marked = self.judge.marked(table_of(self.plan, rows), [metric])
+            marked = self.evaluator.marked(table_of(self.plan, rows), [metric])
             where = [at for at in where if not marked[at][0]]
             if not where:
                 return rows
@@ -392,7 +393,7 @@ class Maker:
 
     def of_another_size(self, many: int, check: Check) -> pa.Table:
         """As many rows as the check does not allow, as near to those asked for as there are any."""
-        if check.id in self.judge.failing(self.empty()) and self._allows_any(check):
+        if check.id in self.evaluator.failing(self.empty()) and self._allows_any(check):
             raise Misconfigured(
                 f"table {self.plan.table}: only a file without rows fails {check.name!r}, and such a file is rejected "
                 f"before its checks: make one with --rows 0"

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.job import CUT_OFF, Job, parse_job
-from lakegate.audit.report import Report
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.job import CUT_OFF, Job, parse_job
+from lakegate.audit.model.report import Report
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.landing.files import FileVersion, as_listed
@@ -383,9 +383,9 @@ class MemoryJobRunner:
         for run in self.running():
             self.finish(run.id)
 
-    def fail(self, run_id: str, reason: str, *, waited: bool = False, cut_off: bool = False) -> None:
-        """End a run badly, without a report; if it `waited`, before it began on its files."""
-        if not waited:
+    def fail(self, run_id: str, reason: str, *, never_began: bool = False, cut_off: bool = False) -> None:
+        """End a run badly, without a report; if it `never_began`, before it began on its files."""
+        if not never_began:
             self._begin(run_id, CUT_OFF if cut_off else b"")
         self._end(run_id, JobState.FAILED, reason)
 

@@ -1,1 +1,14 @@
-"""What lakegate does, each a page whose verbs are the words of the design. It reaches the world through ports alone."""
+"""The workflow: from a file that landed to rows on main, or to a person who hears why not.
+
+Seven pages, each read from top to bottom: `receive`, `settle`, `publish`, `approve`, `retry`, `reconcile`, `status`.
+Beside them: `service` (the ports of an installation), `registry` (the contracts that were pushed) and `backlog` (the
+files that landed and are not decided). Rooms below the pages:
+
+- `attempts`: an attempt's claims, files, job and report.
+- `settlement`: facts about an attempt whose job has ended, and the rules that say what is done with it.
+- `publishing`: guards, proofs and the rebase, which every merge to main passes.
+- `ledger`: receipts on main and in the archive, decisions on main, compaction.
+- `notices`: what people are told, and how often.
+
+Pages import rooms; a room imports no page. Every step asks "already done?" first and may be run again from the start.
+"""

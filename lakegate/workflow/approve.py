@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from lakegate.audit.report import Report
+from lakegate.audit.model.report import Report
 from lakegate.counts import count
 from lakegate.errors import Refused, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.workflow.audited import Audited, NeedsNewAttempt
-from lakegate.workflow.claims import base_of, claimed_files
+from lakegate.workflow.attempts.claims import base_of, files_claimed_in
+from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.notices.outcome import tell_approved
 from lakegate.workflow.publish import publish_rejected
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.publishing.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.retry import Rejected, rejected, without_closed
 from lakegate.workflow.service import Service
-from lakegate.workflow.settle import settle, tell_approved
+from lakegate.workflow.settle import settle
 
 ROWLESS = "has no rows to publish"
 
@@ -110,7 +111,7 @@ def _audited(service: Service, found: Rejected, attempt: Attempt, report: Report
     """The attempt as it was audited. Raises Refused where its branch is not that any more."""
     _refuse_unless_kept(service, found, attempt, report)
     changes = service.branches.changes(report.base, report.audited)
-    claims = tuple(claimed_files(changes.receipts, attempt))
+    claims = tuple(files_claimed_in(changes.receipts, attempt))
     return Audited(attempt=attempt, base=report.base, report=report, claims=claims)
 
 

@@ -14,31 +14,31 @@ from lakegate.errors import Conflict, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import DecidedFile, Note
-from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.audited import Audited, Main, NeedsNewAttempt, Reason
-from lakegate.workflow.guards import (
+from lakegate.workflow.ledger.receipts import main_receipts
+from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt, Objection
+from lakegate.workflow.publishing.guards import (
     guard_contract,
-    guard_put_back,
+    guard_kept_rows,
     guard_rejected,
+    guard_rewriting,
     guard_schema,
-    guard_taken_out,
     guard_together,
     guard_unmoved,
     guard_versions,
     is_as_claimed,
-    puts_back,
+    keeps_replaced_rows,
     still_open,
 )
-from lakegate.workflow.proofs import prove_audited, prove_changes, prove_own
-from lakegate.workflow.rebase import rebase_on_main, trim
+from lakegate.workflow.publishing.proofs import prove_audited, prove_changes, prove_own
+from lakegate.workflow.publishing.rebase import rebase_on_main, trim
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.shelf import contract_of
 
 log = structlog.get_logger()
 TRIES = 8
 
 
-def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) -> Reason | None:
+def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) -> Objection | None:
     """Bring these audited files to main, or return the reason why that is not right by now. Files that another attempt
     published meanwhile are left out.
 
@@ -53,7 +53,7 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
             return reason
         if reason := _guard_verdicts(service, audited, wanted, main):
             return reason
-        rebase = turn > 0 or not is_as_claimed(audited, claims, main) or puts_back(audited, wanted)
+        rebase = turn > 0 or not is_as_claimed(audited, claims, main) or keeps_replaced_rows(audited, wanted)
         with _again_where_main_moves(audited):
             return _merge(service, audited, wanted, main, _note(audited, wanted), rebase=rebase)
     return None
@@ -64,15 +64,15 @@ def _guard_verdicts(service: Service, audited: Audited, files: list[FileVersion]
     return (
         guard_unmoved(service, audited, main)
         or guard_together(audited, files, main.contract.plan)
-        or guard_put_back(audited, files)
-        or guard_taken_out(audited, files)
+        or guard_kept_rows(audited, files)
+        or guard_rewriting(audited, files)
         or guard_contract(audited, main.contract)
     )
 
 
 def publish_rejected(
     service: Service, audited: Audited, files: list[FileVersion], *, why: str, by: str
-) -> Reason | None:
+) -> Objection | None:
     """Bring files that this attempt rejected to main all the same, by the word of a person. Its branch may have lost
     other files since.
 
@@ -84,7 +84,7 @@ def publish_rejected(
     for main in _tries(service, audited):
         reason = (
             guard_rejected(audited, files, main)
-            or guard_taken_out(audited, files)
+            or guard_rewriting(audited, files)
             or guard_unmoved(service, audited, main)
             or guard_contract(audited, main.contract)
         )

@@ -1,5 +1,6 @@
 """Receiving: from files that landed to attempts. It drops what is decided or claimed, and holds what is not routed."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,20 +11,22 @@ from lakegate.contracts import Contract
 from lakegate.errors import Retryable, foreseen
 from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
+from lakegate.landing.findings import Finding
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import Standing, standing
 from lakegate.ports import Message, ToldFile
-from lakegate.workflow.archive import main_receipts
-from lakegate.workflow.attempt import launch, open_attempt
-from lakegate.workflow.claims import Looks, OpenClaims
-from lakegate.workflow.decide import decide
-from lakegate.workflow.hold import hold
+from lakegate.workflow.attempts.claims import ClaimIndex, OpenClaims
+from lakegate.workflow.attempts.launch import launch
+from lakegate.workflow.attempts.start import start_attempt
+from lakegate.workflow.ledger.decisions import record
+from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
+from lakegate.workflow.ledger.unrouted import is_new, note
+from lakegate.workflow.notices.messages import rejected_message, rejection, unrouted_message
+from lakegate.workflow.notices.outbox import forget, prepare, send, tell
+from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.findings import Finding
-from lakegate.workflow.shelf import Shelf
-from lakegate.workflow.tell import forget, prepare, rejected_message, rejection, send
 
 log = structlog.get_logger()
 UNANSWERED = 3  # files, each of which may take as long as a client waits
@@ -50,40 +53,59 @@ def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
     """Bring each arrival on its way. Files that can't be looked at, what is held, and each table fail alone: the
     failures name what to deliver again. What is a fault of ours is raised when all were tried.
     """
-    shelf = Shelf.read(service.store)
+    registry = Registry.read(service.store)
     by_table: dict[str, tuple[Contract, list[FileVersion]]] = {}
     held: list[FileVersion] = []
     found, failures = _look(service, arrivals)
     for file in found:
-        contract = shelf.route(file.key)
+        contract = registry.route(file.key)
         (by_table.setdefault(contract.table, (contract, []))[1] if contract else held).append(file)
-    looks = Looks(service, [file.key for _, files in by_table.values() for file in files])
+    index = ClaimIndex(service, [file.key for _, files in by_table.values() for file in files])
     steps: list[tuple[list[FileVersion], Callable[[], None]]] = [
-        (files, partial(ingest, service, contract, files, looks)) for contract, files in by_table.values()
+        (files, partial(ingest, service, contract, files, index)) for contract, files in by_table.values()
     ]
-    failures += _hold(service, shelf, held)
+    failures += _hold(service, registry, held)
     failures += [failure for files, step in steps if (failure := _try(files, step))]
     foreseen(failure.error for failure in failures)
     return failures
 
 
-def _hold(service: Service, shelf: Shelf, files: list[FileVersion]) -> list[Failure]:
+def _hold(service: Service, registry: Registry, files: list[FileVersion]) -> list[Failure]:
     """Those that no contract routes, told in one message, or each in its own where one of them fails. Where a contract
     can't be read now, nobody knows whether it routes them.
     """
     if not files:
         return []
-    reasons = {file: shelf.why_held(file.key) for file in files}
+    reasons = {file: registry.why_unrouted(file.key) for file in files}
 
     def held(some: list[FileVersion]) -> None:
-        for error in shelf.unread:
+        for error in registry.unread:
             raise error
-        hold(service, [(file, reasons[file]) for file in some])
+        note_unrouted(service, [(file, reasons[file]) for file in some])
 
     failed = _try(files, partial(held, files))
-    if failed is None or len(files) == 1 or shelf.unread:
+    if failed is None or len(files) == 1 or registry.unread:
         return [failed] if failed else []
     return _each(files, lambda file: held([file]))
+
+
+def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) -> None:
+    """Tell of those that were not noted before, nor decided, then note them: a crash between the two may tell again,
+    never not at all.
+    """
+    new = [(file, reason) for file, reason in files if is_new(service, file)]
+    receipts = receipts_now(service, [file for file, _ in new])
+    new = [(file, reason) for file, reason in new if entry_of(receipts, file) is None]
+    if not new:
+        return
+    digest = hashlib.sha256("".join(file.id for file, _ in new).encode()).hexdigest()[:20]
+    tell(
+        service,
+        f"unrouted-{digest}",
+        unrouted_message(ToldFile(key=file.key, reasons=(reason,)) for file, reason in new),
+    )
+    for file, reason in new:
+        note(service, file, reason)
 
 
 def _each(files: list[FileVersion], step: Callable[[FileVersion], None]) -> list[Failure]:
@@ -159,21 +181,23 @@ class Triage:
                 pass  # decided; or its turn comes when the other version of its key is decided, by reconcile
 
 
-def triage(service: Service, table: str, files: Iterable[FileVersion], reuploads: Reuploads, looks: Looks) -> Triage:
+def triage(
+    service: Service, table: str, files: Iterable[FileVersion], reuploads: Reuploads, index: ClaimIndex
+) -> Triage:
     """Sort files (oldest first) by what is known of them now."""
     files = list(files)
     _, receipts = main_receipts(service, files)
-    claims = looks.look([file.key for file in files], receipts, table)
+    claims = index.find_open([file.key for file in files], receipts, table)
     result = Triage(table=table, reuploads=reuploads, receipts=receipts)
     for file in files:
         result.add(file, claims)
     return result
 
 
-def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], looks: Looks) -> None:
+def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], index: ClaimIndex) -> None:
     """Files of one table that are now routed: decide what can be decided at once, start an attempt for the rest."""
     table, ingestion = contract.table, contract.ingestion
-    sorted_out = triage(service, table, files, ingestion.reuploads, looks)
+    sorted_out = triage(service, table, files, ingestion.reuploads, index)
     _discard(service, table, _closed(sorted_out, Decision.DISCARDED))
     _reject(service, table, _closed(sorted_out, Decision.REJECTED))
     for attempt in sorted(sorted_out.resumed, key=lambda attempt: attempt.branch):
@@ -181,7 +205,7 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], l
     keys = {file.key for file in sorted_out.fresh}
     sizes = {key: len(receipt.to_json()) for key, receipt in sorted_out.receipts.items() if key in keys}
     for batch in batches(sorted_out.fresh, ingestion, sizes):
-        open_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
+        start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
     for receipt in sorted_out.unknown:
         receipt.refuse_unreadable()
 
@@ -193,7 +217,7 @@ def _closed(sorted_out: Triage, decision: Decision) -> list[Finding]:
 
 def _discard(service: Service, table: str, findings: list[Finding]) -> None:
     if findings:
-        decide(service, _untried(table, findings), Decision.DISCARDED, findings)
+        record(service, _untried(table, findings), Decision.DISCARDED, findings)
 
 
 def _reject(service: Service, table: str, findings: list[Finding]) -> None:
@@ -203,7 +227,7 @@ def _reject(service: Service, table: str, findings: list[Finding]) -> None:
     name, message = rejection(attempt), _message(attempt, findings)
     # Noted before the decision: there is no branch by which a message that a crash left out would be missed.
     prepared = prepare(service, name, message)
-    decide(service, attempt, Decision.REJECTED, findings)
+    record(service, attempt, Decision.REJECTED, findings)
     if prepared or prepare(service, name, message):  # an old note may be forgotten by now
         _tell(service, attempt, name, findings)
 

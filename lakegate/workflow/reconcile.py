@@ -8,25 +8,24 @@ import structlog
 
 from lakegate.errors import LakegateError, foreseen
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.chunks import chunked, rotated
 from lakegate.landing.files import FileVersion
-from lakegate.landing.portions import portions
 from lakegate.landing.receipts import entry_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import Branch
-from lakegate.workflow.archive import known, main_receipts
-from lakegate.workflow.attempt import launch
-from lakegate.workflow.claims import claims_at
-from lakegate.workflow.expire import expire
-from lakegate.workflow.fold import fold
-from lakegate.workflow.hold import held_files, release
-from lakegate.workflow.landed import note_waiting, still_held, waiting
+from lakegate.workflow.attempts.claims import files_claimed_at
+from lakegate.workflow.attempts.launch import launch
+from lakegate.workflow.attempts.reports import report_name
+from lakegate.workflow.backlog import note_unclaimed, still_unrouted, unclaimed
+from lakegate.workflow.ledger.compaction import compact
+from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
+from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
+from lakegate.workflow.notices.expiry import expire
+from lakegate.workflow.notices.outbox import resend
 from lakegate.workflow.receive import Arrival, Failure, receive
-from lakegate.workflow.reports import report_name
-from lakegate.workflow.rotation import rotated
+from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle
-from lakegate.workflow.shelf import Shelf
-from lakegate.workflow.tell import resend
 
 log = structlog.get_logger()
 LONGEST_LIFE = timedelta(minutes=15)  # no function runs longer, so no worker of a branch of its own is still alive
@@ -53,7 +52,7 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
             log.warning("branches_left", branches=len(branches) - number)
             break
         yield partial(_continue, service, branch)
-    yield from (partial(step, service) for step in (resend, _release_held, _receive_lost, fold))
+    yield from (partial(step, service) for step in (resend, _receive_routed, _receive_lost, compact))
 
 
 def _try(step: Callable[[], None]) -> Exception | None:
@@ -73,7 +72,7 @@ def _continue(service: Service, branch: Branch) -> None:
     if attempt.nonce:
         _delete_left_behind(service, attempt)
         return
-    claims = claims_at(service, attempt, branch.head)
+    claims = files_claimed_at(service, attempt, branch.head)
     if not claims:
         # Only as it was seen: a worker that has just made it may be about to put its claims there.
         service.branches.delete_branch(branch.name, branch.head)
@@ -103,33 +102,33 @@ def _delete_left_behind(service: Service, rebase: Attempt) -> None:
         service.branches.delete_branch(rebase.branch)
 
 
-def _release_held(service: Service) -> None:
+def _receive_routed(service: Service) -> None:
     """Receive held files that a contract routes by now. Their notes stay until they are decided: the watermark has not
     waited for them, so that nothing else would find them again. What is routed nowhere may be held for ever: nothing
     more is asked of it.
     """
-    if held := held_files(service):
-        shelf = Shelf.read(service.store)
-        routed = still_held(service, [it for it in held if shelf.route(it.file.key)])
+    if held := unrouted_files(service):
+        registry = Registry.read(service.store)
+        routed = still_unrouted(service, [it for it in held if registry.route(it.file.key)])
         _raise_first(_receive_some(service, [it.file for it in routed]))
 
 
 def _receive_lost(service: Service) -> None:
-    """Receive files whose event seems lost: landed longer than the grace ago, with neither receipt nor claim nor
-    hold. Oldest first, and no more than a sweep has time for: the next one goes on. Held files that are decided, not
-    among what landed any more, or markers to this release, are forgotten.
+    """Receive files whose event seems lost: they landed longer than the grace ago, and have no receipt, claim or note.
+    The oldest come first, as many as a sweep has time for. Forget the notes of unrouted files that are decided, are not
+    in the landing bucket any more, or are markers to this release.
     """
     began = service.clock.now()  # to list: what lands in the minutes that this takes is listed in part
     due = began - service.grace
-    held, listed = {entry.file.id: entry.file for entry in held_files(service)}, set[str]()
-    files = waiting(service, _noting(service.landing.versions(), held, listed), held)
-    note_waiting(service, files, began)
-    receipts = known(service, held.values())
+    held, listed = {entry.file.id: entry.file for entry in unrouted_files(service)}, set[str]()
+    files = unclaimed(service, _noting(service.landing.versions(), held, listed), held)
+    note_unclaimed(service, files, began)
+    receipts = receipts_now(service, held.values())
     failed = [
         error
         for file_id, file in held.items()
         if file_id not in listed or entry_of(receipts, file) or file.is_marker
-        if (error := _try(partial(release, service, file)))
+        if (error := _try(partial(forget_unrouted, service, file)))
     ]
     _raise_first(_receive_some(service, [file for file in files if file.landed_at <= due]))
     for error in foreseen(failed):
@@ -142,7 +141,7 @@ def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
     """
     failures = _receive(service, files[:AT_ONCE])
     if failures and len(files) > AT_ONCE:
-        others = list(portions(files[AT_ONCE:], AT_ONCE))
+        others = list(chunked(files[AT_ONCE:], AT_ONCE))
         failures += _receive(service, rotated(others, service.clock.now())[0])
     return failures
 

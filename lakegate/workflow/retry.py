@@ -7,19 +7,20 @@ from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused, noting
 from lakegate.landing.attempts import Attempt, batches
 from lakegate.landing.files import FileVersion
+from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import standing
 from lakegate.ports import MAIN, Decided, Ref
-from lakegate.workflow.archive import receipts_at
-from lakegate.workflow.attempt import open_attempts
-from lakegate.workflow.claims import job_of, open_claims
-from lakegate.workflow.decide import decide
-from lakegate.workflow.history import DECISIONS
+from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.workflow.attempts.claims import find_open_claims
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.attempts.start import start_attempts
+from lakegate.workflow.ledger.decisions import record
+from lakegate.workflow.ledger.receipts import receipts_at
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import delete_settled
-from lakegate.workflow.settlement.findings import Finding
-from lakegate.workflow.shelf import contract_of
 
 
 class UnderWay(Refused):
@@ -99,7 +100,7 @@ def rejections(service: Service, table: str, batch: str, decisions: Sequence[Dec
 def _claimed(service: Service, found: Rejected) -> dict[str, Attempt]:
     """The attempts that work on them, by key."""
     files = [file for file, _ in found.files]
-    claims = open_claims(service, [file.key for file in files], found.receipts, found.table)
+    claims = find_open_claims(service, [file.key for file in files], found.receipts, found.table)
     return {file.key: attempt for file in files if (attempt := claims.attempt(file))}
 
 
@@ -143,7 +144,7 @@ def retry(service: Service, batch: str) -> Retried:
     limits = contract_of(service.store, found.table).ingestion
     sizes = {key: len(receipt.to_json()) for key, receipt in found.receipts.items()}
     its, first = found.one_of_each_key, found.last.next()
-    opened = list(open_attempts(service, first, its, lambda files: next(batches(files, limits, sizes))))
+    opened = list(start_attempts(service, first, its, lambda files: next(batches(files, limits, sizes))))
     with noting(f"Attempt a{opened[0].number} at {batch} may be under way all the same. Run: lakegate show {batch}"):
         attempts = tuple([attempt for attempt in opened if _is_there(service, attempt)])
     if not attempts:
@@ -170,7 +171,7 @@ def discard(service: Service, batch: str, why: str, by: str) -> int:
     found = rejected(service, batch)
     attempt = found.last.next()
     findings = [Finding(file=file, reasons=entry.reasons) for file, entry in found.files]
-    discarded = decide(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
+    discarded = record(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
     if discarded:
         with noting(f"{count(len(discarded), 'file')} of {batch} discarded all the same; the next sweep tidies up"):
             delete_settled(service, attempt)

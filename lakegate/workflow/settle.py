@@ -1,170 +1,153 @@
-"""Settling: after the job has ended, publish what passed, reject what did not, tell, and tidy up.
+"""Settling: after the job has ended, publish what passed, reject what did not, tell people, and tidy up.
 
-It may be run at any time, by anyone, again: it looks at what is already done and goes on from there.
+`settlement` says what is to be done, and this page does it with conditional writes. Anybody may settle an attempt at
+any time, and again: the page looks at what is done already and goes on from there.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 
 import structlog
 
-from lakegate.audit.job import Job
-from lakegate.audit.report import FileReport, Verdict
+from lakegate.audit.model.job import Job
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
-from lakegate.landing.receipts import Entry, Receipt, entry_of
+from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import ToldFile
-from lakegate.workflow.archive import known
-from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt, Reason
-from lakegate.workflow.claims import claims_on, job_of, not_taken_on, open_attempts
-from lakegate.workflow.decide import decide
-from lakegate.workflow.history import DECISIONS
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts, not_claimed_later
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.attempts.reports import End, accept_report, note_end
+from lakegate.workflow.attempts.start import start_attempt
+from lakegate.workflow.ledger.decisions import record
+from lakegate.workflow.ledger.receipts import receipts_now
+from lakegate.workflow.notices.messages import rejection
+from lakegate.workflow.notices.outbox import told_at
+from lakegate.workflow.notices.outcome import decided_so, tell_outcome, tell_waiting
 from lakegate.workflow.publish import publish
-from lakegate.workflow.rebase import take_off
-from lakegate.workflow.reports import End, accept_report, note_end
+from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt, Objection
+from lakegate.workflow.publishing.rebase import drop_files
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
-from lakegate.workflow.settlement.findings import Finding
-from lakegate.workflow.settlement.queue import in_place, waiting
+from lakegate.workflow.settlement.queue import successors, with_predecessor
 from lakegate.workflow.settlement.reader import end_of, observe
-from lakegate.workflow.settlement.rules import Settlement, Supersede, settlement, superseded
-from lakegate.workflow.shelf import contract_of
-from lakegate.workflow.tell import (
-    LATE,
-    approved_message,
-    rejected_message,
-    rejection,
-    tell,
-    told_at,
-    waiting_message,
-    warned_message,
-)
+from lakegate.workflow.settlement.rules import Supersede, settlement, superseded
 
 log = structlog.get_logger()
 
 
 def settle(service: Service, attempt: Attempt) -> None:
-    """Bring an attempt to its end if its job has ended and it is its turn; otherwise do nothing. Those that have waited
-    for it come next.
+    """Bring an attempt to its end, if its job has ended and no other attempt publishes first; otherwise do nothing.
+    Then settle the attempts that have waited for it.
     """
     job = job_of(service.store, attempt)
     if job is None or not _settle(service, attempt, job):
         return
-    for other in waiting(service, attempt) if job.plan.table in job.plan.depends_on else ():
+    for other in successors(service, attempt) if job.plan.table in job.plan.depends_on else ():
         try:
             its = job_of(service.store, other)
             if its is None or not _settle(service, other, its):
                 return
-        except Exception as error:  # noqa: BLE001 (it has an event or a sweep of its own, which tries and says it again)
+        except Exception as error:  # noqa: BLE001 (its own event or sweep tries it again)
             log.warning("next_not_settled", branch=other.branch, error=str(error), kind=type(error).__name__)
             return
 
 
 def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
-    """Carry out the attempt's settlement. Return True if there was something to settle and it was its turn."""
-    claims = claims_on(service, attempt, job)
+    """Carry out the attempt's settlement. Return False if its job has not ended or another attempt publishes first."""
+    claims = files_claimed_on(service, attempt, job)
     ended = accept_end(service, attempt, job) if claims else None
     if ended is None:
         return False
-    facts = in_place(service, observe(service, attempt, job, claims, ended))
+    facts = with_predecessor(service, observe(service, attempt, job, claims, ended))
     plan = settlement(facts)
     _supersede(service, attempt, plan.superseded)
     if plan.wait and plan.wait.behind:
         log.info("not_its_turn", branch=attempt.branch, first=plan.wait.behind.branch)
         return False
-    _tell_waiting(service, facts, plan)
+    tell_waiting(service, facts, plan)
     again = _publish(service, facts, claims, plan.publish)
     if plan.wait or not _give_up(service, facts, plan.retry):
         _retry(service, attempt, again, plan.released if again else ())
-        return True  # the sweep, or whoever else settles, takes it up
+        return True  # the next sweep settles the rest
     _retry(service, attempt, [*again, *plan.retry], plan.released)
-    decide(service, attempt, Decision.REJECTED, plan.reject)
+    record(service, attempt, Decision.REJECTED, plan.reject)
     _finish(service, attempt, claims, ended)
     return True
 
 
 def _retry(service: Service, attempt: Attempt, files: Iterable[FileVersion], released: Collection[FileVersion]) -> None:
-    """Open one next attempt for all of these files, and for those of the released ones that none has taken on: each
-    attempt is a Spark job.
+    """Start one next attempt for all of these files, because each attempt is a Spark job. It also takes the released
+    files that no later attempt has claimed.
     """
-    its = [*files, *(not_taken_on(service, attempt, released) if released else ())]
+    its = [*files, *(not_claimed_later(service, attempt, released) if released else ())]
     if its:
-        open_attempt(service, attempt.next(), its)
+        start_attempt(service, attempt.next(), its)
 
 
 def accept_end(service: Service, attempt: Attempt, job: Job) -> Ended | None:
-    """Note the attempt's report as its end, if there is one, and return how it ended; None while the job is under
-    way.
+    """Note the attempt's report, if there is one, as its end. Return how the attempt ended, or None while its job is
+    under way.
     """
     return end_of(service, attempt, job, accept_report)
 
 
 def _give_up(service: Service, facts: Facts, retried: Collection[FileVersion]) -> bool:
-    """Note that the attempt is given up, where it crashed and another is to follow. Return False where its report was
-    noted first: then the attempt is settled by that.
+    """Note that the attempt is given up, if its job crashed and a next attempt is to follow. Return False if its report
+    was noted first: the attempt is then settled by its report.
     """
     crashed = facts.ended.crash
-    how = End.GIVEN_UP if crashed and crashed.began else End.WAITED
+    how = End.GIVEN_UP if crashed and crashed.began else End.NEVER_BEGAN
     return not (crashed and retried) or note_end(service.store, facts.attempt, how)
 
 
 def _publish(
     service: Service, facts: Facts, claims: Iterable[FileVersion], files: Collection[FileVersion]
 ) -> list[FileVersion]:
-    """Publish these files, or reject them where a proof fails. Return those that the next attempt is to take, because
-    main's move has changed verdicts of them.
+    """Publish these files, or reject them if a proof fails. Return the files that the next attempt takes, because main
+    has changed in a way that may change their verdicts.
     """
     attempt, report, good = facts.attempt, facts.ended.report, list(files)
     if report is None:
         return []
     audited = Audited(attempt=attempt, base=facts.job.base, report=report, claims=tuple(claims))
     while good and (reason := _publish_or_why(service, audited, good)):
-        left = _close_superseded(service, attempt, good, facts.ended)
+        left = _close_superseded(service, attempt, good, receipts_now(service, good), facts.ended)
         if isinstance(reason, NeedsNewAttempt):
             log.info("new_attempt", branch=attempt.branch, why=reason.why)
             return left
-        left = not_taken_on(service, attempt, left)
+        left = not_claimed_later(service, attempt, left)
         if left == good:
             _reject(service, attempt, good, reason)
             return []
-        good = left  # another worker was first with some, which must not keep the rest from being published
+        good = left  # another worker decided some of them first; the rest can be published
     return []
 
 
-def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]) -> Reason | Refused | None:
-    """Publish these files, or return why not: a reason of main's, or the proof that failed."""
+def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]) -> Objection | Refused | None:
+    """Publish these files, or return the reason why not: main has changed, or a proof failed."""
     try:
         return publish(service, audited, files)
     except Refused as why:
         return why
 
 
-def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: DecidedOtherwise | Refused) -> None:
-    """A proof failed: the branch is not what was audited, and never will be. Raises Conflict where they were refused
-    for what is not so any more.
+def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: DecidedMeanwhile | Refused) -> None:
+    """Reject files because a proof failed: the branch does not hold what was audited, and never will. Raise Conflict if
+    the reason to refuse them does not hold any more.
     """
-    if isinstance(why, DecidedOtherwise):
-        raise Conflict(f"{why.why}; not so by the contract that was pushed since: the next sweep settles it")
+    if isinstance(why, DecidedMeanwhile):
+        raise Conflict(f"{why.why}. The contract pushed since then no longer says so; the next sweep settles the batch")
     _require_branch(service, attempt)
-    decide(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
+    record(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
 
 
 def _close_superseded(
-    service: Service, attempt: Attempt, files: Iterable[FileVersion], ended: Ended
-) -> list[FileVersion]:
-    """Decide those of the open files that other versions of their keys supersede since they were claimed. Return the
-    open files that are left.
-    """
-    files = list(files)
-    return _close_by_receipts(service, attempt, files, known(service, files), ended)
-
-
-def _close_by_receipts(
     service: Service, attempt: Attempt, files: Iterable[FileVersion], receipts: Mapping[str, Receipt], ended: Ended
 ) -> list[FileVersion]:
+    """Decide the open files that other versions of their keys supersede. Return the open files that are left."""
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     files = [file for file in files if is_open(receipts, file, attempt)]
     closed = superseded(attempt, files, receipts, reuploads, ended.reported)
@@ -174,35 +157,36 @@ def _close_by_receipts(
 
 
 def _supersede(service: Service, attempt: Attempt, closed: Collection[Supersede]) -> None:
-    """Decide those of these files that no later attempt has taken on. Raises Conflict where the branch is gone that is
-    kept for what is rejected.
+    """Write these decisions, but for files that a later attempt has claimed. Raise Conflict if the branch, which is
+    kept for rejected files, is gone.
     """
-    its = set(not_taken_on(service, attempt, [each.finding.file for each in closed])) if closed else ()
+    its = set(not_claimed_later(service, attempt, [each.finding.file for each in closed])) if closed else ()
     if its:
         _require_branch(service, attempt)
     for each in closed:
         if each.finding.file in its:
-            decide(service, attempt, each.decision, [each.finding])
+            record(service, attempt, each.decision, [each.finding])
 
 
 def _require_branch(service: Service, attempt: Attempt) -> None:
+    """Raise Conflict if the attempt's branch is gone."""
     if service.branches.head(attempt.branch) is None:
         raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it")
 
 
 def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended: Ended) -> None:
-    """Tell what was decided, take what is published off the branch, and delete branches that nobody needs any more.
+    """Tell people what was decided, take published files off the branch, and delete branches that nobody needs.
 
-    What the next attempt was to take and did not, because its key's other versions decide it by now, is decided first:
-    nobody else may do that for a branch that is gone. Where they do not any more, by a contract that was pushed between
-    the two looks, the branch is left as it is: the sweep settles it again, and tells of all at once.
+    The next attempt leaves out files that other versions of their keys supersede by now. Those are decided first,
+    because nobody can decide them once the branch is gone. If a contract pushed meanwhile says that they are not
+    superseded, the branch is left as it is: the sweep settles it again and tells of all files at once.
     """
-    receipts = known(service, claims)
+    receipts = receipts_now(service, claims)
     if left := _undecided(service, attempt, claims, receipts):
-        if _close_by_receipts(service, attempt, left, receipts, ended):
+        if _close_superseded(service, attempt, left, receipts, ended):
             return
-        receipts = known(service, claims)
-    if kept := _tell(service, attempt, claims, ended, receipts):
+        receipts = receipts_now(service, claims)
+    if kept := tell_outcome(service, attempt, claims, ended, receipts):
         _prune(service, attempt, [file for file in claims if file not in kept], ended)
     else:
         service.branches.delete_branch(attempt.branch)
@@ -212,134 +196,52 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended
 def _undecided(
     service: Service, attempt: Attempt, claims: Iterable[FileVersion], receipts: Mapping[str, Receipt]
 ) -> list[FileVersion]:
-    """What is neither decided nor a later attempt's matter."""
+    """Return the files that are not decided and that no later attempt has claimed."""
     still_open = [file for file in claims if is_open(receipts, file, attempt)]
-    return not_taken_on(service, attempt, still_open) if still_open else []
-
-
-def _is_its(entry: Entry | None, decision: Decision, attempt: Attempt) -> bool:
-    """Whether this attempt decided so. Its branch is kept for what it rejected, and it tells of nobody else's files."""
-    return entry is not None and entry.decision is decision and entry.is_of(attempt)
+    return not_claimed_later(service, attempt, still_open) if still_open else []
 
 
 def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], ended: Ended) -> None:
-    """Leave the rejected files' rows and claims alone on the branch that is kept."""
+    """Take these files' rows and claims off the branch that is kept for the rejected files."""
     if not gone or ended.report is None:
         return
     audited = Audited(attempt=attempt, base=ended.report.base, report=ended.report, claims=())
     try:
-        take_off(service, audited, gone, attempt.branch)
-    except (Conflict, Refused) as why:  # another worker is at it; the next sweep sees whether something is left
+        drop_files(service, audited, gone, attempt.branch)
+    except (Conflict, Refused) as why:  # another worker is at it; the next sweep looks again
         log.warning("not_pruned", branch=attempt.branch, why=str(why))
 
 
-def _tell(
-    service: Service,
-    attempt: Attempt,
-    claims: list[FileVersion],
-    ended: Ended,
-    receipts: Mapping[str, Receipt],
-) -> list[FileVersion]:
-    """Tell what this attempt decided. Returns the files that it rejected."""
-    entries = {file.id: entry_of(receipts, file) for file in claims}
-    kept, published = (
-        [file for file in claims if _is_its(entries[file.id], decision, attempt)]
-        for decision in (Decision.REJECTED, Decision.PUBLISHED)
-    )
-    if published and ended.report is None:  # the report tells what is to be said, and came after this worker's look
-        raise Conflict(f"branch {attempt.branch}: another worker has published by its report; settle it again")
-    reports = ended.reported
-    reported = [(file, reports[file.id]) for file in published if file.id in reports]
-    rows = sum(report.rows for _, report in reported)
-    replaced = sum(report.replaces.rows for _, report in reported)
-    if kept:
-        told = [_told(file, entries[file.id], reports.get(file.id)) for file in kept]
-        message = rejected_message(
-            attempt,
-            told,
-            branch=attempt.branch,
-            why=ended.error,
-            appended=[file.id for file in kept if file.id in reports and reports[file.id].data_files],
-            published_files=len(published),
-            published_rows=rows,
-        )
-        tell(service, rejection(attempt), message)
-    passed = [(file, report) for file, report in reported if report.verdict is not Verdict.FAIL]
-    if len(passed) < len(reported):
-        tell_approved(service, attempt)
-    if warned := [(file, report) for file, report in passed if report.warnings]:
-        files = [_told_warnings(file, report) for file, report in warned]
-        aside = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
-        tell(
-            service,
-            f"{attempt.branch}-warned",
-            warned_message(attempt, files, rows, quarantined=aside, replaced=replaced),
-        )
-    return kept
-
-
-def _tell_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
-    """Tell of files that wait because no job gets through to them: once a day for a table, for it may be so for all of
-    its batches.
-    """
-    crashed, files = facts.ended.crash, plan.wait.files if plan.wait else plan.retry
-    if crashed and files and not crashed.began and facts.now - min(file.landed_at for file in files) >= LATE:
-        table = facts.attempt.table
-        tell(service, f"{table}-waiting-{facts.now:%Y%m%d}", waiting_message(facts.attempt, files, str(crashed)))
-
-
-def tell_approved(service: Service, attempt: Attempt) -> None:
-    """Tell of what people let through of this attempt, as main's log has it: each time they did."""
-    for decided in service.ledger.decisions(DECISIONS, batch=attempt.batch):
-        note = decided.note
-        if (note.decision, note.attempt) == (Decision.PUBLISHED, attempt.number) and note.by:
-            tell(service, f"{attempt.branch}-approved-{decided.commit[:16]}", approved_message(note))
-
-
-def _told(file: FileVersion, entry: Entry | None, report: FileReport | None) -> ToldFile:
-    failed = [check.failing_rows for check in report.checks if check.verdict is Verdict.FAIL] if report else []
-    failing = failed[0] if len(failed) == 1 else 0  # of several checks, the same row may have failed more than one
-    return ToldFile(
-        key=file.key, reasons=entry.reasons if entry else (), rows=report.rows if report else 0, failing_rows=failing
-    )
-
-
-def _told_warnings(file: FileVersion, report: FileReport) -> ToldFile:
-    aside = report.quarantined_rows
-    reasons = (*report.warnings, *report.unread)
-    return ToldFile(key=file.key, reasons=reasons, rows=report.rows + aside, failing_rows=aside)
-
-
 def delete_settled(service: Service, attempt: Attempt) -> None:
-    """Delete the branches of this batch's earlier attempts that keep no rejected file any more. What one of them has
-    decided may not have been told yet, where whoever settled it died: without its branch nobody would look again.
+    """Delete the branches of the batch's earlier attempts that keep no rejected file. Tell first what such an attempt
+    decided: a worker that crashed may not have told it, and without the branch nobody would look again.
     """
     if attempt.number < 2:  # noqa: PLR2004 (a first attempt has no earlier ones)
         return
-    for other in open_attempts(service.branches):
+    for other in list_open_attempts(service.branches):
         if other.batch != attempt.batch or other.number >= attempt.number:
             continue
         job = job_of(service.store, other)
-        claims = claims_on(service, other, job)
+        claims = files_claimed_on(service, other, job)
         if keeps_nothing(service, other, claims):
             if ended := accept_end(service, other, job) if job and claims else None:
-                _tell(service, other, claims, ended, known(service, claims))
+                tell_outcome(service, other, claims, ended, receipts_now(service, claims))
             service.branches.delete_branch(other.branch)
 
 
 def keeps_nothing(service: Service, attempt: Attempt, claims: Iterable[FileVersion]) -> bool:
-    """Whether all files that an attempt claims are decided, also those that it tries again, and it rejected none."""
+    """Return True if all files that the attempt claims are decided and it rejected none of them."""
     claims = list(claims)
-    receipts = known(service, claims)
-    rejected = [file for file in claims if _is_its(entry_of(receipts, file), Decision.REJECTED, attempt)]
+    receipts = receipts_now(service, claims)
+    rejected = [file for file in claims if decided_so(entry_of(receipts, file), Decision.REJECTED, attempt)]
     return not rejected and not any(is_open(receipts, file, attempt) for file in claims)
 
 
 def is_at_rest(
     service: Service, attempt: Attempt, claims: Iterable[FileVersion], receipts: Mapping[str, Receipt]
 ) -> bool:
-    """Whether nothing is left to do for an attempt, by the receipts on main: it rejected all that its branch claims,
-    and people were told. What else it claimed is off the branch then: that follows the telling, and claims go last.
+    """Return True if nothing is left to do: by main's receipts the attempt rejected all that its branch claims, and
+    people were told. Other files are off the branch then, because pruning follows telling and removes claims last.
     """
-    rejected = all(_is_its(entry_of(receipts, file), Decision.REJECTED, attempt) for file in claims)
+    rejected = all(decided_so(entry_of(receipts, file), Decision.REJECTED, attempt) for file in claims)
     return rejected and told_at(service, rejection(attempt)) is not None

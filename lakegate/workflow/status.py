@@ -16,17 +16,18 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note, Ref
-from lakegate.workflow.archive import receipts_at, receipts_of
-from lakegate.workflow.claims import claims_at, claims_on, job_of, open_branches
-from lakegate.workflow.hold import Held
-from lakegate.workflow.landed import seen_waiting, still_held
-from lakegate.workflow.overtaken import overtaken
-from lakegate.workflow.reports import has_begun, report_name
+from lakegate.workflow.attempts.claims import files_claimed_at, files_claimed_on, list_open_branches
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.attempts.reports import has_begun, report_name
+from lakegate.workflow.backlog import seen_unclaimed, still_unrouted
+from lakegate.workflow.ledger.receipts import receipts_at, receipts_of
+from lakegate.workflow.ledger.superseded import superseded_files
+from lakegate.workflow.ledger.unrouted import Unrouted
+from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.queue import in_place
+from lakegate.workflow.settlement.queue import with_predecessor
 from lakegate.workflow.settlement.reader import crash_of, end_of, observe
 from lakegate.workflow.settlement.rules import Wait, settlement
-from lakegate.workflow.shelf import Shelf
 
 DECISIONS = 1000  # as far back as main's log is read
 AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
@@ -89,22 +90,22 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     looked at again, and those that this one finds join them.
     """
     settled = set() if settled is None else settled
-    attempts = open_branches(service.branches)
+    attempts = list_open_branches(service.branches)
     flights = _in_flight(service, attempts, settled)
     claimed = {version for line in flights for version in line.versions}
-    seen = seen_waiting(service)
+    seen = seen_unclaimed(service)
     landed = [file for file in seen.files if file.version_id not in claimed]
-    noted = still_held(service)
-    shelf = Shelf.read(service.store) if landed or noted else Shelf(contracts=())
-    landed += [each.file for each in noted if shelf.route(each.file.key)]  # the next sweep takes them up
+    noted = still_unrouted(service)
+    registry = Registry.read(service.store) if landed or noted else Registry(contracts=())
+    landed += [each.file for each in noted if registry.route(each.file.key)]  # the next sweep takes them up
     decisions = list(service.ledger.decisions(DECISIONS))
     is_cut = len(decisions) >= DECISIONS
     decided = _decided(decisions, {branch.name for branch in attempts}, _superseded(service, decisions))
     kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
     older = kept - {line.batch for line in decided if line.state in {State.REJECTED, State.SUPERSEDED}}
     return Status(
-        in_flight=_explained(service, _newest_first([*flights, *_landed(shelf, landed)])),
-        unrouted=_newest_first(_unrouted(each) for each in noted if not shelf.route(each.file.key)),
+        in_flight=_explained(service, _newest_first([*flights, *_landed(registry, landed)])),
+        unrouted=_newest_first(_unrouted(each) for each in noted if not registry.route(each.file.key)),
         rejected=tuple(line for line in decided if line.state == State.REJECTED),
         published=tuple(line for line in decided if line.state == State.PUBLISHED),
         discarded=tuple(line for line in decided if line.state == State.DISCARDED),
@@ -146,10 +147,10 @@ def _wait(service: Service, line: Line) -> Wait | None:
     try:
         job = job_of(service.store, attempt)
         ended = end_of(service, attempt, job) if job else None
-        claims = claims_on(service, attempt, job) if ended else []
+        claims = files_claimed_on(service, attempt, job) if ended else []
         if job is None or ended is None or not claims:
             return None
-        return settlement(in_place(service, observe(service, attempt, job, claims, ended))).wait
+        return settlement(with_predecessor(service, observe(service, attempt, job, claims, ended))).wait
     except Retryable:
         raise
     except Exception as error:  # noqa: BLE001 (one attempt, of which is told what is wrong with it)
@@ -185,7 +186,7 @@ def _claims(
 ) -> tuple[list[FileVersion], list[FileVersion]] | Exception:
     """What a branch claims, and which of it is not decided at this commit of main; nothing where it is gone by now."""
     try:
-        claimed = claims_at(service, attempt, head)
+        claimed = files_claimed_at(service, attempt, head)
         receipts = receipts_of(service, main, claimed)
         return claimed, [file for file in claimed if is_open(receipts, file, attempt)]
     except Conflict:
@@ -236,13 +237,13 @@ def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
     return f"{what}, attempt {attempt.number + 1} begins after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
 
 
-def _landed(shelf: Shelf, files: Iterable[FileVersion]) -> list[Line]:
+def _landed(registry: Registry, files: Iterable[FileVersion]) -> list[Line]:
     """Files that have landed and are not claimed yet, a line each."""
-    routes = ((file, shelf.route(file.key)) for file in files)
+    routes = ((file, registry.route(file.key)) for file in files)
     return [_waiting(file, contract.table if contract else "", State.QUEUED) for file, contract in routes]
 
 
-def _unrouted(held: Held) -> Line:
+def _unrouted(held: Unrouted) -> Line:
     return _waiting(held.file, "", State.UNROUTED, (held.reason,))
 
 
@@ -269,7 +270,8 @@ def _superseded(service: Service, decisions: Iterable[Decided]) -> set[tuple[str
         keys = rejected if decided.note.decision is Decision.REJECTED else other
         keys.update(file.key for file in decided.note.files)
     return {
-        (file.key, file.version_id) for file in overtaken(service, receipts_at(service, Ref(MAIN), rejected & other))
+        (file.key, file.version_id)
+        for file in superseded_files(service, receipts_at(service, Ref(MAIN), rejected & other))
     }
 
 

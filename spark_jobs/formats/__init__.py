@@ -1,6 +1,7 @@
-"""Formats of files: how each says what it holds, and what Spark would misread of it.
+"""Formats of staged files: what each file says of itself, and how Spark reads it.
 
-Where to begin reading: `kinds`, one row a kind of file, and `format`, which is what a row says. Then `parquet`, `orc`
-and `avro`, one module a format, each of which reads a `footer`. Avro's has others beneath it, because its files say
-nowhere how many rows they have: `avro_schema`, `avro_blocks`, `avro_claims`.
+Where to begin reading: `registry` has one row per format, and `format` says what a row holds; then `inspection`, which
+looks at each staged file before any row is read. `parquet`, `orc` and `avro` read a `footer`; `text` scans lines.
+`origin` gives a row the id of its file. To add a format, write one module and its row in `registry`. Nothing here
+writes.
 """

@@ -4,24 +4,25 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lakegate.audit.fit import FileColumn
-from lakegate.audit.mask import raw
-from lakegate.audit.plan import Column
-from spark_jobs.iceberg import sql_type
+from lakegate.audit.evaluation.mask import raw
+from lakegate.audit.model.plan import Column
+from lakegate.audit.schema.fit import FileColumn
+from spark_jobs.jvm.spark_sql import sql_type
 
 
 class Unreadable(Exception):
-    """The file is none of its format, or lies about itself: the text is the fault, in a person's words. `quoted` is
-    what a reader said besides, which may quote the file.
+    """The file is not of its format, or contradicts itself.
+
+    `why` is the fault, in a person's words. `detail` is a reader's own message, which may quote the file.
     """
 
-    def __init__(self, why: str, quoted: str = "") -> None:
+    def __init__(self, why: str, detail: str = "") -> None:
         super().__init__(why)
-        self.why, self.quoted = why, quoted
+        self.why, self.detail = why, detail
 
-    def told(self, columns: Iterable[Column]) -> str:
-        """The fault of a file with such columns."""
-        return f"{self.why}: {raw(columns, self.quoted)}" if self.quoted else self.why
+    def fault(self, columns: Iterable[Column]) -> str:
+        """Return the fault of a file with these columns; the detail is hidden if any of them is masked."""
+        return f"{self.why}: {raw(columns, self.detail)}" if self.detail else self.why
 
 
 @dataclass(frozen=True, kw_only=True)

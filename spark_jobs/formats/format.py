@@ -1,28 +1,34 @@
-"""One format of files as Spark reads it: what is special about it, in one value. It reads nothing by itself."""
+"""One format of files as Spark reads it, in one value. It reads nothing by itself."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.limits import Limits
-from lakegate.audit.look import Look
+from lakegate.audit.model.limits import Limits
+from lakegate.audit.schema.inspection import Inspection
 from spark_jobs.formats.footer import Ends, Footer
+from spark_jobs.formats.text.text_format import TextFormat
 
 Read = Callable[[SparkSession, str, Ends, Limits], Footer]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """`read` gives what a file says of itself before its rows; text says nothing, so that its lines are looked at, and
-    counted. `options` are for Spark's reader. `corrupt` is what is wrong with a file that cannot be read to its end,
-    unless the reader's error `means` something else. `misread` gives the same files, with a fault on each that these
-    machines would take for something else. A value of a file may `repeat` in many rows.
+    """A format's row in the registry.
+
+    `read` returns a file's footer. Text files have none: `text` says how their lines are scanned and parsed instead.
+    `options` are for Spark's reader. `corrupt` is the fault of a file that cannot be read to its end, unless `explain`
+    knows what the reader's error means (else ""). `check_machines` returns the same files, with a fault on each that
+    these machines would misread. `repeats` is true if a value may be stored once and stand in many rows.
     """
 
     read: Read | None = None
+    text: TextFormat | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     corrupt: str = "it is corrupt"
-    means: Callable[[str], str] = lambda _: ""
-    misread: Callable[[SparkSession, Sequence[Look]], list[Look]] = lambda _, looks: list(looks)
+    explain: Callable[[str], str] = lambda _: ""
+    check_machines: Callable[[SparkSession, Sequence[Inspection]], list[Inspection]] = lambda _, inspections: list(
+        inspections
+    )
     repeats: bool = False

@@ -1,6 +1,6 @@
-"""ORC's footer, read within limits, and what Spark would misread of it: refused here, because it does so silently.
+"""ORC's footer, read within limits. It reads no stripe.
 
-It reads no stripe.
+Spark misreads some ORC files without an error, so those are refused here.
 """
 
 import re
@@ -10,14 +10,16 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.fit import FileColumn
-from lakegate.audit.limits import Limits, beyond
-from lakegate.audit.look import Look
-from lakegate.audit.names import display_name
-from spark_jobs import hadoop
+from lakegate.audit.model.limits import Limits, beyond
+from lakegate.audit.schema.fit import FileColumn
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.names import display_name
+from lakegate.counts import count
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
-from spark_jobs.java import FAILURES, jvm
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.gateway import jvm
 
 TRUNCATED = "it is truncated: it begins as an ORC file and does not end as one"
 _FRACTIONS = "it has parts of a second before 1970, which Spark reads from ORC only as Java's writer has them"
@@ -42,18 +44,22 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
         reader.close()
 
 
-def means(said: str) -> str:
-    """What an error of ORC's reader means where that is no corrupt file; nothing where it may be one."""
+def explain(said: str) -> str:
+    """Return the fault that an error of ORC's reader means; "" if the file may be corrupt."""
     return _FRACTIONS if said.startswith("nanos > 999999999") else ""
 
 
-def misread(spark: SparkSession, looks: Sequence[Look]) -> list[Look]:
+def check_time_zone(spark: SparkSession, inspections: Sequence[Inspection]) -> list[Inspection]:
     """The same files; where Spark would read their timestamps by another clock, with that fault."""
-    at = [look for look in looks if not look.faults and any("timestamp" in column.type for column in look.columns)]
+    at = [
+        inspection
+        for inspection in inspections
+        if not inspection.faults and any("timestamp" in column.type for column in inspection.columns)
+    ]
     if not at or _in_utc(spark):
-        return list(looks)
+        return list(inspections)
     why = "its timestamps would be read by another clock: Spark's machines must be in the time zone UTC for ORC"
-    return [replace(look, faults=(why,)) if look in at else look for look in looks]
+    return [replace(inspection, faults=(why,)) if inspection in at else inspection for inspection in inspections]
 
 
 def _in_utc(spark: SparkSession) -> bool:
@@ -75,9 +81,9 @@ def _length(spark: SparkSession, ends: Ends) -> int:
         raise Unreadable(TRUNCATED) from None
     length, room = int(said.getFooterLength()) + int(said.getMetadataLength()), ends.length - 1 - size - len(_MAGIC)
     if not 0 < length <= room or min(said.getFooterLength(), said.getMetadataLength()) < 0:
-        raise Unreadable(f"its footer says that it has {length:,} bytes, and there are {room:,}")
+        raise Unreadable(f"its footer says that it has {count(length, 'byte')}, and there are {room:,}")
     if not 0 <= said.getCompressionBlockSize() <= _LARGEST_BLOCK:
-        raise Unreadable(f"its footer says that its blocks have {said.getCompressionBlockSize():,} bytes")
+        raise Unreadable(f"its footer says that its blocks have {count(said.getCompressionBlockSize(), 'byte')}")
     return length
 
 
@@ -86,7 +92,7 @@ def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Fo
     stripes = [(int(stripe.getNumberOfRows()), int(stripe.getOffset())) for stripe in reader.getStripes()]
     counted = sum(number for number, _ in stripes) if rows else 0
     if rows != counted:
-        raise Unreadable(f"its footer contradicts itself: {rows:,} rows in all, and {counted:,} in its stripes")
+        raise Unreadable(f"its footer contradicts itself: {count(rows, 'row')} in all, and {counted:,} in its stripes")
     if not all(0 <= offset < length for _, offset in stripes):  # nobody would read them
         raise Unreadable("its footer contradicts itself: it has stripes where the file has no bytes")
     wrong = beyond(
@@ -100,7 +106,7 @@ def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Fo
     if wrong:
         return Footer(faults=wrong)
     columns = _columns(spark, schema)
-    faults = (*_misread(columns), *_before_reform(reader, schema), *_null_keys(reader, schema))
+    faults = (*_unreadable_faults(columns), *_reform_faults(reader, schema), *_null_key_faults(reader, schema))
     return Footer(rows=rows, columns=columns, faults=faults)
 
 
@@ -129,7 +135,7 @@ def _column(spark: SparkSession, name: str, kind: Any) -> FileColumn:
     return column
 
 
-def _misread(columns: tuple[FileColumn, ...]) -> tuple[str, ...]:
+def _unreadable_faults(columns: tuple[FileColumn, ...]) -> tuple[str, ...]:
     """Spark reads nothing of a file with a type that it does not know, and goes by place where there are no names."""
     if columns and all(_UNNAMED.fullmatch(column.name) for column in columns):
         return ("its columns have no names: they are called _col0, _col1, …",)
@@ -139,7 +145,7 @@ def _misread(columns: tuple[FileColumn, ...]) -> tuple[str, ...]:
     )
 
 
-def _before_reform(reader: Any, schema: Any) -> tuple[str, ...]:
+def _reform_faults(reader: Any, schema: Any) -> tuple[str, ...]:
     """By the column statistics, which every writer puts into the footer."""
     names = {
         int(kind.getId()): str(name) for name, kind in zip(schema.getFieldNames(), schema.getChildren(), strict=True)
@@ -153,7 +159,7 @@ def _before_reform(reader: Any, schema: Any) -> tuple[str, ...]:
     )
 
 
-def _null_keys(reader: Any, schema: Any) -> tuple[str, ...]:
+def _null_key_faults(reader: Any, schema: Any) -> tuple[str, ...]:
     """By the column statistics, too, as they are written: where a writer left out whether there are nulls, ORC's own
     reader says that there are. Of a null that is a key, Spark makes another key.
     """
@@ -184,4 +190,4 @@ def _first_day(told: Any) -> int:
     return int(first.getTime()) // _DAY if first else 0
 
 
-FORMAT = Format(read=read, corrupt="a stripe is corrupt", means=means, misread=misread, repeats=True)
+FORMAT = Format(read=read, corrupt="a stripe is corrupt", explain=explain, check_machines=check_time_zone, repeats=True)

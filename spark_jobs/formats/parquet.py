@@ -8,15 +8,17 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.fit import NOTHING, FileColumn
-from lakegate.audit.limits import Limits, beyond
-from lakegate.audit.names import display_name
-from spark_jobs import hadoop
+from lakegate.audit.model.limits import Limits, beyond
+from lakegate.audit.schema.fit import NOTHING, FileColumn
+from lakegate.audit.schema.names import display_name
+from lakegate.counts import count
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
-from spark_jobs.java import FAILURES, jvm, root, state
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES, root_cause
+from spark_jobs.jvm.gateway import jvm, session_state
 
-# Days and instants are those that the format means, but where Spark 2 wrote the file, which its footer tells.
+# Read days and instants as the format defines them. Files of Spark 2 say so in their footer, and Spark rebases them.
 _OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 ENCRYPTED = "it is encrypted"
 TRUNCATED = "it is truncated: it begins as a parquet file and does not end as one"
@@ -41,7 +43,7 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
         return Footer(faults=wrong)
     if about.getSchemaSize() <= 1:
         raise Unreadable("it has no columns")
-    rows, uncompressed = _counted(about)
+    rows, uncompressed = _count(about)
     if not all(0 <= _middle(group) < ends.length for group in about.getRow_groups()):
         raise Unreadable("its footer contradicts itself: it has row groups where the file has no bytes")
     if wrong := beyond(limits, rows=rows, uncompressed=uncompressed, nesting=_nesting(about)):
@@ -61,7 +63,7 @@ def _length(ends: Ends) -> int:
         raise Unreadable(TRUNCATED)
     length, room = int.from_bytes(ends.last[-_TAIL:-4], "little"), ends.length - _SMALLEST
     if not 0 < length <= room:
-        raise Unreadable(f"its footer says that it has {length:,} bytes, and there are {room:,}")
+        raise Unreadable(f"its footer says that it has {count(length, 'byte')}, and there are {room:,}")
     return length
 
 
@@ -118,12 +120,12 @@ def _nesting(about: Any) -> int:
     return deepest
 
 
-def _counted(about: Any) -> tuple[int, int]:
+def _count(about: Any) -> tuple[int, int]:
     """Rows and uncompressed bytes, by the row groups."""
     groups = [(int(group.getNum_rows()), int(group.getTotal_byte_size())) for group in about.getRow_groups()]
     rows, said = sum(rows for rows, _ in groups), int(about.getNum_rows())
     if rows != said or any(min(group) < 0 for group in groups):
-        raise Unreadable(f"its footer contradicts itself: {said:,} rows in all, and {rows:,} in its row groups")
+        raise Unreadable(f"its footer contradicts itself: {count(said, 'row')} in all, and {rows:,} in its row groups")
     return rows, sum(size for _, size in groups)
 
 
@@ -156,14 +158,14 @@ def _column(spark: SparkSession, converter: Any, field: Any) -> FileColumn:
     try:
         [column] = _converted(converter, jvm(spark).org.apache.parquet.schema.MessageType("one", alone))
     except FAILURES as error:
-        found = _ILLEGAL.search(root(error))
+        found = _ILLEGAL.search(root_cause(error))
         return FileColumn(name=field.getName(), unreadable=found[1] if found else "of a type that Spark does not read")
     return column
 
 
 def _converter(spark: SparkSession) -> Any:
     package = jvm(spark).org.apache.spark.sql.execution.datasources.parquet
-    return package.ParquetToSparkSchemaConverter(state(spark).conf())
+    return package.ParquetToSparkSchemaConverter(session_state(spark).conf())
 
 
 def _converted(converter: Any, schema: Any) -> tuple[FileColumn, ...]:

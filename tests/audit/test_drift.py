@@ -2,10 +2,10 @@
 
 import pytest
 
-from lakegate.audit.drift import drifted
-from lakegate.audit.plan import Check, Column, Comparison, Drift, Metric, MetricKind, Operator, Plan, Unit
-from lakegate.audit.report import CheckResult, Source, Verdict
-from lakegate.audit.verdicts import Measured, Measurements, judge
+from lakegate.audit.evaluation.drift import drifted
+from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.model.plan import Check, Column, Comparison, Drift, Metric, MetricKind, Operator, Plan, Unit
+from lakegate.audit.model.report import CheckResult, Source, Verdict
 
 METRIC = Metric(id="m", kind=MetricKind.VALUE, columns=("a",), sql="avg(a)")
 
@@ -27,7 +27,7 @@ def judged(
         columns=(Column(name="a", type="int"),), metrics=(METRIC,), checks=(check,),
     )  # fmt: skip
     measured = Measurements(file="f", rows=10, metrics={"m": Measured(value=value, source=Source.AGGREGATE)})
-    [result] = judge(plan, [measured], {}, {"m": past})["f"]
+    [result] = evaluate(plan, [measured], {}, {"m": past})["f"]
     return result
 
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from lakegate.audit.codec import from_json, to_json
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.plan import Plan
-from lakegate.audit.report import Source
-from lakegate.audit.unparsed import Unparsed
-from lakegate.audit.verdicts import Measured
+from lakegate.audit.evaluation.unparsed import Unparsed
+from lakegate.audit.evaluation.verdicts import Measured
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import Source
 from tests.support.plans import plan
 
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lakegate.audit.moment import at
-from lakegate.audit.plan import NOW, Metric, MetricKind, Proof
-from lakegate.audit.statistics import limit
+from lakegate.audit.data_files.statistics import limit
+from lakegate.audit.evaluation.moment import bind_now
+from lakegate.audit.model.plan import NOW, Metric, MetricKind, Proof
 from tests.support.plans import plan
 
 NOON = datetime(2013, 1, 31, 12, 0, 0, 250, tzinfo=UTC)
@@ -28,7 +28,7 @@ def metric(sql: str, proof: Proof | None = None) -> Metric:
     ],
 )
 def test_now_is_said_anew_and_no_text_or_name_is(sql: str, expected: str | None) -> None:
-    [found] = at(plan("a.b", {"x": "timestamp"}, [metric(sql)]), NOON).metrics
+    [found] = bind_now(plan("a.b", {"x": "timestamp"}, [metric(sql)]), NOON).metrics
     wanted = expected or rf"`x` = '\\' OR {SAID} > 'a' 'CURRENT_TIMESTAMP()'"
     assert (found.id, found.sql, found.passes) == ("m", wanted, wanted)
 
@@ -36,7 +36,7 @@ def test_now_is_said_anew_and_no_text_or_name_is(sql: str, expected: str | None)
 def test_a_proof_of_now_is_one_of_the_same_moment() -> None:
     late = metric("`x` > CURRENT_TIMESTAMP()", Proof(column="x", maximum=NOW))
     text = metric("NOT `x` IN ('now')", Proof(column="x", values=(NOW,)))
-    found = [each.proof for each in at(plan("a.b", {"x": "timestamp"}, [late, text]), NOON).metrics]
+    found = [each.proof for each in bind_now(plan("a.b", {"x": "timestamp"}, [late, text]), NOON).metrics]
     assert found == [Proof(column="x", maximum=NOON.isoformat()), text.proof]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.audit.names import folded
+from lakegate.audit.schema.names import folded
 
 DOTLESS, DOT, LONG_S, KELVIN = "\u0131", "\u0307", "\u017f", "\u212a"
 hard = st.sampled_from(f"iIİ{DOTLESS}{DOT}sSßẞkK{LONG_S}{KELVIN}\u03a3\u03c3\u03c2")

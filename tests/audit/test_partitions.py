@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.audit.partitions import Partition, partition
+from lakegate.audit.schema.partitions import Partition, partition
 
 names = st.text(st.characters(exclude_categories=("Cc", "Cs")) | st.sampled_from("`(),. 1"), min_size=1)
 

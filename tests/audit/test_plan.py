@@ -1,6 +1,6 @@
 """A kind of metric says how it counts, and how files of one batch bear on each other through it."""
 
-from lakegate.audit.plan import Metric, MetricKind, Others, Scope
+from lakegate.audit.model.plan import Metric, MetricKind, Others, Scope
 from tests.support.plans import ROWS, duplicates, orphans, plan
 
 OF_TABLE = Metric(id="rows of table", kind=MetricKind.ROWS, scope=Scope.TABLE)

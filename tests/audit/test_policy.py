@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.audit.fit import Agreement, FileColumn, agree
-from lakegate.audit.names import display_name
-from lakegate.audit.plan import Plan, SchemaPolicy, Stance
-from lakegate.audit.types import Struct, parse
+from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
+from lakegate.audit.schema.fit import Agreement, FileColumn, agree
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import Struct, parse
 from tests.support.plans import plan
 
 FREEZE, ALLOW, EVOLVE, DISCARD = Stance.FREEZE, Stance.ALLOW, Stance.EVOLVE, Stance.DISCARD

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Scope, Severity
-from lakegate.audit.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving, within
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Source, Verdict
-from lakegate.audit.table_scope import TableRows
-from lakegate.audit.verdicts import Measured, Measurements, good, judge, verdict
+from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving, within
+from lakegate.audit.evaluation.table_scope import TableRows
+from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate, good, verdict
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Scope, Severity
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Source, Verdict
 from tests.support.plans import ROWS, failing, none_of, nulls, plan
 
 NULL, LOW = nulls("id"), failing("x", "x < 0")
@@ -41,7 +41,7 @@ def judged(
     def distinct(file: str, _earlier: Sequence[str], _checks: Sequence[str]) -> int:
         return sum(files[int(file[1:]) - 1]) - both
 
-    return judge(by, measured, {}, distinct=distinct)
+    return evaluate(by, measured, {}, distinct=distinct)
 
 
 def said(checks: Sequence[CheckResult]) -> str:
@@ -102,7 +102,7 @@ def test_rows_of_which_more_than_the_budget_fail_one_check_are_not_counted_furth
     by = replace(plan("nyc.flights", {"id": "int", "x": "int"}, (NULL, LOW)), budget=Budget(rows=5))
     by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), none_of(LOW, Severity.QUARANTINE)))
     metrics = {metric.id: Measured(value=rows, source=Source.QUERY) for metric, rows in ((NULL, 6), (LOW, 2))}
-    [checks] = judge(by, [Measurements(file="f", rows=100, metrics=metrics)], {}, distinct=lambda *_: 8).values()
+    [checks] = evaluate(by, [Measurements(file="f", rows=100, metrics=metrics)], {}, distinct=lambda *_: 8).values()
     assert said(checks) == (
         "rows for quarantine, counted as far as the budget goes: 6 of 100 rows, expected at most 5, and not all"
     )
@@ -117,7 +117,7 @@ def test_rows_that_do_not_parse_come_on_top_of_the_others(unparsed: int, expecte
         UNPARSED.id: Measured(value=unparsed, source=Source.FILE, rows=100),
     }
     measured = Measurements(file="f", rows=100 - unparsed, metrics=metrics)
-    [checks] = judge(by, [measured], {}, distinct=lambda *_: 2).values()
+    [checks] = evaluate(by, [measured], {}, distinct=lambda *_: 2).values()
     assert verdict(checks) is expected
     [budget] = [check for check in checks if check.check == BUDGET]
     assert (budget.value, budget.rows) == (2 + unparsed, 100)
@@ -127,7 +127,7 @@ def test_a_file_none_of_whose_rows_parses_is_rejected() -> None:
     by = replace(plan("nyc.flights", {"id": "int"}, (UNPARSED,)), budget=Budget(percent=100))
     by = replace(by, checks=(none_of(UNPARSED, Severity.QUARANTINE),))
     metrics = {UNPARSED.id: Measured(value=3, source=Source.FILE, rows=3)}
-    [checks] = judge(by, [Measurements(file="f", rows=0, metrics=metrics)], {}).values()
+    [checks] = evaluate(by, [Measurements(file="f", rows=0, metrics=metrics)], {}).values()
     assert verdict(checks) is Verdict.FAIL
 
 
@@ -148,7 +148,7 @@ def test_a_number_about_all_rows_waits_for_those_that_are_left() -> None:
     by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), few))
     numbers = {ROWS.id: Measured(value=100, source=Source.STATISTICS)}
     some, many, none = (
-        judge(
+        evaluate(
             by,
             [Measurements(file="f", rows=100, metrics=numbers | {NULL.id: Measured(value=nulls, source=Source.QUERY)})],
             {},
@@ -172,7 +172,7 @@ def test_a_tables_row_count_waits_for_rows_of_files_before_to_leave() -> None:
             Measurements(file=file, rows=100, metrics={NULL.id: Measured(value=some, source=Source.QUERY)})
             for file, some in (("f1", missing), ("f2", 0))
         )
-        verdicts[missing] = [verdict(checks) for checks in judge(by, [first, second], {rows.id: counted}).values()]
+        verdicts[missing] = [verdict(checks) for checks in evaluate(by, [first, second], {rows.id: counted}).values()]
     assert verdicts == {1: [Verdict.QUARANTINE, Verdict.PASS], 6: [Verdict.FAIL, Verdict.PASS]}
 
 
@@ -195,7 +195,7 @@ def test_what_is_no_count_of_the_tables_rows_does_not_wait_for_rows_of_files_bef
         )
         for file, nulls, value in (("f1", 1, 0), ("f2", 0, 100))
     ]
-    first, second = judge(by, files, {}).values()
+    first, second = evaluate(by, files, {}).values()
     assert (verdict(first), verdict(second)) == (Verdict.QUARANTINE, Verdict.FAIL)
 
 
@@ -222,7 +222,7 @@ def test_a_warning_about_a_number_waits_for_the_rows_that_are_left() -> None:
     by = replace(plan("nyc.flights", {"id": "int"}, (NULL, ROWS)), budget=Budget(rows=5))
     by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), few))
     before, after = (
-        judge(rules, [Measurements(file="f", rows=rows, metrics={
+        evaluate(rules, [Measurements(file="f", rows=rows, metrics={
             ROWS.id: Measured(value=rows, source=Source.STATISTICS),
             NULL.id: Measured(value=missing, source=Source.QUERY),
         })], {})

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lakegate.audit.codec import from_plain, to_plain
-from lakegate.audit.plan import NOW, Metric, MetricKind, Proof
-from lakegate.audit.statistics import DataFileStatistics, IcebergField, bound, limit, measure
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, bound, limit, measure
+from lakegate.audit.model.codec import from_plain, to_plain
+from lakegate.audit.model.plan import NOW, Metric, MetricKind, Proof
 from tests.support import text_bounds
 
 COLUMN = IcebergField(id=7, name="x", type="int")

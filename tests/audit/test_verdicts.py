@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.audit.codec import from_json, to_json
-from lakegate.audit.duplicates import Pattern, Repeats
-from lakegate.audit.plan import (
+from lakegate.audit.evaluation.duplicates import Pattern, Repeats
+from lakegate.audit.evaluation.table_scope import Orphans, TableRows
+from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate, expected, good, verdict
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.plan import (
     Check,
     Column,
     Comparison,
@@ -23,9 +25,7 @@ from lakegate.audit.plan import (
     Severity,
     Unit,
 )
-from lakegate.audit.report import Source, Verdict
-from lakegate.audit.table_scope import Orphans, TableRows
-from lakegate.audit.verdicts import Measured, Measurements, expected, good, judge, verdict
+from lakegate.audit.model.report import Source, Verdict
 
 
 def check(
@@ -93,29 +93,29 @@ def test_every_operator_holds_and_fails(
     operator: Operator, threshold: tuple[float, ...], holding: int, failing: int
 ) -> None:
     rule = plan(check(operator, *threshold))
-    results = judge(rule, [file("f1", holding), file("f2", failing)], {})
+    results = evaluate(rule, [file("f1", holding), file("f2", failing)], {})
     assert [results[name][0].verdict for name in ("f1", "f2")] == [Verdict.PASS, Verdict.FAIL]
 
 
 def test_a_warning_does_not_reject() -> None:
-    results = judge(plan(check(severity=Severity.WARNING)), [file(nulls=1)], {})
+    results = evaluate(plan(check(severity=Severity.WARNING)), [file(nulls=1)], {})
     assert verdict(results["f1"]) is Verdict.WARN
     assert good(results) == ["f1"]
 
 
 def test_the_worst_verdict_wins() -> None:
-    results = judge(plan(check(severity=Severity.WARNING), check()), [file(nulls=1)], {})
+    results = evaluate(plan(check(severity=Severity.WARNING), check()), [file(nulls=1)], {})
     assert verdict(results["f1"]) is Verdict.FAIL
 
 
 def test_percent_is_of_the_files_rows() -> None:
-    [result] = judge(plan(check(Operator.LESS_OR_EQUAL, 5, unit=Unit.PERCENT)), [file(nulls=12, rows=200)], {})["f1"]
+    [result] = evaluate(plan(check(Operator.LESS_OR_EQUAL, 5, unit=Unit.PERCENT)), [file(nulls=12, rows=200)], {})["f1"]
     assert (result.value, result.verdict, result.failing_rows) == (6.0, Verdict.FAIL, 12)
     assert result.reason == "id required: 6% (12 of 200 rows), expected at most 5%"
 
 
 def test_percent_of_no_rows_is_zero() -> None:
-    [result] = judge(plan(check(unit=Unit.PERCENT)), [file(rows=0)], {})["f1"]
+    [result] = evaluate(plan(check(unit=Unit.PERCENT)), [file(rows=0)], {})["f1"]
     assert (result.value, result.verdict) == (0.0, Verdict.PASS)
 
 
@@ -137,12 +137,12 @@ def test_percent_of_no_rows_is_zero() -> None:
 def test_what_was_found_reads_as_a_person_would_say_it(
     value: float | None, failing: int, unit: Unit, said: str
 ) -> None:
-    [result] = judge(plan(check()), [file(rows=2000)], {})["f1"]
+    [result] = evaluate(plan(check()), [file(rows=2000)], {})["f1"]
     assert replace(result, value=value, failing_rows=failing, unit=unit).found == said
 
 
 def test_a_row_count_that_fails_has_no_failing_rows() -> None:
-    [result] = judge(plan(check(Operator.GREATER_OR_EQUAL, 1_000_000, metric="rows")), [file()], {})["f1"]
+    [result] = evaluate(plan(check(Operator.GREATER_OR_EQUAL, 1_000_000, metric="rows")), [file()], {})["f1"]
     assert (result.failing_rows, result.reason) == (0, "id required: 100, expected at least 1,000,000")
 
 
@@ -164,7 +164,7 @@ def test_a_value_in_percent_is_one_already() -> None:
     rule = replace(plan(check(Operator.LESS, 50, unit=Unit.PERCENT, metric="v")), metrics=(of,))
     measured = Measurements(file="f1", rows=10, metrics={"v": Measured(value=40.0, source=Source.AGGREGATE)})
 
-    [result] = judge(rule, [measured], {})["f1"]
+    [result] = evaluate(rule, [measured], {})["f1"]
 
     assert (result.value, result.verdict, result.expected) == (40.0, Verdict.PASS, "less than 50%")
     assert result.reason == "id required: 40%, expected less than 50%"
@@ -175,7 +175,7 @@ def test_a_number_that_must_be_zero_is_no_count_of_rows() -> None:
 
 
 def duplicates(files: list[Measurements], found: Repeats, *more: Check) -> dict[str, float]:
-    results = judge(plan(check(metric="same"), *more), files, {"same": found})
+    results = evaluate(plan(check(metric="same"), *more), files, {"same": found})
     return {name: checks[0].value or 0 for name, checks in results.items()}
 
 
@@ -239,7 +239,7 @@ def test_a_table_has_the_rows_of_its_good_files_and_of_the_file_that_is_judged()
     metrics = (*plan().metrics, Metric(id="all", kind=MetricKind.ROWS, scope=Scope.TABLE))
     by = replace(plan(*checks), metrics=metrics)
     rows = TableRows(before=500, rows={each.file: each.rows for each in files})
-    judged = judge(by, files, {"all": rows})
+    judged = evaluate(by, files, {"all": rows})
     assert [results[1].value for results in judged.values()] == [510, 610, 1510]
     assert good(judged) == ["f1"]
 

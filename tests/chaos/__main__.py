@@ -24,7 +24,7 @@ from lakegate_local.settings import LocalSettings
 from rich.console import Console
 
 from examples import nyc
-from lakegate.audit.fit import FILE_COLUMN
+from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.ports import MAIN
 from lakegate.workflow.service import Service
 from tests.chaos import outcomes as told

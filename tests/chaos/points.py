@@ -13,8 +13,8 @@ from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Ref
 from lakegate.settings import Settings
-from lakegate.workflow.claims import claims_on, open_attempts
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
+from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.service import Service
 
 SECONDS = 120.0
@@ -54,7 +54,7 @@ class Points:
     def _points(self) -> Mapping[str, Callable[[Attempt], bool]]:
         return {
             "branch made": lambda _: True,
-            "files claimed": lambda attempt: bool(claims_on(self.service, attempt)),
+            "files claimed": lambda attempt: bool(files_claimed_on(self.service, attempt)),
             "job started": self._has_a_run,
             "rows appended": lambda attempt: bool(
                 self.service.tables.compare(self.table, Ref(MAIN), Ref(attempt.branch)).added
@@ -69,7 +69,7 @@ class Points:
         return runner.find(attempt.branch) is not None
 
     def _attempts(self) -> list[Attempt]:
-        found = open_attempts(self.service.branches)
+        found = list_open_attempts(self.service.branches)
         return [attempt for attempt in found if attempt.table == self.table and attempt.branch not in self.before]
 
     def _asked(self, is_there: Callable[[Attempt], bool], attempt: Attempt) -> bool:

@@ -11,23 +11,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.mask import MASK, masked
-from lakegate.audit.plan import Metric, MetricKind
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
-from lakegate.audit.verdicts import verdict
+from lakegate.audit.evaluation.mask import MASK, masked
+from lakegate.audit.evaluation.verdicts import verdict
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.plan import Metric, MetricKind
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN
-from lakegate.synthetic.judge import Judge
+from lakegate.synthetic.evaluator import DuckDBEvaluator
 from lakegate.testing.lake import EPOCH
-from lakegate.workflow.claims import job_name
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.attempts.job import job_name
+from lakegate.workflow.attempts.reports import report_name
 from tests.cli.desk import Desk
 
 BATCH = "20130131T0405-1a2b3c4d"
@@ -52,9 +52,9 @@ def reported(
     claims = [Receipt(bucket="landing", key=key).decided(Entry.of(file, Decision.PUBLISHED, attempt))
               for key, file in landed.items()]  # fmt: skip
     head = service.ledger.commit_receipts(attempt.branch, base, claims)
-    judge = Judge(plan, others or {})
+    evaluator = DuckDBEvaluator(plan, others or {})
     desk.rows.held |= {(attempt.branch, name): table for name, table in (others or {}).items()}
-    good = [_file(judge, landed[key].id, key, rows) for key, rows in files.items()]
+    good = [_file(evaluator, landed[key].id, key, rows) for key, rows in files.items()]
     bad = [FileReport(id=landed[key].id, key=key, verdict=Verdict.FAIL, faults=(why,))
            for key, why in (faults or {}).items()]  # fmt: skip
     report = Report(
@@ -81,29 +81,29 @@ def _landed(key: str) -> FileVersion:
     return FileVersion(bucket="landing", key=key, version_id="v1", size=1, landed_at=EPOCH, checksum=None)
 
 
-def _file(judge: Judge, file: str, key: str, rows: pa.Table) -> FileReport:
-    checks = tuple(_sampled(judge, check, rows) for check in judge.results(rows))
+def _file(evaluator: DuckDBEvaluator, file: str, key: str, rows: pa.Table) -> FileReport:
+    checks = tuple(_sampled(evaluator, check, rows) for check in evaluator.results(rows))
     data = (DataFile(path=f"s3://lake/{file}.parquet", rows=rows.num_rows),)
     return FileReport(id=file, key=key, verdict=verdict(checks), rows=rows.num_rows, checks=checks, data_files=data)
 
 
-def _sampled(judge: Judge, check: CheckResult, rows: pa.Table) -> CheckResult:
+def _sampled(evaluator: DuckDBEvaluator, check: CheckResult, rows: pa.Table) -> CheckResult:
     if not check.failing_rows:
         return check
-    found = failing_rows(judge, judge.plan.metric(check.metric), rows)
-    hidden = masked(judge.plan.columns)
+    found = failing_rows(evaluator, evaluator.plan.metric(check.metric), rows)
+    hidden = masked(evaluator.plan.columns)
     shown = [{name: MASK if name in hidden and value is not None else _json(value) for name, value in row.items()}
              for row in found]  # fmt: skip
     return replace(check, sample=tuple(shown[:100]))
 
 
-def failing_rows(judge: Judge, metric: Metric, rows: pa.Table) -> list[dict[str, Any]]:
+def failing_rows(evaluator: DuckDBEvaluator, metric: Metric, rows: pa.Table) -> list[dict[str, Any]]:
     """The rows that fail a metric, by a way of their own where they repeat a key."""
     if metric.kind is MetricKind.DUPLICATES:
         keys = [tuple(row[name] for name in metric.columns) for row in rows.to_pylist()]
         return [row for row, key in zip(rows.to_pylist(), keys, strict=True)
                 if None not in key and keys.count(key) > 1]  # fmt: skip
-    marks = judge.marked(rows, [metric])
+    marks = evaluator.marked(rows, [metric])
     return [row for row, (mark,) in zip(rows.to_pylist(), marks, strict=True) if mark]
 
 

@@ -105,7 +105,7 @@ def test_status_says_when_the_bucket_was_listed_last_where_that_was_long_ago(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.published()
-    monkeypatch.setattr("lakegate.workflow.landed.NOTED", 1)
+    monkeypatch.setattr("lakegate.workflow.backlog.NOTED", 1)
     desk.sweep()
     desk.world.clock.advance(10 * 60)
     assert "listed the bucket" not in desk.run("status").stdout
@@ -154,7 +154,7 @@ def test_a_reason_that_all_files_share_is_said_once(desk: Desk) -> None:
 
 def test_status_says_why_no_job_begins(desk: Desk) -> None:
     desk.world.drop("1.parquet", rows=3)
-    desk.world.kill_jobs("the account has no room", waited=True)
+    desk.world.kill_jobs("the account has no room", never_began=True)
     [entry] = desk.json("status")["in_flight"]
     told = desk.run("status").stdout
     assert "job did not get through, attempt 2 begins after" in told

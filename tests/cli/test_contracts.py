@@ -4,7 +4,7 @@ import pytest
 
 from lakegate.contracts import reading
 from lakegate.errors import Retryable
-from lakegate.workflow.shelf import Shelf
+from lakegate.workflow.registry import Registry
 from tests.cli.desk import Desk
 
 
@@ -91,7 +91,7 @@ def test_a_push_whose_sweep_fails_says_that_it_is_pushed(desk: Desk, monkeypatch
     assert "the contracts are pushed" in told.stderr
     assert "1 unrouted file not taken up" in told.stderr
     assert "lakegate reconcile" in told.stderr
-    assert "nyc.planes" in [contract.table for contract in Shelf.read(desk.world.store).contracts]
+    assert "nyc.planes" in [contract.table for contract in Registry.read(desk.world.store).contracts]
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -136,7 +136,7 @@ def test_a_contract_that_its_reader_stumbles_over_is_a_fault_beside_others(
     def stumble(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(reading, "check_shape", stumble)
+    monkeypatch.setattr(reading, "check_json_schema", stumble)
 
     told = desk.json("contract", "check", desk.contract())
 

@@ -9,7 +9,7 @@ import pytest
 from sqlglot.dialects.duckdb import DuckDB
 
 from lakegate.cli.sql import Statement
-from lakegate.workflow.tell import rows_query
+from lakegate.workflow.notices.messages import rows_query
 from tests.cli.desk import Desk
 
 HOUR = datetime(2013, 1, 1, 10, tzinfo=UTC)

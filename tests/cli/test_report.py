@@ -16,9 +16,9 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 from rich.console import Console
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.mask import MASK
-from lakegate.audit.report import DataFile, Verdict
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.report import DataFile, Verdict
 from lakegate.cli import show
 from lakegate.cli.batch import look
 from lakegate.cli.page import page
@@ -29,7 +29,7 @@ from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import in_future
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note, Ref
-from lakegate.workflow.reports import read_report, report_name
+from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.cli.desk import Desk
 from tests.cli.reported import BATCH, reported
 from tests.support import schemas

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.plan import MetricKind
+from lakegate.audit.model.plan import MetricKind
 from lakegate.contracts import load
 from lakegate.contracts.checks.custom import COLUMN, TABLE
 from tests.support.catalogue import KINDS, Kind, enforced, table, written

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakegate.audit.plan import NOW, Operator, Proof, Severity, Unit
+from lakegate.audit.model.plan import NOW, Operator, Proof, Severity, Unit
 from tests.contracts.test_predicates import failing, failing_rows, plan_for
 
 TODAY = datetime.now(UTC).replace(microsecond=0)

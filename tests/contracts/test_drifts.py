@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.audit.plan import Comparison, Drift, MetricKind, Operator, Unit
+from lakegate.audit.model.plan import Comparison, Drift, MetricKind, Operator, Unit
 from lakegate.errors import ContractFaults
 from tests.contracts.test_faults import GOOD, faults_of
 from tests.contracts.test_rules import NUMBER, custom, of_column, of_table

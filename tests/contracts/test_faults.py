@@ -698,7 +698,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "foreign key of one column to two": (
         "        logicalType: string\n",
         "        logicalType: string\n        relationships: [{to: [shop.states.name, shop.states.id]}]\n",
-        [("relationships", "1 columns cannot refer to 2")],
+        [("relationships", "1 column cannot refer to 2")],
     ),
     "foreign key of a column that says from": (
         "        logicalType: string\n",

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from lakegate.audit.files import PARQUET, FileFormat, FileKind
-from lakegate.audit.limits import Limits
-from lakegate.audit.plan import MetricKind, Operator, Plan, Severity
+from lakegate.audit.model.files import PARQUET, FileFormat, FileKind
+from lakegate.audit.model.limits import Limits
+from lakegate.audit.model.plan import MetricKind, Operator, Plan, Severity
 from lakegate.contracts import load
 from tests.contracts.test_faults import GOOD
 from tests.support.vocabulary import PAGE

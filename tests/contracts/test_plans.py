@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lakegate.audit.codec import from_json, from_plain, to_json, to_plain
-from lakegate.audit.plan import (
+from lakegate.audit.model.codec import from_json, from_plain, to_json, to_plain
+from lakegate.audit.model.plan import (
     Budget,
     Check,
     Column,

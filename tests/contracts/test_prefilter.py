@@ -6,7 +6,7 @@ from string import ascii_uppercase
 
 import pytest
 
-from lakegate.audit.plan import Metric
+from lakegate.audit.model.plan import Metric
 from lakegate.contracts.columns.fields import column
 from lakegate.contracts.regex import prefilter
 from tests.contracts.test_predicates import failing, plan_for

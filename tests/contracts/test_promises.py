@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.audit.plan import Check, MetricKind, Operator, Plan
+from lakegate.audit.model.plan import Check, MetricKind, Operator, Plan
 from lakegate.contracts import load
 
 GOOD = (Path(__file__).parent / "shop.yaml").read_text()

@@ -1,6 +1,6 @@
 """Each kind of metric in DuckDB's words; tests/synthetic and tests/cli ask them of rows."""
 
-from lakegate.audit.plan import MetricKind
+from lakegate.audit.model.plan import MetricKind
 from lakegate.duckdb.metrics import KINDS
 
 

@@ -16,19 +16,19 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate import bootstrap
-from lakegate.audit.codec import from_json, to_json
-from lakegate.audit.job import Job
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.job import Job
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState
 from lakegate.settings import Settings
 from lakegate.testing import MemoryNotifier
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempts.start import start_attempt
+from lakegate.workflow.registry import push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
-from spark_jobs import hadoop
 from spark_jobs.append_and_audit import append_and_audit
+from spark_jobs.jvm import hadoop
 from tests.support.nessie import Lake, unique
 from tests.support.spark import reaching
 from tests.support.tables import rows_of
@@ -111,7 +111,7 @@ class Installation:
 
     def attempt(self, *files: FileVersion) -> Attempt:
         attempt = Attempt(table=self.table, batch=batch_id(self.table, files), number=1)
-        open_attempt(self.service, attempt, files)
+        start_attempt(self.service, attempt, files)
         return attempt
 
     def settle(self, *attempts: Attempt) -> None:

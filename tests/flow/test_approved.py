@@ -8,7 +8,7 @@ from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Kind, Ref
 from lakegate.workflow.approve import approve
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.attempts.reports import read_report
 from tests.flow.conftest import Installation
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]

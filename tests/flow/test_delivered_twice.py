@@ -12,7 +12,7 @@ from pyiceberg.table.snapshots import Operation
 
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.audit.errors import JobError
-from spark_jobs.append import append
+from spark_jobs.appending.append import append
 from tests.flow.conftest import Installation
 from tests.ports.conftest import ListedTwice, NessiePlace
 from tests.support.proxy import Answer, Fault, Proxy, Request, proxy

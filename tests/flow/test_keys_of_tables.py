@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lakegate.landing.attempts import Attempt
-from lakegate.workflow.reports import read_report
+from lakegate.workflow.attempts.reports import read_report
 from tests.flow.conftest import Installation
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
@@ -64,7 +64,7 @@ def test_batches_from_one_base_are_audited_again_in_turn_and_not_appended_again(
         before, now = (read_report(installation.service.store, it) for it in (attempt, attempt.next()))
         assert before is not None
         assert now is not None
-        assert (now.carried_from, now.base) == (attempt.branch, installation.service.branches.base(now.branch))
+        assert (now.reused_from, now.base) == (attempt.branch, installation.service.branches.base(now.branch))
         for one, other in zip(before.files, now.files, strict=True):
             assert (one.data_files, one.rows) == (other.data_files, other.rows)
             assert [check.name for check in one.checks] == [check.name for check in other.checks]

@@ -8,7 +8,7 @@ import pytest
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
-from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Ref
 from tests.flow.conftest import Installation

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
-from lakegate.audit.quarantine import quarantine_of
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.ports import MAIN, Ref
-from lakegate.workflow.claims import job_of
+from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.retry import retry
-from spark_jobs.session import open_catalog
+from spark_jobs.jvm.session import open_catalog
 from tests.flow.conftest import Installation
 from tests.support.spark import reaching
 from tests.support.tables import rows_of

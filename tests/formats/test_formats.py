@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from lakegate.audit.codec import NewerFormat, from_json, to_json
-from lakegate.audit.files import FileKind
-from lakegate.audit.job import Job
-from lakegate.audit.mask import MASK, raw
-from lakegate.audit.plan import Budget, Column, Stance
-from lakegate.audit.report import Report, Rewritten, Verdict
+from lakegate.audit.evaluation.mask import MASK, raw
+from lakegate.audit.model.codec import NewerFormat, from_json, to_json
+from lakegate.audit.model.files import FileKind
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Budget, Column, Stance
+from lakegate.audit.model.report import Report, Rewritten, Verdict
 from lakegate.errors import Misconfigured
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
@@ -54,7 +54,7 @@ def test_a_report_of_format_2_is_read() -> None:
     assert failed.reasons == ("id unique in the table: 1 of 50 rows, expected none",)
     assert failed.unread == ('column "extra" of the file is not read',)
     assert (report.format, report.masked, report.depends_on) == (2, ("mail",), ("shop.orders",))
-    assert (report.rewritten, report.carried_from) == (Rewritten(), "")
+    assert (report.rewritten, report.reused_from) == (Rewritten(), "")
     assert from_json(Report, to_json(report)) == report
 
 
@@ -70,9 +70,13 @@ def test_a_job_of_format_3_is_read() -> None:
     assert [column.name for column in job.plan.columns if column.masked] == ["mail"]
     assert (job.plan.files.kind, job.plan.files.limits.rows) == (FileKind.CSV, 1000)
     assert (job.plan.budget, job.plan.policy.new_columns) == (Budget(rows=3), Stance.EVOLVE)
-    assert (job.crashed, job.waited, list(job.left_out.values())) == ((1,), (), ["it is gone from the landing bucket"])
-    assert ([data.rows for data in job.replaced], [data.rows for data in job.replaced_aside]) == ([40], [2])
-    assert (job.rewritten, job.carries, job.history) == (frozenset(), "", {"rows-df19b0086ef7": (50.0, 60.0)})
+    assert (job.consecutive_crashes, job.never_began, list(job.left_out.values())) == (
+        (1,),
+        (),
+        ["it is gone from the landing bucket"],
+    )
+    assert ([data.rows for data in job.replaced], [data.rows for data in job.replaced_quarantined]) == ([40], [2])
+    assert (job.rewritten, job.reuses, job.baseline) == (frozenset(), "", {"rows-df19b0086ef7": (50.0, 60.0)})
     assert from_json(Job, to_json(job)) == job
 
 

@@ -33,16 +33,16 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, Kind, Ref
 from lakegate.workflow import reconcile as sweeps
+from lakegate.workflow import registry
 from lakegate.workflow import settle as settling
-from lakegate.workflow import shelf
-from lakegate.workflow.archive import _name
-from lakegate.workflow.hold import held_files
+from lakegate.workflow.ledger.receipts import archived_name
+from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.receive import Arrival, Failure, receive
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement import queue
-from lakegate.workflow.shelf import contract_name, push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, PLANES, TABLE, World
 
@@ -146,11 +146,11 @@ def looked_at(scene: Scene) -> None:
 
 
 def loaded(scene: Scene) -> None:
-    shelf._load.cache_clear()
-    scene.patch.setattr(shelf, "_load", shelf._load.__wrapped__)
-    scene.fail(shelf, "load", lambda _, source: source == contract_name(TABLE))
+    registry._load.cache_clear()
+    scene.patch.setattr(registry, "_load", registry._load.__wrapped__)
+    scene.fail(registry, "load", lambda _, source: source == contract_name(TABLE))
     scene.receive(*scene.drop_both())
-    assert [held.file.key for held in held_files(scene.world.service)] == [scene.world.key("bad")]
+    assert [held.file.key for held in unrouted_files(scene.world.service)] == [scene.world.key("bad")]
     [told] = scene.world.messages()
     assert "does not load" in told.files[0].reasons[0]
     assert str(scene.error).removeprefix("c.yaml:1: ") in told.files[0].reasons[0]
@@ -160,14 +160,14 @@ def loaded(scene: Scene) -> None:
 def read_from_the_store(scene: Scene) -> None:
     scene.fail(scene.world.store, "read", lambda name: name == contract_name(TABLE))
     scene.receive(*scene.drop_both())
-    assert held_files(scene.world.service) == []  # nobody knows whether its contract routes it
+    assert unrouted_files(scene.world.service) == []  # nobody knows whether its contract routes it
 
 
 def held(scene: Scene) -> None:
     world = scene.world
     bad, good = world.drop("elsewhere/bad", rows=1, absolute=True, deliver=False), scene.drop_good()
     other = world.drop("elsewhere/other", rows=1, absolute=True, deliver=False)
-    scene.fail(world.store, "read", lambda name: name == f"notes/held/{bad.id}.json")
+    scene.fail(world.store, "read", lambda name: name == f"notes/unrouted/{bad.id}.json")
     scene.receive(bad, other, good)
     scene.sweep()
     assert "elsewhere/other" in [file.key for message in world.messages() for file in message.files]
@@ -268,11 +268,11 @@ def released(scene: Scene) -> None:
     scene.drop_both()
     scene.fail(world.store, "delete", lambda name: bad.id in name)
     scene.sweep()
-    assert [held.file.key for held in held_files(world.service)] == [bad.key]
+    assert [held.file.key for held in unrouted_files(world.service)] == [bad.key]
 
 
 def received_after_holding(scene: Scene) -> None:
-    """Held files of which one can't be looked at any more."""
+    """Unrouted files of which one can't be looked at any more."""
     world = scene.world
     world.store.delete(contract_name(TABLE))
     world.store.delete(contract_name(PLANES))
@@ -322,7 +322,7 @@ def planes() -> str:
 BOUNDARIES = [
     *(looked_at, loaded, read_from_the_store, held, ingested, started, another_s_claims, swept_branch, swept_claims),
     *(settled, listed_branches, expired, resent, released, received_after_holding, delivered_by_a_queue, shown),
-    *map(step_of_a_sweep, ("resend", "_release_held", "_receive_lost", "fold")),
+    *map(step_of_a_sweep, ("resend", "_receive_routed", "_receive_lost", "compact")),
 ]
 
 
@@ -332,7 +332,7 @@ def test_what_fails_fails_alone_and_is_told(
     boundary: Callable[[Scene], None], error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     structlog.reset_defaults()
-    shelf._load.cache_clear()
+    registry._load.cache_clear()
     world = World()
     push(world.store, [("planes.yaml", planes().encode())])
     scene = Scene(world=world, error=error, patch=monkeypatch)
@@ -409,10 +409,10 @@ def stored_held_note(scene: Scene, body: bytes) -> None:
     world = scene.world
     bad = world.drop("elsewhere/bad", rows=1, absolute=True)
     world.drop("elsewhere/other", rows=1, absolute=True)
-    spoil(world, f"notes/held/{bad.id}", body)
+    spoil(world, f"notes/unrouted/{bad.id}", body)
     scene.receive(scene.drop_good())
     scene.sweep()
-    assert {held.file.key for held in held_files(world.service)} == {"elsewhere/bad", "elsewhere/other"}
+    assert {held.file.key for held in unrouted_files(world.service)} == {"elsewhere/bad", "elsewhere/other"}
     scene.told.append(scene.error)  # it is noted anew
 
 
@@ -440,7 +440,7 @@ def stored_told(scene: Scene, body: bytes) -> None:
 def stored_notes_of_sweeps(scene: Scene, body: bytes) -> None:
     scene.sweep()
     spoil(scene.world, "notes/landed.json", body)
-    spoil(scene.world, "notes/folded.json", body)
+    spoil(scene.world, "notes/compacted.json", body)
     scene.receive(scene.drop_good())
     scene.world.clock.advance(2 * 86_400)
     scene.sweep()
@@ -453,7 +453,7 @@ def archived_receipt(scene: Scene, body: bytes) -> None:
     world = scene.world
     bad, good = scene.drop_both()
     other = world.drop("other", rows=3, deliver=False)
-    world.store.objects[_name(bad.key)] = body
+    world.store.objects[archived_name(bad.key)] = body
     scene.receive(bad, other, good)
     scene.end_jobs()
     scene.sweep()
@@ -518,7 +518,7 @@ def test_what_lies_beside_the_contracts_and_is_none_routes_nothing_and_is_told(n
     world.drop("1", rows=1)
     world.run()
     assert world.rows_on_main() == {"1": 1}
-    [held] = held_files(world.service)
+    [held] = unrouted_files(world.service)
     assert held.file == bad
     assert name in held.reason
 
@@ -527,7 +527,7 @@ def test_a_contract_under_another_table_s_name_is_not_that_table_s() -> None:
     world = two_tables()
     world.store.write("contracts/nyc.ships.yaml", CONTRACT.encode())
     with pytest.raises(ContractFaults, match=r"it is of nyc\.flights, and stands under another's name"):
-        shelf.contract_of(world.store, "nyc.ships")
+        registry.contract_of(world.store, "nyc.ships")
 
 
 def test_keys_that_two_stored_contracts_route_are_held_and_all_others_go_on() -> None:
@@ -567,7 +567,7 @@ def test_a_held_file_s_reason_names_a_few_contracts_that_do_not_load_however_man
     for number in range(count):
         world.store.write(f"contracts/{number:04}.yaml", b"schema: [")
     world.drop("elsewhere/bad", rows=1, absolute=True)
-    reason = held_files(world.service)[0].reason
+    reason = unrouted_files(world.service)[0].reason
     assert reason.count("does not load") == 3
     assert f"{count - 3} more do not load either" in reason
 
@@ -630,7 +630,7 @@ def test_an_attempt_that_cannot_be_asked_keeps_no_newer_batch_of_its_table_waiti
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene, [bad, good] = in_line(error, monkeypatch, "bad", "good")
-    scene.fail(queue, "claims_on", lambda _, attempt, *__: attempt == bad)
+    scene.fail(queue, "files_claimed_on", lambda _, attempt, *__: attempt == bad)
     with capture_logs() as logs:
         scene.try_(lambda: settle(scene.world.service, good))
     waits = isinstance(error, PASSING)  # it is asked again at the next event or sweep

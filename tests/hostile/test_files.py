@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from spark_jobs.formats import avro_schema
-from spark_jobs.formats.avro_blocks import SYNC, Block, walk
+from spark_jobs.formats.avro import schema as avro_schema
+from spark_jobs.formats.avro.blocks import SYNC, Block, walk
 from spark_jobs.formats.footer import Unreadable
 from tests.hostile import files
 from tests.hostile.growth import assert_linear

@@ -14,25 +14,25 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.limits import Limits
-from lakegate.audit.mask import MASK
-from lakegate.audit.plan import Plan
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.limits import Limits
+from lakegate.audit.model.plan import Plan
 from lakegate.contracts.columns.fields import Field, Into, Step
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics import texts
 from lakegate.contracts.metrics.rows import breaking
 from lakegate.contracts.sql.growth import tries_sql
 from lakegate.contracts.sql.statements import predicate
-from spark_jobs import amounts
-from spark_jobs.append import find_corrupt, rows_of, sized
-from spark_jobs.formats import avro_claims
-from spark_jobs.java import jvm
-from spark_jobs.unparsed import parsed
+from spark_jobs.appending import pattern_tries
+from spark_jobs.appending.append import check_sizes, find_corrupt, rows_of
+from spark_jobs.formats.avro import claims
+from spark_jobs.formats.text.rows import parsed
+from spark_jobs.jvm.gateway import jvm
 from tests.hostile import files
 from tests.hostile.files import avro, number, record
+from tests.support.inspected import PLAN, by, inspections
 from tests.support.jobs import parquet
-from tests.support.looked import PLAN, by, looks
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark
@@ -43,7 +43,7 @@ AVRO = by(FileKind.AVRO)
 
 def faults(spark: SparkSession, folder: Path, body: bytes, limits: Limits | None = None) -> tuple[str, ...]:
     """Of a file beside a good one, which is taken whatever the other is."""
-    sound, found = looks(spark, folder, by(FileKind.AVRO, limits=limits or Limits()), GOOD, body)
+    sound, found = inspections(spark, folder, by(FileKind.AVRO, limits=limits or Limits()), GOOD, body)
     assert (sound.rows, sound.faults) == (3, ())
     return found.faults
 
@@ -57,7 +57,7 @@ def test_rows_that_take_no_bytes_are_refused_by_their_number(spark: SparkSession
 
 
 def test_a_few_rows_that_take_no_bytes_are_rows(spark: SparkSession, tmp_path: Path) -> None:
-    [found] = looks(spark, tmp_path, AVRO, files.rows_of_nothing(1000))
+    [found] = inspections(spark, tmp_path, AVRO, files.rows_of_nothing(1000))
     assert (found.rows, found.faults) == (1000, ())
     assert rows_of(spark, AVRO, [found]).count() == 1000
 
@@ -102,7 +102,7 @@ def packed(spark: SparkSession, name: str, body: bytes) -> bytes:
 def test_a_block_that_no_reader_could_hold_is_refused_before_one_tries(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(avro_claims, "MOST_BYTES", 10_000_000)
+    monkeypatch.setattr(claims, "MOST_BYTES", 10_000_000)
     said = "block 1 has more than 10,000,000 bytes uncompressed, which no reader takes"
     assert faults(spark, tmp_path, files.inflating(20_000_000)) == (said,)
     assert faults(spark, tmp_path, files.inflating(9_000_000)) == ()
@@ -131,7 +131,7 @@ def test_a_codec_that_nobody_reads_is_named(spark: SparkSession, tmp_path: Path)
 def test_a_marker_within_a_block_of_a_large_file_is_found_where_the_file_is_split(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(avro_claims, "SPLIT", 1000)
+    monkeypatch.setattr(claims, "SPLIT", 1000)
 
     def body(within: bytes) -> bytes:
         value = b"x" * 400 + within + b"x" * 1000
@@ -150,7 +150,7 @@ LINES = b'{"id":1,"name":"a"}\n{"id":2,"name":"b"}\n'
 def test_an_object_with_too_many_keys_is_refused_by_their_number(
     spark: SparkSession, tmp_path: Path, keys: int
 ) -> None:
-    sound, found = looks(spark, tmp_path, JSON, LINES, files.object_of(keys) + LINES)
+    sound, found = inspections(spark, tmp_path, JSON, LINES, files.object_of(keys) + LINES)
     assert (sound.rows, sound.faults) == (2, ())
     assert [fault.split(":")[0] for fault in found.faults] == [f"it has {keys + 2:,} columns, and the limit is 5,000"]
 
@@ -169,11 +169,11 @@ def test_keys_of_objects_are_read_in_time_with_their_number(spark: SparkSession,
     gateway: Any = spark.sparkContext._gateway
     java = psutil.Process(gateway.proc.pid)
     several = by(FileKind.JSON, limits=Limits(columns=100_000))
-    looks(spark, tmp_path, several, files.object_of(200))
+    inspections(spark, tmp_path, several, files.object_of(200))
 
     def seconds(keys: int) -> float:
         began = worked(java)
-        [found] = looks(spark, tmp_path, several, files.object_of(keys))
+        [found] = inspections(spark, tmp_path, several, files.object_of(keys))
         assert found.faults[-1] == f"and {keys - 20:,} more"
         return worked(java) - began
 
@@ -184,7 +184,7 @@ def test_keys_that_differ_from_line_to_line_are_counted_no_further_than_the_limi
     spark: SparkSession, tmp_path: Path
 ) -> None:
     few = by(FileKind.JSON, limits=Limits(columns=50))
-    sound, within, found = looks(spark, tmp_path, few, LINES, files.objects_of(7, 7), files.objects_of(100, 40))
+    sound, within, found = inspections(spark, tmp_path, few, LINES, files.objects_of(7, 7), files.objects_of(100, 40))
     assert (sound.rows, sound.faults, within.rows) == (2, (), 7)
     assert within.faults[-1] == "and 29 more"
     assert found.faults[0].startswith("it has more than 50 columns, and the limit is 50: to take it, set maxColumns of")
@@ -204,7 +204,9 @@ def test_a_line_has_a_limit_in_every_form_of_text(
     spark: SparkSession, tmp_path: Path, form: FileFormat, body: bytes
 ) -> None:
     of = replace(PLAN, files=replace(form, limits=Limits(line=999)))
-    sound, found = looks(spark, tmp_path, of, b'{"id":1}' if form.kind is FileKind.JSON else b"id,name\n1,x\n", body)
+    sound, found = inspections(
+        spark, tmp_path, of, b'{"id":1}' if form.kind is FileKind.JSON else b"id,name\n1,x\n", body
+    )
     assert sound.faults == ()
     size = "1,000,018" if len(body) > 10**6 else "1,000"
     assert found.faults[0].startswith(f"a line of it has {size} bytes, and the limit is 999: to take it, set maxLineB")
@@ -214,7 +216,7 @@ def test_a_line_has_a_limit_in_every_form_of_text(
 def test_a_line_that_is_nested_too_deep_is_a_row_that_does_not_parse(
     spark: SparkSession, tmp_path: Path, depth: int
 ) -> None:
-    sound, found = looks(spark, tmp_path, JSON, LINES, LINES + files.deep(depth))
+    sound, found = inspections(spark, tmp_path, JSON, LINES, LINES + files.deep(depth))
     assert (sound.rows, found.rows, found.faults) == (2, 3, ())
     [part] = parsed(spark, JSON, [found])
     assert [row["why"] for row in part.unparsed().collect()] == ["it is no JSON object"]
@@ -253,8 +255,8 @@ def test_an_error_that_quotes_a_file_is_not_told_where_columns_are_masked(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
     kind, body, said = QUOTED[name]
-    [shown] = looks(spark, tmp_path, by(kind), body)
-    [found] = looks(spark, tmp_path, hidden(kind), body)
+    [shown] = inspections(spark, tmp_path, by(kind), body)
+    [found] = inspections(spark, tmp_path, hidden(kind), body)
     assert shown.faults[0].startswith(said)
     assert SECRET.decode() in shown.faults[0] or name == "footer"
     assert (len(found.faults), found.faults[0]) == (1, f"{said}: {MASK}")
@@ -262,22 +264,22 @@ def test_an_error_that_quotes_a_file_is_not_told_where_columns_are_masked(
 
 def test_keys_that_may_be_values_are_not_told_as_names_of_columns(spark: SparkSession, tmp_path: Path) -> None:
     body = b'{"jane@example.com":1}\n'
-    [shown] = looks(spark, tmp_path, JSON, body)
-    [found] = looks(spark, tmp_path, hidden(FileKind.JSON), body)
+    [shown] = inspections(spark, tmp_path, JSON, body)
+    [found] = inspections(spark, tmp_path, hidden(FileKind.JSON), body)
     assert shown.faults == ('column "jane@example.com" is not in the contract',)
     assert found.faults == ("its objects have none of the contract's columns",)
 
 
 def busy(limit: int) -> Plan:
     """A plan with a pattern whose tries grow with the square of a text."""
-    made = texts.unlike(Field(label="name", name="name", type=TYPES["string"]), r"x\d+y")
+    made = texts.without_pattern(Field(label="name", name="name", type=TYPES["string"]), r"x\d+y")
     return by(FileKind.CSV, replace(PLAN, metrics=(made,)), Limits(tries=limit))
 
 
 def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: SparkSession, tmp_path: Path) -> None:
     of = busy(10_000_000)
-    few = looks(spark, tmp_path, of, b"id,name\n1,12345\n", b"id,name\n" + (b"1,%s\n" % (b"7" * 1000)) * 30)
-    sound, found = amounts.within(spark, of, few)
+    few = inspections(spark, tmp_path, of, b"id,name\n1,12345\n", b"id,name\n" + (b"1,%s\n" % (b"7" * 1000)) * 30)
+    sound, found = pattern_tries.check_tries(spark, of, few)
     assert (sound.rows, sound.faults) == (1, ())
     assert found.faults[0].startswith("the contract's patterns and SQL may take 15,03")
     assert "and the limit is 10,000,000: to take it, set maxPatternTries of the contract's landing" in found.faults[0]
@@ -288,7 +290,9 @@ def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: Spark
 
 def test_texts_that_no_pattern_is_shown_cost_no_tries(spark: SparkSession, tmp_path: Path) -> None:
     of = busy(10_000_000)
-    [found] = amounts.within(spark, of, looks(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001)))
+    [found] = pattern_tries.check_tries(
+        spark, of, inspections(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001))
+    )
     assert found.faults == ()
 
 
@@ -300,7 +304,7 @@ def test_a_file_whose_texts_sql_would_look_for_in_each_other_for_hours_is_refuse
     rule = breaking(tree, columns, tries_sql(tree, fields, columns))
     of = by(FileKind.CSV, plan("nyc.t", {"id": "string", "name": "string"}, [rule]), Limits(tries=1_000_000))
     long = b"id,name\n" + (b"%s,%s\n" % (b"a" * 10_000 + b"b", b"a" * 20_000)) * 2 + b",\n"
-    sound, found = amounts.within(spark, of, looks(spark, tmp_path, of, b"id,name\n1,21\n", long))
+    sound, found = pattern_tries.check_tries(spark, of, inspections(spark, tmp_path, of, b"id,name\n1,21\n", long))
     assert (sound.rows, sound.faults) == (1, ())
     assert found.faults[0].startswith("the contract's patterns and SQL may take 4,000,000 tries with its texts, and")
     assert found.faults[1].endswith("; let SQL look for no long text in another")
@@ -308,8 +312,8 @@ def test_a_file_whose_texts_sql_would_look_for_in_each_other_for_hours_is_refuse
 
 def test_tries_are_added_up_over_all_values_of_a_row(spark: SparkSession) -> None:
     field = Field(label="a[][]", name="a", type=TYPES["string"], steps=(Step(into=Into.ITEMS), Step(into=Into.VALUES)))
-    counted = texts.unlike(field, r"x\d+y").tries
-    alone = texts.unlike(Field(label="t", name="t", type=TYPES["string"]), r"x\d+y").tries
+    counted = texts.without_pattern(field, r"x\d+y").tries
+    alone = texts.without_pattern(Field(label="t", name="t", type=TYPES["string"]), r"x\d+y").tries
     text, row = "repeat('7', 100) t", "array(map(1, repeat('7', 100), 2, null), null, map(3, repeat('7', 100))) a"
     [(nested, of_one, of_null)] = (
         spark.sql(f"SELECT {row}, {text}")
@@ -336,7 +340,7 @@ def test_a_value_that_stands_once_counts_for_every_row_that_has_it(
     of = by(FileKind.PARQUET, of, Limits(uncompressed=200_000_000))
     bodies = [repeating(rows, nested=nested) for rows in (1_500, 3_000)]
     assert max(map(len, bodies)) < 200_000
-    sound, found = sized(spark, of, looks(spark, tmp_path, of, *bodies))
+    sound, found = check_sizes(spark, of, inspections(spark, tmp_path, of, *bodies))
     assert (sound.rows, sound.faults) == (1_500, ())
     assert [fault.split(":")[0] for fault in found.faults] == [
         "it has 300,000,000 bytes uncompressed, and the limit is 200,000,000"
@@ -360,10 +364,10 @@ def claiming(spark: SparkSession, rows: int) -> bytes:
 
 def test_rows_that_a_footer_claims_and_no_page_has_are_told_plainly(spark: SparkSession, tmp_path: Path) -> None:
     of = by(FileKind.PARQUET)
-    sound, found = find_corrupt(spark, of, looks(spark, tmp_path, of, claiming(spark, 2), claiming(spark, 10**8)))
+    sound, found = find_corrupt(spark, of, inspections(spark, tmp_path, of, claiming(spark, 2), claiming(spark, 10**8)))
     assert (sound.rows, sound.faults) == (2, ())
     assert found.faults == ("its rows cannot be read to the end, a page is corrupt (it ends where more should come)",)
-    [found] = looks(spark, tmp_path, of, claiming(spark, 10**12))
+    [found] = inspections(spark, tmp_path, of, claiming(spark, 10**12))
     assert found.faults[0].startswith("it has 1,000,000,000,000 rows, and the limit is 1,000,000,000")
 
 
@@ -383,6 +387,6 @@ def test_packed_text_that_claims_more_than_there_is_fails_alone(spark: SparkSess
     body, packing = PACKED[name]
     of = replace(PLAN, files=FileFormat(kind=FileKind.CSV, compression=packing))
     sound = pa.Codec(packing).compress(b"id,name\n1,x\n", asbytes=True)
-    good, found = looks(spark, tmp_path, of, sound, body)
+    good, found = inspections(spark, tmp_path, of, sound, body)
     assert (good.rows, good.faults) == (1, ())
     assert found.faults[0].startswith("it cannot be read to its end (")

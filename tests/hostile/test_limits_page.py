@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from lakegate.audit.limits import SETTINGS, Limits
+from lakegate.audit.model.limits import SETTINGS, Limits
 from tests.support.limits import PAGE, PARTS, page
 
 

@@ -13,7 +13,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, receipt_name
 from lakegate.ports import DecidedFile, Kind, Note
-from lakegate.workflow.hold import held_files
+from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.status import status
@@ -45,7 +45,7 @@ def test_a_file_of_whatever_name_is_rejected_held_and_retried_with_its_name(kind
     world.drop("it", rows=3, under=key, bad="odd")
     world.drop("elsewhere", rows=1, under=f"elsewhere/{SOUND[kind]}")
     world.run()
-    assert [held.file.key for held in held_files(world.service)] == [f"elsewhere/{SOUND[kind]}"]
+    assert [held.file.key for held in unrouted_files(world.service)] == [f"elsewhere/{SOUND[kind]}"]
     [line] = status(world.service).rejected
     assert line.files == (key,)
     for told in world.messages():
@@ -119,6 +119,6 @@ def test_a_message_of_hostile_names_says_of_each_that_it_is_there() -> None:
         world.drop(f"{number}", rows=1, under=f"elsewhere/{text}", deliver=False)
     world.deliver(*(world.file(f"{number}") for number in range(len(SOUND))))
     [told] = world.messages()
-    assert told.kind is Kind.HELD
+    assert told.kind is Kind.UNROUTED
     assert {file.key for file in told.files} == {f"elsewhere/{text}" for text in SOUND.values()}
     assert len(json.dumps(slack.blocks(told), ensure_ascii=False)) <= slack.BLOCKS

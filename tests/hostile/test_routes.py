@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lakegate.errors import Misconfigured
 from lakegate.landing.routes import LONGEST, Route
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.shelf import push
+from lakegate.workflow.registry import push
 from lakegate.workflow.status import status
 from tests.hostile.growth import assert_linear
 from tests.hostile.names import PATTERNS_AND_KEYS

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from lakegate.landing.files import FileVersion
-from lakegate.workflow import shelf
+from lakegate.workflow import registry
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.status import status
@@ -80,7 +80,7 @@ def test_contracts_in_the_store_cost_what_they_are_many() -> None:
         return world, world.drop(GOOD, rows=2, deliver=False)
 
     def brought(them: tuple[World, FileVersion]) -> None:
-        shelf._load.cache_clear()
+        registry._load.cache_clear()
         bring(*them)
 
     assert_linear(stored, brought, 2)

@@ -149,7 +149,7 @@ def test_slack_s_markup_in_a_stranger_s_text_has_no_meaning(kind: str) -> None:
 
 def message(text: str) -> Message:
     files = (ToldFile(key=text, reasons=(text,)),)
-    return Message(kind=Kind.HELD, batch="", table=text, branch="", files=files, why=text, commands=())
+    return Message(kind=Kind.UNROUTED, batch="", table=text, branch="", files=files, why=text, commands=())
 
 
 def test_what_is_written_from_right_to_left_is_set_apart_in_slack() -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.codec import from_json, to_json, to_plain
-from lakegate.audit.limits import DEFAULTS, Limits
-from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.audit.model.codec import from_json, to_json, to_plain
+from lakegate.audit.model.limits import DEFAULTS, Limits
+from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.contracts import load
 from lakegate.contracts.metrics.metric import identified
 from lakegate.contracts.regex.cost import worst

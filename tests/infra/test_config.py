@@ -57,7 +57,7 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"uploaders": "123456789012"}, "uploaders are ARNs"),
         ({"uploaders": "arn:aws:s3:::somebodys-bucket"}, "uploaders are ARNs"),
         ({"landing_days": "29"}, "landing_days is 30 or more"),
-        ({"landing_days": "60", "fold_after_days": "60"}, "landing_days is 61 or more"),
+        ({"landing_days": "60", "compact_after_days": "60"}, "landing_days is 61 or more"),
         ({"landing_days": "-1"}, "landing_days is 30 or more"),
         ({}, "without, jobs reach AWS alone"),
         ({"subnets": "subnet-1"}, "subnets and -c security_groups are given together"),
@@ -79,7 +79,7 @@ def test_an_uploader_is_an_account_a_role_or_a_user(who: str) -> None:
 
 @pytest.mark.parametrize(("days", "fold"), [(0, 14), (30, 14), (61, 60), (365, 14)])
 def test_what_landed_is_kept_for_ever_or_long_enough_for_retries(days: int, fold: int) -> None:
-    assert Config(landing_days=days, fold_after_days=fold, **NETWORK).faults() == []
+    assert Config(landing_days=days, compact_after_days=fold, **NETWORK).faults() == []
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from pyiceberg.table.update.snapshot import _FastAppendFiles
 
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
-from lakegate.audit.fit import CONTRACT_HASH
+from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision

@@ -392,7 +392,7 @@ def test_a_batch_of_this_minute_has_its_decisions_however_many_there_are(place: 
     assert found == list(range(12, 0, -1))
 
 
-def test_receipts_that_are_folded_away_leave_main_and_the_watermark_goes_up(place: Place, table: str) -> None:
+def test_receipts_that_are_archived_leave_main_and_the_watermark_goes_up(place: Place, table: str) -> None:
     work = Work(place, table, [landed(), landed()])
     work.claim()
     work.merge()
@@ -434,7 +434,7 @@ def test_who_merges_a_claim_on_a_receipt_that_was_shortened_meanwhile_is_told(pl
         second.merge()
 
 
-def test_a_receipt_that_changed_meanwhile_is_not_folded_away(place: Place, table: str) -> None:
+def test_a_receipt_that_changed_meanwhile_is_not_archived(place: Place, table: str) -> None:
     work = Work(place, table, [landed()])
     work.claim()
     before = main(place)
@@ -444,8 +444,8 @@ def test_a_receipt_that_changed_meanwhile_is_not_folded_away(place: Place, table
     assert work.files[0].key in {receipt.key for receipt in place.catalog.all_receipts(Ref(MAIN))}
 
 
-def test_a_receipt_that_came_and_was_folded_away_since_is_no_conflict(place: Place, table: str) -> None:
-    """So nothing is folded away that came while a worker may be looking: by conflicts it would not know."""
+def test_a_receipt_that_came_and_was_archived_since_is_no_conflict(place: Place, table: str) -> None:
+    """So nothing is archived that came while a worker may be looking: by conflicts it would not know."""
     work, other = Work(place, table, [landed()]), landed()
     before = main(place)
     work.claim()
@@ -534,7 +534,7 @@ def test_a_receipt_that_was_put_back_is_replayed_as_gone(place: Place, table: st
     assert place.catalog.receipts(Ref(second.branch, replayed), [known.key]) == {}
 
 
-def test_a_claim_on_a_key_that_was_folded_away_meanwhile_conflicts(place: Place, table: str) -> None:
+def test_a_claim_on_a_key_that_was_archived_meanwhile_conflicts(place: Place, table: str) -> None:
     known = landed()
     first = Work(place, table, [known])
     first.claim()

@@ -235,13 +235,13 @@ def test_manifests_are_read_beside_each_other_and_once_by_all_that_publishes(
 WITHOUT_ARROW = """
 import sys
 sys.modules["pyarrow"] = None
-from lakegate.ports import MAIN, Ref
 from lakegate.adapters.iceberg import IcebergTables
+from lakegate.ports import Ref
 nessie, table, here, there = sys.argv[1:5]
 tables = IcebergTables(nessie, "lake")
-assert tables.identity(there, table) == tables.identity(here, table)
-added = tables.paths(there, table) - tables.paths(here, table)
-tables.append(table, here, there, added)
+assert tables.identity(Ref(there), table) == tables.identity(Ref(here), table)
+added = tables.paths(Ref(there), table) - tables.paths(Ref(here), table)
+tables.append(table, here, Ref(there), added)
 tables.remove(table, here, frozenset(sys.argv[5:]))
 """
 

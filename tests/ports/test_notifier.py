@@ -321,7 +321,7 @@ def test_one_row_and_one_file_are_told_as_one() -> None:
 
 def test_what_is_held_has_neither_table_nor_batch() -> None:
     files = (ToldFile(key="odd/x.parquet", reasons=("no contract routes 'odd/x.parquet'",)),)
-    held = Message(kind=Kind.HELD, batch="", table="", branch="", files=files, commands=("lakegate status",))
+    held = Message(kind=Kind.UNROUTED, batch="", table="", branch="", files=files, commands=("lakegate status",))
     header, *rest = blocks(held)
     assert header["text"]["text"] == "⏸️ Held: no contract takes these files"
     assert [block["type"] for block in rest] == ["section", "section"]

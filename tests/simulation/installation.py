@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.report import Report
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.report import Report
 from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -31,13 +31,13 @@ from lakegate.testing import (
 )
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.archive import CLOSED, PREFIX
+from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
+from lakegate.workflow.registry import contract_name
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import contract_name
 from tests.simulation.spark import Lake, Rewrites, SparkRun, Story, as_written, deleting, files_of
 from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stops
 
@@ -167,7 +167,7 @@ class WatchedCatalog(MemoryCatalog):
         self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
     ) -> None:
         super().compact(expected, keys, watermark, shorter)
-        self._world.say("main: receipts are folded")
+        self._world.say("main: receipts are archived")
 
 
 class WatchedNotifier(MemoryNotifier):
@@ -350,7 +350,7 @@ class Installation:
         )
 
     def push(self, terms: Terms) -> None:
-        """As `shelf.push` stores contracts once it has checked them, which would take most of a schedule's time."""
+        """As `registry.push` stores contracts once it has checked them, which would take most of a schedule's time."""
         self.say("contract: pushed", str(terms))
         self.counted[f"contract: re-uploads {terms.reuploads}"] += 1
         self.reuploads.add(terms.reuploads)
@@ -358,7 +358,7 @@ class Installation:
         self.store.write(contract_name(FLIGHTS), terms.text())
 
     def break_contract(self) -> None:
-        """What is on the shelf loads no more: an object written by hand, or a release that reads less."""
+        """What is in the registry loads no more: an object written by hand, or a release that reads less."""
         self.say("contract: broken")
         self.store.write(contract_name(FLIGHTS), b"schema: [")
 

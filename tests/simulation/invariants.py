@@ -11,8 +11,8 @@ from datetime import timedelta
 from functools import cached_property, lru_cache
 from itertools import takewhile
 
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import DataFile, FileReport, Report, Verdict
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.report import DataFile, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
@@ -21,10 +21,10 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, JobState, Kind, Ref
 from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind
-from lakegate.workflow.archive import CLOSED, PREFIX
-from lakegate.workflow.hold import held_files
+from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
+from lakegate.workflow.ledger.unrouted import unrouted_files
+from lakegate.workflow.notices.outbox import OUTBOX
 from lakegate.workflow.status import status
-from lakegate.workflow.tell import OUTBOX
 from tests.simulation.installation import FLIGHTS, PLANES, Installation
 from tests.simulation.spark import KEY, NAMES, REPEATS, Story, as_written, columns_of, file_of, files_of, keys_of
 
@@ -80,7 +80,7 @@ def _entries(receipts: Mapping[str, Receipt]) -> dict[tuple[str, str], Entry]:
 
 
 def receipts_at(world: Installation, commit: Commit) -> dict[str, Receipt]:
-    """Every key's receipt: main's, or else the one that was folded away; and with it what was taken out of it."""
+    """Every key's receipt: main's, or else the archived one; and with it what was taken out of it."""
     main = {receipt.key: receipt for receipt in commit.contents.values() if isinstance(receipt, Receipt)}
     found = {receipt.key: receipt for receipt in _kept(world, PREFIX)} | main
     for closed in _kept(world, CLOSED):
@@ -445,7 +445,7 @@ class End:
 
     @cached_property
     def held(self) -> set[str]:
-        return {held.file.id for held in held_files(self.world.service)}
+        return {held.file.id for held in unrouted_files(self.world.service)}
 
     @property
     def rejected(self) -> list[tuple[FileVersion, Entry]]:
@@ -468,7 +468,7 @@ class End:
         messages = [it for it in self.world.notifier.messages if it.kind is kind and it.batch == batch]
         return any(told.key == file.key for message in messages for told in message.files)
 
-    def may_be_overtaken(self, file: str) -> bool:
+    def may_be_superseded(self, file: str) -> bool:
         """Whether a rejected version, by id, has others of its key on main."""
         return bool(self.receipts[self.entries[file][0].key].on_main)
 
@@ -487,14 +487,14 @@ def nothing_is_under_way(end: End) -> Iterator[str]:
 
 
 def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Iterator[str]:
-    """Until it expires: that it does is told, but for what is overtaken, with which nobody could do anything."""
+    """Until it expires: that it does is told, but for what is superseded, with which nobody could do anything."""
     kept: dict[str, set[str]] = {}
     for file, entry in end.rejected:
         if entry.attempt:  # attempt 0 had no branch
             kept.setdefault(branch_of(entry), set()).add(file.id)
     branches = {branch.name for branch in end.world.service.branches.list_branches()}
     expired = {message.branch for message in end.world.notifier.messages if message.kind is Kind.EXPIRING}
-    expired |= {branch for branch, files in kept.items() if all(map(end.may_be_overtaken, files))}
+    expired |= {branch for branch, files in kept.items() if all(map(end.may_be_superseded, files))}
     for branch in sorted((branches ^ kept.keys()) - (expired - branches)):
         yield f"{branch} is {'there for nothing' if branch in branches else 'gone, and had rejected files'}"
     for branch in sorted(branches & kept.keys() - end.world.meddled):
@@ -535,8 +535,8 @@ def people_were_told(end: End) -> Iterator[str]:
         warnings = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
         if warnings and not end.told(Kind.WARNED, file, entry.batch):
             yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"
-    for held in held_files(end.world.service):
-        if not end.told(Kind.HELD, held.file, ""):
+    for held in unrouted_files(end.world.service):
+        if not end.told(Kind.UNROUTED, held.file, ""):
             yield f"nobody was told that {held.file.key} is held"
 
 
@@ -592,9 +592,9 @@ def files_are_discarded_by_a_person_or_as_their_contract_says(end: End) -> Itera
         if entry.decision is Decision.DISCARDED and entry.batch not in end.world.discarded:
             others, said = end.told_bytes(end.receipts[file.key]), end.world.reuploads_of(file.key)
             same = any(it.content == file.content for it in others)
-            overtaken = any(it.order > entry.order for it in others) and Reuploads.REPLACE in said
+            superseded = any(it.order > entry.order for it in others) and Reuploads.REPLACE in said
             ignored = any(it.version_id != file.version_id for it in others) and Reuploads.IGNORE in said
-            if not (same or overtaken or ignored):
+            if not (same or superseded or ignored):
                 yield f"{file.key} {file.version_id} is discarded, and nobody wanted that"
 
 

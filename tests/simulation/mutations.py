@@ -14,28 +14,17 @@ from typing import Any
 
 from lakegate.adapters.http import status_error
 from lakegate.adapters.nessie import NessieCatalog
-from lakegate.audit import prove
+from lakegate.audit import completeness
 from lakegate.audit import run as audit
 from lakegate.landing import standing
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Receipt
 from lakegate.testing import MemoryLake
-from lakegate.workflow import (
-    archive,
-    attempt,
-    decide,
-    expire,
-    fold,
-    guards,
-    proofs,
-    publish,
-    rebase,
-    reconcile,
-    reports,
-    settle,
-    shorten,
-    tell,
-)
+from lakegate.workflow import publish, reconcile, settle
+from lakegate.workflow.attempts import reports, start
+from lakegate.workflow.ledger import compaction, decisions, receipts, truncation
+from lakegate.workflow.notices import expiry, outbox
+from lakegate.workflow.publishing import guards, proofs, rebase
 from lakegate.workflow.settlement import rules
 from tests.simulation.spark import StoryEngine
 
@@ -118,7 +107,7 @@ MUTATIONS = (
                 new="paths |= {f'{path}-again': rows for path, rows in paths.items()}\n"
                 "    self.cluster.lake.spark_append(",
             ),
-            Edit(function=prove.prove, old="if there != rows:", new="if False:"),
+            Edit(function=completeness.prove, old="if there != rows:", new="if False:"),
         ),
     ),
     Mutation(
@@ -190,18 +179,18 @@ MUTATIONS = (
     ),
     Mutation(
         says="the good part of a batch is published with the bad one's receipts and rows",
-        edits=(Edit(function=rebase.trim, old="audited.left(files)", new="[]"),),
+        edits=(Edit(function=rebase.trim, old="audited.claims_without(files)", new="[]"),),
     ),
     Mutation(
         says="what was taken out of a data file for several files is published for one of them",
-        edits=(Edit(function=guards.guard_taken_out, old="if audited.takes_out(files) and", new="if False and"),),
+        edits=(Edit(function=guards.guard_rewriting, old="if audited.rewriting(files) and", new="if False and"),),
         seeds_from=130,
     ),
     Mutation(
         says="what is left of a data file that rows were taken out of is not brought along",
         edits=(
-            Edit(function=rebase.rebase_on_main, old="audited.brought(files)", new="audited.paths(files)"),
-            Edit(function=proofs.prove_own, old="audited.brought(files)", new="audited.paths(files)"),
+            Edit(function=rebase.rebase_on_main, old="audited.added(files)", new="audited.paths(files)"),
+            Edit(function=proofs.prove_own, old="audited.added(files)", new="audited.paths(files)"),
         ),
         seeds_from=270,
     ),
@@ -214,14 +203,14 @@ MUTATIONS = (
         says="rows that somebody has rewritten stay when they are replaced",
         edits=(
             Edit(function=audit._take_out, old="if not holding:", new="if True:"),
-            Edit(function=prove.prove_taken_out, old="if still:", new="if False:"),
+            Edit(function=completeness.prove_taken_out, old="if still:", new="if False:"),
         ),
     ),
     Mutation(
         says="an attempt's number is used again",
         edits=(
-            Edit(function=attempt._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
-            Edit(function=attempt._agree_on_files, old="attempt.number == 1", new="attempt.number"),
+            Edit(function=start._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
+            Edit(function=start._agree_on_files, old="attempt.number == 1", new="attempt.number"),
         ),
         seeds_from=370,
     ),
@@ -230,26 +219,26 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=settle._settle,
-                old="    decide(service, attempt, Decision.REJECTED",
+                old="    record(service, attempt, Decision.REJECTED",
                 new="    service.branches.delete_branch(attempt.branch)\n"
-                "    decide(service, attempt, Decision.REJECTED",
+                "    record(service, attempt, Decision.REJECTED",
             ),
         ),
     ),
     Mutation(
         says="a file is decided whatever main's receipts say",
-        edits=(Edit(function=decide._decide, old="if is_open(receipts, finding.file, attempt)", new=""),),
+        edits=(Edit(function=decisions._record, old="if is_open(receipts, finding.file, attempt)", new=""),),
         seeds_from=36,
     ),
     Mutation(
         says="what is published stays on the branch that is kept",
-        edits=(Edit(function=settle._prune, old="take_off(service, audited, gone, attempt.branch)", new="pass"),),
+        edits=(Edit(function=settle._prune, old="drop_files(service, audited, gone, attempt.branch)", new="pass"),),
     ),
     Mutation(
         says="a message counts as told before it is sent",
         edits=(
             Edit(
-                function=tell.send,
+                function=outbox.send,
                 old="    try:\n",
                 new="    service.store.create(TOLD + name, to_json(Told(at=service.clock.now())).encode())\n    try:\n",
             ),
@@ -258,13 +247,13 @@ MUTATIONS = (
     ),
     Mutation(
         says="receipts are taken off main before they are in the archive",
-        edits=(Edit(function=fold._fold, old="archive(service, receipts)", new="pass"),),
+        edits=(Edit(function=compaction._compact, old="archive(service, receipts)", new="pass"),),
     ),
     Mutation(
         says="versions are taken out of a receipt before they are in the archive",
         edits=(
             Edit(
-                function=shorten._shorten,
+                function=truncation._truncate,
                 old="archive_closed(service, [(receipt, closed) for receipt, _, closed in found])",
                 new="pass",
             ),
@@ -272,7 +261,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="a version that was taken out of its receipt was never decided",
-        edits=(Edit(function=archive.with_closed, old="if it.key in receipts and", new="if False and"),),
+        edits=(Edit(function=receipts.with_closed, old="if it.key in receipts and", new="if False and"),),
         seeds_from=50,
     ),
     Mutation(
@@ -305,7 +294,7 @@ MUTATIONS = (
         says="a rejection that was noted is told, whatever was decided",
         edits=(
             Edit(
-                function=tell._send_late,
+                function=outbox._send_late,
                 old="_as_decided(service, outgoing.message)",
                 new="outgoing.message",
             ),
@@ -314,11 +303,11 @@ MUTATIONS = (
     ),
     Mutation(
         says="a branch goes in the sweep that warns of it",
-        edits=(Edit(function=expire.expire, old="if warned and", new="if warned or"),),
+        edits=(Edit(function=expiry.expire, old="if warned and", new="if warned or"),),
     ),
     Mutation(
         says="a branch that is kept never goes",
-        edits=(Edit(function=expire.expire, old="if warned and", new="if not warned and"),),
+        edits=(Edit(function=expiry.expire, old="if warned and", new="if not warned and"),),
     ),
     Mutation(
         says="a file is rejected for a key of one that failed once rows had left it",

@@ -20,7 +20,7 @@ from lakegate.adapters.iceberg import RefCatalog, _data_files, _identity, _manif
 from lakegate.adapters.nessie import SPACE, SPACES
 from lakegate.adapters.notes import decided
 from lakegate.audit.errors import JobError
-from lakegate.audit.fit import CONTRACT_HASH
+from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Ref, TableIdentity

@@ -27,7 +27,7 @@ class Simulation:
         self.world.unique = terms.unique
         self.watch = Watch(self.world)
         self.terms = terms
-        self.broken = False  # whether the contract on the shelf does not load
+        self.broken = False  # whether the contract in the registry does not load
         self.began: dict[Worker, int] = {}
         self.acting_since = 0
 

@@ -11,23 +11,23 @@ from typing import Protocol
 
 from greenlet import getcurrent, greenlet
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.difference import DataFiles, Difference
-from lakegate.audit.duplicates import Pattern, Repeats
+from lakegate.audit.completeness import RowCounts
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import JobError
-from lakegate.audit.fit import FILE_COLUMN, FileColumn
-from lakegate.audit.job import CUT_OFF, Job, JobFile
-from lakegate.audit.look import Look
-from lakegate.audit.plan import Column, Metric, MetricKind, Plan, Severity
-from lakegate.audit.prove import RowCounts
-from lakegate.audit.quarantine import Results, quarantine_of
-from lakegate.audit.report import CheckResult, Source
+from lakegate.audit.evaluation.duplicates import Pattern, Repeats
+from lakegate.audit.evaluation.quarantine import Results, quarantine_of
+from lakegate.audit.evaluation.table_scope import Orphans
+from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.job import CUT_OFF, Job, JobFile
+from lakegate.audit.model.plan import Column, Metric, MetricKind, Plan, Severity
+from lakegate.audit.model.report import CheckResult, Source
 from lakegate.audit.run import Run, append_and_audit
-from lakegate.audit.statistics import DataFileStatistics, IcebergField
-from lakegate.audit.table_scope import Orphans
-from lakegate.audit.types import Struct, parse
-from lakegate.audit.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.schema.fit import FILE_COLUMN, FileColumn
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import Struct, parse
 from lakegate.ports import JobState, Ref, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
 from lakegate.testing.lake import Commit, Content, Key, KeyKind
@@ -212,25 +212,25 @@ class StoryEngine:
             told[path] = DataFileStatistics(path=path, rows=rows, nulls={FILE.id: 0}, lower=bounds[0], upper=bounds[1])
         return DataFiles(statistics=told, entries=files)
 
-    def look(self) -> list[Look]:
-        return [self._look(file) for file in self.job.files]
+    def inspect(self) -> list[Inspection]:
+        return [self._inspect(file) for file in self.job.files]
 
-    def _look(self, file: JobFile) -> Look:
+    def _inspect(self, file: JobFile) -> Inspection:
         story = self._story(file.id)
         if story.unreadable:
-            return Look(file=file, faults=("it can't be read",))
+            return Inspection(file=file, faults=("it can't be read",))
         columns = [FileColumn(name=column.name, type=column.type) for column in self.job.plan.columns]
         columns += [FileColumn(name=story.column, type="string")] if story.column else []
-        return Look(file=file, rows=story.arrive or 1, columns=tuple(columns))
+        return Inspection(file=file, rows=story.arrive or 1, columns=tuple(columns))
 
-    def within(self, _: Plan, looks: Sequence[Look]) -> list[Look]:
-        return list(looks)
+    def within(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return list(inspections)
 
-    def find_faulty(self, _: Plan, looks: Sequence[Look]) -> list[Look]:
-        return list(looks)
+    def find_faulty(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return list(inspections)
 
-    def unparsed(self, _: Plan, looks: Sequence[Look], __: Mapping[str, int]) -> dict[str, int]:
-        return {look.file.id: 1 for look in looks if not self._story(look.file.id).arrive}
+    def unparsed(self, _: Plan, inspections: Sequence[Inspection], __: Mapping[str, int]) -> dict[str, int]:
+        return {inspection.id: 1 for inspection in inspections if not self._story(inspection.id).arrive}
 
     def check_references(self, plan: Plan) -> None:
         pass
@@ -302,7 +302,7 @@ class StoryEngine:
         return sum(it.rows for it in view.proved.files[file]) - self._story(file).rows
 
     def with_samples(
-        self, _: View, results: Results, __: Plan, ___: Sequence[Look]
+        self, _: View, results: Results, __: Plan, ___: Sequence[Inspection]
     ) -> dict[str, tuple[CheckResult, ...]]:
         return dict(results)
 
@@ -325,15 +325,15 @@ class StoryEngine:
         self._commit(self.job.plan.table, replace(table, files=kept | ({path: sum(left.values())} if left else {})))
         self.did("takes rewritten rows out")
 
-    def append(self, _: Plan, looks: Sequence[Look]) -> list[Look]:
+    def append(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         self.head()
-        paths = {path: rows for look in looks for path, rows in self._data_files(look.file).items()}
+        paths = {path: rows for inspection in inspections for path, rows in self._data_files(inspection.file).items()}
         self.cluster.lake.spark_append(self.job.branch, self.job.plan.table, self.wanted, paths)
         self.did("appends")
-        return list(looks)
+        return list(inspections)
 
-    def put_aside(
-        self, _: View, __: Sequence[str], failed: Mapping[str, Sequence[str]], ___: Plan, ____: Sequence[Look]
+    def quarantine(
+        self, _: View, __: Sequence[str], failed: Mapping[str, Sequence[str]], ___: Plan, ____: Sequence[Inspection]
     ) -> None:
         self.head()
         table, stories = self.job.plan.table, {file: self._story(file) for file in failed}

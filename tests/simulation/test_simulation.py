@@ -26,7 +26,7 @@ if __name__ == "__main__":
 SCHEDULES = 10_000
 COVERED = (
     "branch: expires",
-    "main: receipts are folded",
+    "main: receipts are archived",
     "main: refuses a merge",
     *(f"call: {fate}" for fate in Fate),
     *(f"calls of {method}" for method in OUTCOME_MATTERS - {"create"}),

@@ -52,7 +52,7 @@ COVERED = (
     "main: commit of what is discarded",
     "main: commit of what is rejected",
     "main: merge of what is published",
-    "main: receipts are folded",
+    "main: receipts are archived",
     "stranger: commits to a branch",
     "stranger: compacts flights on main",
     "vendor: deletes",

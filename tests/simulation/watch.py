@@ -8,7 +8,7 @@ from lakegate.errors import ContractFaults
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN
 from lakegate.testing.lake import Commit
-from lakegate.workflow.shelf import contract_of
+from lakegate.workflow.registry import contract_of
 from tests.simulation.installation import FLIGHTS, Installation, Violation
 from tests.simulation.invariants import ALWAYS, AT_THE_END, End, Step, receipts_at
 

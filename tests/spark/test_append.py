@@ -13,26 +13,27 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.difference import DataFiles, Difference
+from lakegate.audit.completeness import by_file, prove
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.errors import JobError
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.job import JobFile
-from lakegate.audit.limits import Limits
-from lakegate.audit.look import Look, fit_all
-from lakegate.audit.plan import Plan
-from lakegate.audit.prove import by_file, prove
-from lakegate.audit.report import DataFile
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import Limits
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import DataFile
 from lakegate.audit.run import Run, resume
-from lakegate.audit.statistics import DataFileStatistics, IcebergField
-from spark_jobs import append as appending
-from spark_jobs import iceberg, nessie, partitions, paths, sizes
-from spark_jobs.append import rows_of
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection, fit_all
+from spark_jobs.appending import append as appending
+from spark_jobs.appending import partition_counts, path_lengths, text_sizes
+from spark_jobs.appending.append import rows_of
 from spark_jobs.engine import SparkEngine
-from spark_jobs.overwrite import overwrite
-from spark_jobs.session import LAKE
-from spark_jobs.staged import look_at_all
-from spark_jobs.table import prepare
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import iceberg, nessie
+from spark_jobs.tables.ddl import prepare
+from spark_jobs.tables.overwrite import overwrite
 from tests.support.jobs import job, parquet
 from tests.support.plans import plan
 
@@ -40,19 +41,19 @@ FILE = IcebergField(id=3, name=FILE_COLUMN, type="string")
 IDS = tuple(f"{number:020x}" for number in range(1, 6))
 
 
-def looks(spark: SparkSession, folder: Path, by: Plan, tables: list[pa.Table]) -> list[Look]:
+def inspections(spark: SparkSession, folder: Path, by: Plan, tables: list[pa.Table]) -> list[Inspection]:
     staged = []
     for file, table in zip(IDS, tables, strict=False):
         (folder / f"{file}.parquet").write_bytes(parquet(table))
         staged.append(JobFile(id=file, key=file, uri=f"file:{folder}/{file}.parquet", size=1))
-    _, seen = fit_all(by, None, look_at_all(spark, by, staged))
-    assert [look.faults for look in seen] == [()] * len(tables)
+    _, seen = fit_all(by, None, inspect_all(spark, by, staged))
+    assert [inspection.faults for inspection in seen] == [()] * len(tables)
     return seen
 
 
-def resumed(spark: SparkSession, by: Plan, seen: list[Look], there: dict[str, int]) -> list[Look]:
+def resumed(spark: SparkSession, by: Plan, seen: list[Inspection], there: dict[str, int]) -> list[Inspection]:
     its = replace(job(), plan=by)
-    return resume(Run(job=its, engine=SparkEngine(spark=spark, job=its), looks=seen), there)
+    return resume(Run(job=its, engine=SparkEngine(spark=spark, job=its), inspections=seen), there)
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nessie, "head", lambda *_: "0" * 64)
 
 
-def append(spark: SparkSession, by: Plan, seen: list[Look]) -> None:
+def append(spark: SparkSession, by: Plan, seen: list[Inspection]) -> None:
     rows_of(spark, by, seen).writeTo(f"{LAKE}.{by.table}").append()
 
 
@@ -73,7 +74,7 @@ def test_files_of_different_shapes_become_the_contracts_rows(spark: SparkSession
     decimals = [pa.array([Decimal("1.25")], pa.decimal128(*size)) for size in ((5, 2), (12, 4))]
     tables = [pa.table({**kinds, "d": d}) for kinds, d in zip((narrow, wide), decimals, strict=True)]
     prepare(spark, by, None)
-    append(spark, by, looks(spark, tmp_path, by, tables))
+    append(spark, by, inspections(spark, tmp_path, by, tables))
     assert {tuple(row) for row in spark.table("lake.nyc.t").collect()} == {
         (1, 0.5, Decimal("1.2500"), IDS[0]),
         (2, None, Decimal("1.2500"), IDS[1]),
@@ -84,7 +85,7 @@ def test_files_of_different_shapes_become_the_contracts_rows(spark: SparkSession
 def test_no_column_of_a_file_says_where_its_rows_came_from(spark: SparkSession, tmp_path: Path) -> None:
     by = plan("nyc.t", {"id": "bigint", "_metadata": "struct<`file_name`:string>"})
     tables = [pa.table({"id": [number], "_metadata": [{"file_name": "other.parquet"}]}) for number in range(3)]
-    found = rows_of(spark, by, looks(spark, tmp_path, by, tables)).select("id", FILE_COLUMN).collect()
+    found = rows_of(spark, by, inspections(spark, tmp_path, by, tables)).select("id", FILE_COLUMN).collect()
     assert {tuple(row) for row in found} == {(number, IDS[number]) for number in range(3)}
 
 
@@ -93,7 +94,7 @@ def test_a_data_file_holds_rows_of_one_file_version_only(spark: SparkSession, tm
     by = plan("nyc.t", {"id": "bigint", "part": "int"}, partitions=["part", "bucket(2, id)"])
     rows = {"id": pa.array(range(40), pa.int64()), "part": pa.array([n % 3 for n in range(40)], pa.int32())}
     prepare(spark, by, None)
-    seen = looks(spark, tmp_path, by, [pa.table(rows)] * 5)
+    seen = inspections(spark, tmp_path, by, [pa.table(rows)] * 5)
     append(spark, by, seen)
     table = iceberg.load(spark, LAKE, by.table)
     added = iceberg.compare(spark, None, table).added
@@ -111,10 +112,10 @@ def test_a_file_with_a_value_that_no_path_has_room_for_is_refused_alone(spark: S
     by = plan("nyc.t", {"id": "bigint", "name": "string"}, partitions=["name"])
     tables = [pa.table({"id": [number], "name": [name]}) for number, name in enumerate(("a", "ä" * 120, "b"))]
     prepare(spark, by, None)
-    seen = looks(spark, tmp_path, by, tables)
+    seen = inspections(spark, tmp_path, by, tables)
     done = appending.append(spark, replace(job(), plan=by), seen)
     said = 'its values of the partition columns "name" take 720 bytes in a path, and the most is 700'
-    assert [look.faults for look in done] == [(), (said,), ()]
+    assert [inspection.faults for inspection in done] == [(), (said,), ()]
     assert {row["id"] for row in spark.table("lake.nyc.t").collect()} == {0, 2}
     again = resumed(spark, by, seen, {IDS[0]: 1, IDS[2]: 1})
     assert again == done
@@ -133,9 +134,9 @@ def test_a_file_whose_rows_come_to_more_than_is_taken_is_refused_alone(spark: Sp
     by = replace(by, files=FileFormat(kind=FileKind.PARQUET, limits=Limits(uncompressed=200_000_000)))
     tables = [repeating(1_500), repeating(3_000), repeating(2, letters=5), repeating(1, letters=1_000_000)]
     prepare(spark, by, None)
-    seen = looks(spark, tmp_path, by, tables)
+    seen = inspections(spark, tmp_path, by, tables)
     done = appending.append(spark, replace(job(), plan=by), seen)
-    assert [bool(look.faults) for look in done] == [False, True, False, False]
+    assert [bool(inspection.faults) for inspection in done] == [False, True, False, False]
     assert done[1].faults[0].startswith("it has 300,000,000 bytes uncompressed, and the limit is 200,000,000")
     assert spark.table("lake.nyc.t").count() == 1_503
     again = resumed(spark, by, seen, {IDS[0]: 1_500, IDS[2]: 2, IDS[3]: 1})
@@ -149,8 +150,8 @@ def test_where_no_row_has_more_than_its_share_nothing_is_read_for_its_size(
 ) -> None:
     by = plan("nyc.t", {"id": "bigint", "name": "string"})
     prepare(spark, by, None)
-    seen = looks(spark, tmp_path, by, [repeating(2_000, letters=50)])
-    monkeypatch.setattr(sizes, "too_large", lambda *_: pytest.fail("the file was read for its size"))
+    seen = inspections(spark, tmp_path, by, [repeating(2_000, letters=50)])
+    monkeypatch.setattr(text_sizes, "too_large", lambda *_: pytest.fail("the file was read for its size"))
     appending.append(spark, replace(job(), plan=by), seen)
     assert spark.table("lake.nyc.t").count() == 2_000
 
@@ -163,7 +164,7 @@ def days(*numbers: int | None) -> pa.Table:
 
 @pytest.fixture
 def three_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partitions, "MOST", 3)
+    monkeypatch.setattr(partition_counts, "MOST", 3)
 
 
 @pytest.mark.spark
@@ -173,10 +174,10 @@ def test_a_file_with_too_many_partitions_for_its_task_is_refused_alone(
 ) -> None:
     by = plan("nyc.t", {"id": "bigint", "at": "timestamp"}, partitions=["days(`at`)", "bucket(2, `id`)"])
     prepare(spark, by, None)
-    seen = looks(spark, tmp_path, by, [days(1, 2, None, 2), days(1, 2, None, 4), days(7)])
+    seen = inspections(spark, tmp_path, by, [days(1, 2, None, 2), days(1, 2, None, 4), days(7)])
     write = appending._write
 
-    def runs_out(spark: SparkSession, by: Plan, those: list[Look], **more: bool) -> None:
+    def runs_out(spark: SparkSession, by: Plan, those: list[Inspection], **more: bool) -> None:
         if seen[1] in those:
             spark.range(1).select(F.raise_error(F.lit("Java heap space"))).collect()
         write(spark, by, those, **more)
@@ -184,7 +185,7 @@ def test_a_file_with_too_many_partitions_for_its_task_is_refused_alone(
     monkeypatch.setattr(appending, "_write", runs_out)
     done = appending.append(spark, replace(job(), plan=by), seen)
     said = 'its values of the partition columns "at", "id" make 4 partitions, and the most is 3'
-    assert [look.faults for look in done] == [(), (said,), ()]
+    assert [inspection.faults for inspection in done] == [(), (said,), ()]
     assert spark.table("lake.nyc.t").count() == 5
     again = resumed(spark, by, seen, {IDS[0]: 4, IDS[2]: 1})
     assert again == done
@@ -197,9 +198,9 @@ def test_a_file_with_many_partitions_is_not_refused_for_the_fault_of_another(
 ) -> None:
     by = plan("nyc.t", {"name": "string"}, partitions=["name"])
     prepare(spark, by, None)
-    seen = looks(spark, tmp_path, by, [pa.table({"name": ["ä" * 120]}), pa.table({"name": ["a", "b", "c", "d"]})])
+    seen = inspections(spark, tmp_path, by, [pa.table({"name": ["ä" * 120]}), pa.table({"name": ["a", "b", "c", "d"]})])
     done = appending.append(spark, replace(job(), plan=by), seen)
-    assert [bool(look.faults) for look in done] == [True, False]
+    assert [bool(inspection.faults) for inspection in done] == [True, False]
     assert spark.table("lake.nyc.t").count() == 4
 
 
@@ -235,7 +236,7 @@ def test_a_file_has_as_many_partitions_as_iceberg_makes_of_its_rows(spark: Spark
     prepare(spark, made, None)
     rows.writeTo(f"{LAKE}.nyc.t").append()
     there = spark.table(f"{LAKE}.nyc.t.partitions").count()
-    assert partitions.numbers(made, rows) == ({"f1": there} if by else {})
+    assert partition_counts.count_partitions(made, rows) == ({"f1": there} if by else {})
 
 
 def beyond_its_type(number: str) -> pa.Array:
@@ -254,9 +255,9 @@ def test_a_file_with_decimals_beyond_its_own_type_is_refused_alone(
     pairs = [(most, most), (over, most), (most, under), (pa.nulls(1, most.type), most)]
     tables = [pa.table({"id": [at], "d": d, "in": nested_in(part)}) for at, (d, part) in enumerate(pairs)]
     prepare(spark, by, None)
-    done = appending.append(spark, replace(job(), plan=by), looks(spark, tmp_path, by, tables))
+    done = appending.append(spark, replace(job(), plan=by), inspections(spark, tmp_path, by, tables))
     said = "it holds a number that is none of the type which the file says"
-    assert [look.faults for look in done] == [(), (f'{said}: column "d"',), (said,), ()]
+    assert [inspection.faults for inspection in done] == [(), (f'{said}: column "d"',), (said,), ()]
     found = {row["id"]: (row["d"], row["in"][0]["m"]["k"]) for row in spark.table("lake.nyc.t").collect()}
     assert found == {0: (Decimal("999.99"), Decimal("999.99")), 3: (None, Decimal("999.99"))}
 
@@ -269,8 +270,8 @@ def test_a_second_file_with_another_fault_is_refused_alone_too(spark: SparkSessi
     tables = [pa.table({"d": d, "name": [name]}) for d, name in ((over, "a" * 700), (most, "ä" * 120), (most, "b"))]
     prepare(spark, by, None)
     spark.conf.set("spark.sql.files.minPartitionNum", 1)  # one task has them all, the largest first
-    done = appending.append(spark, replace(job(), plan=by), looks(spark, tmp_path, by, tables))
-    assert [bool(look.faults) for look in done] == [True, True, False]
+    done = appending.append(spark, replace(job(), plan=by), inspections(spark, tmp_path, by, tables))
+    assert [bool(inspection.faults) for inspection in done] == [True, True, False]
     assert [row["name"] for row in spark.table("lake.nyc.t").collect()] == ["b"]
 
 
@@ -298,7 +299,9 @@ def test_what_a_value_takes_in_a_path_is_what_iceberg_writes_there(
 ) -> None:
     by = plan("nyc.t", {"id": "bigint", "name": "string", "raw": "binary"}, partitions=partitions)
     rows = [(1, text, text.encode(), "f1"), (2, None, None, "f2"), (3, "a", b"a", "f1")]
-    found = paths.sizes(by, spark.createDataFrame(rows, f"id bigint, name string, raw binary, {FILE_COLUMN} string"))
+    found = path_lengths.longest_values(
+        by, spark.createDataFrame(rows, f"id bigint, name string, raw binary, {FILE_COLUMN} string")
+    )
     assert found.get("f1", 0) == size
     if 0 < size < 200:  # a file system has no room for more
         prepare(spark, by, None)
@@ -314,7 +317,7 @@ def test_what_a_value_takes_in_a_path_is_what_iceberg_writes_there(
 def test_what_was_added_is_told_from_what_was_there(spark: SparkSession, tmp_path: Path) -> None:
     by = plan("nyc.t", {"id": "bigint"})
     prepare(spark, by, None)
-    first, second = looks(spark, tmp_path, by, [pa.table({"id": [1]}), pa.table({"id": [2, 3]})])
+    first, second = inspections(spark, tmp_path, by, [pa.table({"id": [1]}), pa.table({"id": [2, 3]})])
     append(spark, by, [first])
     before = iceberg.load(spark, LAKE, by.table)
     append(spark, by, [second])
@@ -327,7 +330,7 @@ def test_what_was_added_is_told_from_what_was_there(spark: SparkSession, tmp_pat
 def test_a_data_file_that_was_taken_away_is_missed(spark: SparkSession, tmp_path: Path) -> None:
     by = plan("nyc.t", {"id": "bigint"})
     prepare(spark, by, None)
-    append(spark, by, looks(spark, tmp_path, by, [pa.table({"id": [1]})]))
+    append(spark, by, inspections(spark, tmp_path, by, [pa.table({"id": [1]})]))
     before = iceberg.load(spark, LAKE, by.table)
     spark.sql("DELETE FROM lake.nyc.t WHERE id = 1")
     assert len(iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table)).lost.entries) == 1
@@ -337,7 +340,7 @@ def test_a_data_file_that_was_taken_away_is_missed(spark: SparkSession, tmp_path
 def test_the_same_files_in_a_merged_manifest_are_neither_lost_nor_new(spark: SparkSession, tmp_path: Path) -> None:
     by = plan("nyc.t", {"id": "bigint"})
     prepare(spark, by, None)
-    for seen in looks(spark, tmp_path, by, [pa.table({"id": [1]}), pa.table({"id": [2]})]):
+    for seen in inspections(spark, tmp_path, by, [pa.table({"id": [1]}), pa.table({"id": [2]})]):
         append(spark, by, [seen])
     before = iceberg.load(spark, LAKE, by.table)
     spark.sql("CALL lake.system.rewrite_manifests('nyc.t')")
@@ -352,11 +355,11 @@ def test_data_files_of_other_file_versions_are_ruled_out_of_however_many_rows_ar
 ) -> None:
     by = plan("nyc.t", {"id": "bigint"})
     prepare(spark, by, None)
-    seen = looks(spark, tmp_path, by, [pa.table({"id": [1, 2]}), pa.table({"id": [3]})])
+    seen = inspections(spark, tmp_path, by, [pa.table({"id": [1, 2]}), pa.table({"id": [3]})])
     for each in seen:
         append(spark, by, [each])
     wanted = {seen[1].file.id, *(f"{seen[1].file.id}-{number}" for number in range(others))}
-    tasks = iceberg.plan(spark, iceberg.load(spark, LAKE, by.table), iceberg.any_of(FILE_COLUMN, wanted))
+    tasks = iceberg.plan_tasks(spark, iceberg.load(spark, LAKE, by.table), iceberg.in_expression(FILE_COLUMN, wanted))
     assert iceberg.rows_in(tasks) == 1
 
 
@@ -367,7 +370,7 @@ def test_data_files_are_parquet_whatever_somebody_has_said_of_the_table(spark: S
     prepare(spark, by, None)
     spark.sql(f"ALTER TABLE {LAKE}.{by.table} SET TBLPROPERTIES ('write.format.default' = 'avro')")
     prepare(spark, by, loaded(spark, by))
-    append(spark, by, looks(spark, tmp_path, by, [pa.table({"id": [1, 2]})]))
+    append(spark, by, inspections(spark, tmp_path, by, [pa.table({"id": [1, 2]})]))
     [path] = iceberg.compare(spark, None, loaded(spark, by)).added.entries
     assert path.endswith(".parquet")
 
@@ -376,11 +379,11 @@ def loaded(spark: SparkSession, by: Plan) -> Any:
     return iceberg.load(spark, LAKE, by.table)
 
 
-def with_delete_file(spark: SparkSession, folder: Path, by: Plan) -> list[Look]:
+def with_delete_file(spark: SparkSession, folder: Path, by: Plan) -> list[Inspection]:
     """The table has two rows of one data file, and a file that deletes one of them. Returns what was not appended."""
     prepare(spark, by, None)
     spark.sql(f"ALTER TABLE {LAKE}.{by.table} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
-    first, *others = looks(spark, folder, by, [pa.table({"id": [1, 2]}), pa.table({"id": [3, 4]})])
+    first, *others = inspections(spark, folder, by, [pa.table({"id": [1, 2]}), pa.table({"id": [3, 4]})])
     append(spark, by, [first])
     spark.sql(f"DELETE FROM {LAKE}.{by.table} WHERE id = 1")
     return others
@@ -394,7 +397,7 @@ def test_delete_files_that_came_and_such_as_went_while_they_hide_rows_are_told(
     with_delete_file(spark, tmp_path, by)
     before, table = (loaded(spark, by) for _ in range(2))
     assert iceberg.compare(spark, None, before).deletes
-    [task] = iceberg.plan(spark, table, iceberg.any_of(FILE_COLUMN, IDS))
+    [task] = iceberg.plan_tasks(spark, table, iceberg.in_expression(FILE_COLUMN, IDS))
     table.newRowDelta().removeDeletes(task.deletes()[0]).commit()
     assert spark.table(f"{LAKE}.{by.table}").count() == 2
     assert iceberg.compare(spark, before, loaded(spark, by)).deletes
@@ -448,9 +451,9 @@ def test_the_base_may_lack_just_what_the_batch_replaces() -> None:
     difference, old = replace(holding(f1=3), lost=gone("old.parquet")), DataFile(path="old.parquet", rows=2)
     found = by_file(job(), difference, {FILE_COLUMN: FILE})
     prove(job(), difference, found, {"f1": 3}, [old])
-    with pytest.raises(JobError, match="1 data files that the batch replaces are still there"):
+    with pytest.raises(JobError, match="the batch replaces 1 data file that is still there"):
         prove(job(), difference, found, {"f1": 3}, [old, DataFile(path="other.parquet", rows=1)])
-    with pytest.raises(JobError, match="1 data files of its base are gone"):
+    with pytest.raises(JobError, match="its base has lost 1 data file, or"):
         prove(job(), replace(difference, lost=gone("old.parquet", "base.parquet")), found, {"f1": 3}, [old])
 
 

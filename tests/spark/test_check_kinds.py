@@ -13,14 +13,14 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.plan import MetricKind, Plan
-from lakegate.audit.report import CheckResult, Verdict
-from lakegate.audit.verdicts import Measurements, judge
+from lakegate.audit.evaluation.verdicts import Measurements, evaluate
+from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.report import CheckResult, Verdict
 from lakegate.contracts import load
 from lakegate.contracts.checks.custom import COLUMN
 from lakegate.synthetic.rows import Maker
-from spark_jobs.measure import measure_all
-from spark_jobs.table import prepare
+from spark_jobs.metrics.measure import measure_all
+from spark_jobs.tables.ddl import prepare
 from tests.support import held
 from tests.support.catalogue import KINDS, SERVER, Kind
 from tests.support.plans import plan
@@ -96,7 +96,7 @@ def said(spark: SparkSession) -> dict[str, dict[str, tuple[CheckResult, ...]]]:
 
 def judged(by: Plan, file: Measurements, dependents: dict[str, Any]) -> tuple[CheckResult, ...]:
     mine = {metric.id: dependents[metric.id] for metric in by.metrics if metric.id in dependents}
-    [checks] = judge(by, [file], mine, past(by)).values()
+    [checks] = evaluate(by, [file], mine, past(by)).values()
     return checks
 
 

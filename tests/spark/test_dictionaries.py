@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.report import Source
-from spark_jobs import dictionaries
+from lakegate.audit.model.report import Source
+from spark_jobs.metrics import dictionaries
 from tests.contracts.test_predicates import counted, plan_for
 from tests.support.held import Table
 from tests.support.plans import failing, plan
@@ -45,7 +45,7 @@ def test_a_value_is_what_it_is_whatever_it_is_made_of(spark: SparkSession) -> No
     [missing] = plan_for({"name": "v", "logicalType": "string", "quality": quality}).metrics
     asked = ["v = 'null'", "v IS NULL", "LENGTH(v) < 9", missing.sql]
     metrics = [replace(failing("v", sql), id=sql) for sql in asked]
-    assert dictionaries._failing(spark, "v", odd, metrics) == {
+    assert dictionaries._failing_of(spark, "v", odd, metrics) == {
         "v = 'null'": {"null"},
         "v IS NULL": {None},
         "LENGTH(v) < 9": {value for value in odd if value is not None},

@@ -24,26 +24,27 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.drift import Past
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.plan import Column as PlanColumn
-from lakegate.audit.plan import Plan
-from lakegate.audit.quarantine import BUDGET, afterwards, leaving, unforgiving
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Verdict
-from lakegate.audit.verdicts import Dependent, Measurements, good, judge
+from lakegate.audit.evaluation.drift import Past
+from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, unforgiving
+from lakegate.audit.evaluation.verdicts import Dependent, Measurements, evaluate, good
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.plan import Column as PlanColumn
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Decided, DecidedFile, Note
 from lakegate.testing import MemoryStore
-from lakegate.workflow.history import history
-from lakegate.workflow.reports import report_name
-from spark_jobs import iceberg, quarantine
-from spark_jobs.base import Base
-from spark_jobs.measure import measure_all, metrics
-from spark_jobs.session import LAKE
-from spark_jobs.table import FIXED, making, prepare
+from lakegate.workflow.attempts.baseline import baseline
+from lakegate.workflow.attempts.reports import report_name
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.metrics import quarantine
+from spark_jobs.metrics.measure import measure_all, row_metrics
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.base import Base
+from spark_jobs.tables.ddl import FIXED, create_table_sql, prepare
 from tests.support import held
 from tests.support.drawn import PARENTS, Contract, Files, Parents, Table, contract, parents, table
 from tests.support.said import Age, Column, Repeats, Said
@@ -98,7 +99,7 @@ class Audit:
             return []
         columns = iceberg.fields(self.spark, self.before)
         files = {file: self.past.files[file] for file in self.drawn.before}
-        return metrics(replace(self.every, metrics=tuple(asked)), files, columns, self.past.read)
+        return row_metrics(replace(self.every, metrics=tuple(asked)), files, columns, self.past.read)
 
     def history(self, plan: Plan) -> Past:
         """As the workflow reads it, from main's log and the reports of the files before, one a batch."""
@@ -107,21 +108,21 @@ class Audit:
             return {}
         store, decided = MemoryStore(), []
         for at, file in enumerate(self._published):
-            [checks] = judge(replace(plan, checks=drifting), [file], {}).values()
+            [checks] = evaluate(replace(plan, checks=drifting), [file], {}).values()
             attempt = Attempt(table=self.name, batch=f"20130131T0405-{at:08x}", number=1)
             store.write(report_name(attempt), to_json(_report(plan, attempt, file, checks)).encode())
             entry = DecidedFile(key=file.file, version_id="v")
             note = Note(decision=Decision.PUBLISHED, table=self.name, batch=attempt.batch, attempt=1, files=(entry,))
             decided.append(Decided(note=note, commit="", at=MOMENT))
         log = SimpleNamespace(decisions=lambda *_, **__: reversed(decided))
-        return history(SimpleNamespace(store=store, catalog=log), plan)  # type: ignore[arg-type]
+        return baseline(SimpleNamespace(store=store, catalog=log), plan)  # type: ignore[arg-type]
 
     # The audit of one contract's plan.
 
     def judged(self, plan: Plan) -> Results:
         measured, dependents = self.measured
         mine = {metric.id: dependents[metric.id] for metric in plan.metrics if metric.id in dependents}
-        return judge(plan, measured, mine, self.history(plan), partial(quarantine.failing_rows, self._view(plan)))
+        return evaluate(plan, measured, mine, self.history(plan), partial(quarantine.failing_rows, self._view(plan)))
 
     def _view(self, plan: Plan) -> quarantine.View:
         return quarantine.View(plan=plan, batch=self.batch, base=self.base, read=self.batch.read)
@@ -129,7 +130,7 @@ class Audit:
     def aside(self, found: Mapping[int, Results]) -> dict[int, dict[str, dict[int, frozenset[str]]]]:
         """Of each plan (by its place) that puts rows aside: its files' rows that leave, by their places, and why."""
         marks = [
-            quarantine.marked(self._view(self.plans[at]), good(results), failed).select(
+            quarantine.with_reasons(self._view(self.plans[at]), good(results), failed).select(
                 F.lit(at), FILE_COLUMN, "_pos", "_lakegate_reasons"
             )
             for at, results in found.items()
@@ -172,7 +173,7 @@ class Audit:
             for metric in plan.metrics
             if metric.id in dependents
         }
-        return judge(unforgiving(plan), mine, of_others, self.history(plan))
+        return evaluate(unforgiving(plan), mine, of_others, self.history(plan))
 
 
 def _columns(columns: Sequence[Column]) -> list[PlanColumn]:
@@ -280,7 +281,7 @@ def others(spark: SparkSession) -> tuple[Parents, Any]:
     drawn = parents(random.Random(SEED))
     columns = _columns(drawn.columns)
     file = PlanColumn(name=FILE_COLUMN, type="string")
-    for statement in making(PARENTS, [*columns, file], FIXED, f" PARTITIONED BY ({FILE_COLUMN})"):
+    for statement in create_table_sql(PARENTS, [*columns, file], FIXED, f" PARTITIONED BY ({FILE_COLUMN})"):
         spark.sql(statement)
     held.write(spark, PARENTS, columns, {"p0": drawn.rows[::2], "p1": drawn.rows[1::2]})
     return drawn, iceberg.load(spark, LAKE, PARENTS)

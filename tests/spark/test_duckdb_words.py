@@ -25,7 +25,7 @@ from lakegate.contracts.columns.types import physical
 from lakegate.contracts.sql.allowlist import Reader, columns_of
 from lakegate.duckdb.dialect import MACROS, STRICTLY, translated
 from lakegate.synthetic.arrow import arrow_type
-from lakegate.synthetic.judge import as_judged
+from lakegate.synthetic.evaluator import as_judged
 
 pytestmark = pytest.mark.spark
 NAN, INFINITY = float("nan"), float("inf")

@@ -10,20 +10,20 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.job import JobFile
-from lakegate.audit.look import fit_all
-from lakegate.audit.plan import Plan, SchemaPolicy, Stance
-from lakegate.audit.reserved import reserved_for
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import fit_all
+from lakegate.audit.schema.reserved import reserved_for
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics import aggregates
-from spark_jobs import iceberg
-from spark_jobs.append import rows_of
-from spark_jobs.java import jvm
-from spark_jobs.session import LAKE
-from spark_jobs.staged import look_at_all
-from spark_jobs.table import CONTRACT_COLUMNS, Shape, prepare, shape, unfit
+from spark_jobs.appending.append import rows_of
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.ddl import CONTRACT_COLUMNS, Shape, mismatches, prepare, shape
 from tests.support.held import Table
 from tests.support.jobs import parquet
 from tests.support.plans import plan
@@ -43,12 +43,14 @@ def ingest(spark: SparkSession, folder: Path, by: Plan, *tables: pa.Table) -> li
         path.write_bytes(parquet(table))
         staged.append(JobFile(id=path.stem, key=str(number), uri=f"file:{path}", size=path.stat().st_size))
     there = iceberg.load(spark, LAKE, by.table)
-    agreed, looks = fit_all(by, None if there is None else shape(spark, there).own, look_at_all(spark, by, staged))
+    agreed, inspections = fit_all(
+        by, None if there is None else shape(spark, there).own, inspect_all(spark, by, staged)
+    )
     prepare(spark, by, there, agreed.columns)
     grown = Plan(**{**vars(by), "columns": agreed.columns})
-    if good := [look for look in looks if not look.faults]:
+    if good := [inspection for inspection in inspections if not inspection.faults]:
         rows_of(spark, grown, good).writeTo(f"{LAKE}.{by.table}").append()
-    return [look.faults for look in looks]
+    return [inspection.faults for inspection in inspections]
 
 
 def rows(spark: SparkSession) -> list[dict[str, object]]:
@@ -214,8 +216,8 @@ def test_a_contract_that_takes_away_or_narrows_is_unfit(change: dict[str, str], 
     columns = {"id": "int", "s": "struct<`a`:int>", "m": "map<int,int>"}
     there = Shape(columns=columns | {FILE_COLUMN: "string"}, partitions=(), properties={})
     contract = {name: kind for name, kind in (columns | change).items() if kind}
-    assert unfit(plan("nyc.t", columns), there) == []
-    assert said in "; ".join(unfit(plan("nyc.t", contract), there))
+    assert mismatches(plan("nyc.t", columns), there) == []
+    assert said in "; ".join(mismatches(plan("nyc.t", contract), there))
 
 
 def test_a_column_that_files_brought_is_not_the_contracts_by_a_name_in_other_case(

@@ -20,15 +20,15 @@ from py4j.java_gateway import get_field, set_field
 from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.limits import DEFAULTS, Limits
-from lakegate.audit.plan import Plan, SchemaPolicy, Stance
-from spark_jobs import hadoop
-from spark_jobs.append import find_corrupt, rows_of
-from spark_jobs.java import jvm
-from spark_jobs.unparsed import parsed
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.limits import DEFAULTS, Limits
+from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
+from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.formats.text.rows import parsed
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.gateway import jvm
+from tests.support.inspected import PLAN, by, inspections
 from tests.support.jobs import parquet
-from tests.support.looked import PLAN, by, looks
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark
@@ -76,14 +76,14 @@ def good(spark: SparkSession, folder: Path, kind: FileKind, table: pa.Table = GO
 def test_every_format_is_read_with_the_same_policy(spark: SparkSession, tmp_path: Path, kind: FileKind) -> None:
     fewer, more = GOOD.select(["id"]), GOOD.append_column("new", GOOD["name"])
     bodies = [good(spark, tmp_path, kind, table) for table in (GOOD, fewer, more)]
-    assert [(it.rows, it.faults) for it in looks(spark, tmp_path, by(kind), *bodies)] == [
+    assert [(it.rows, it.faults) for it in inspections(spark, tmp_path, by(kind), *bodies)] == [
         (1000, ()),
         (1000, ('column "name" is missing',)),
         (1000, ('column "new" is not in the contract',)),
     ]
     lenient = SchemaPolicy(new_columns=Stance.DISCARD, missing_columns=Stance.ALLOW)
     plan = by(kind, replace(PLAN, policy=lenient))
-    found = looks(spark, tmp_path, plan, *bodies)
+    found = inspections(spark, tmp_path, plan, *bodies)
     rows = rows_of(spark, plan, found).groupBy("_lakegate_file").agg({"id": "sum", "name": "count"})
     total = sum(range(1000))
     assert {row[0][-1]: (row[1], row[2]) for row in rows.collect()} == {
@@ -107,7 +107,7 @@ def test_orc_is_typed_as_spark_reads_it(spark: SparkSession, tmp_path: Path) -> 
     )
     types = ("tinyint", "float", "decimal(12,2)", "timestamp", "date", "map<string,int>")
     plan = _typed_as(table.schema.names, (*types, "struct<`a b`:bigint,`c`:array<struct<`d`:double>>>"), FileKind.ORC)
-    [found] = looks(spark, tmp_path, plan, written_orc(table))
+    [found] = inspections(spark, tmp_path, plan, written_orc(table))
     assert found.faults == ()
     [row] = rows_of(spark, plan, [found]).collect()
     assert (row["dec"], row["day"], row["at"]) == (Decimal("1.25"), date(1600, 1, 1), datetime(2013, 1, 1))  # noqa: DTZ001
@@ -121,7 +121,7 @@ def test_avro_is_typed_as_spark_reads_it(spark: SparkSession, tmp_path: Path) ->
     )
     types = ("int", "float", "decimal(3,2)", "timestamp", "timestamp_ntz", "date", "map<string,int>")
     plan = _typed_as(frame.columns, (*types, "struct<`q`:int,`R`:array<string>>"), FileKind.AVRO)
-    [found] = looks(spark, tmp_path, plan, written(frame, tmp_path))
+    [found] = inspections(spark, tmp_path, plan, written(frame, tmp_path))
     assert found.faults == ()
     assert rows_of(spark, plan, [found]).drop("_lakegate_file").collect() == frame.collect()
 
@@ -135,7 +135,10 @@ def test_a_map_of_intervals_is_no_column_of_a_table(spark: SparkSession, tmp_pat
     body = written(spark.sql("select 1 id, 'a' name, map('k', interval '1' day) m"), tmp_path, kind)
     evolve = by(kind, replace(PLAN, policy=SchemaPolicy(new_columns=Stance.EVOLVE)))
     said = 'column "m" is new and is interval day, which a table cannot hold'
-    assert [it.faults for it in looks(spark, tmp_path, evolve, good(spark, tmp_path, kind), body)] == [(), (said,)]
+    assert [it.faults for it in inspections(spark, tmp_path, evolve, good(spark, tmp_path, kind), body)] == [
+        (),
+        (said,),
+    ]
 
 
 def test_a_record_without_fields_is_no_column_of_a_table(spark: SparkSession, tmp_path: Path) -> None:
@@ -145,7 +148,7 @@ def test_a_record_without_fields_is_no_column_of_a_table(spark: SparkSession, tm
     body += _number(1) + _number(len(row)) + row + b"s" * 16
     evolve = by(FileKind.AVRO, replace(PLAN, policy=SchemaPolicy(new_columns=Stance.EVOLVE)))
     said = 'column "meta" is new and is a struct without fields, which a table cannot hold'
-    assert [(it.rows, it.faults) for it in looks(spark, tmp_path, evolve, body)] == [(1, (said,))]
+    assert [(it.rows, it.faults) for it in inspections(spark, tmp_path, evolve, body)] == [(1, (said,))]
 
 
 def nested(depth: int) -> pa.Table:
@@ -234,7 +237,7 @@ HOSTILE: dict[str, tuple[FileKind, Callable[[], bytes], str]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_in_plain_words(spark: SparkSession, tmp_path: Path, name: str) -> None:
     kind, body, said = HOSTILE[name]
-    [found] = looks(spark, tmp_path, by(kind), body())
+    [found] = inspections(spark, tmp_path, by(kind), body())
     assert any(fault.startswith(said) for fault in found.faults), found.faults
     assert str(tmp_path) not in str(found.faults)
 
@@ -290,9 +293,11 @@ def test_rows_where_the_file_has_none_are_a_contradiction(spark: SparkSession, t
         (FileKind.PARQUET, whole, bodies),
         (FileKind.ORC, misplaced_orc(spark, 3), [misplaced_orc(spark, at) for at in (FAR, 2**63 - 1, -1)]),
     ):
-        sound, *found = looks(spark, tmp_path, by(kind), right, *far)
+        sound, *found = inspections(spark, tmp_path, by(kind), right, *far)
         assert (sound.faults, rows_of(spark, by(kind), [sound]).count()) == ((), 1000)
-        assert [look.faults[0].split(":")[0] for look in found] == ["its footer contradicts itself"] * len(far)
+        assert [inspection.faults[0].split(":")[0] for inspection in found] == ["its footer contradicts itself"] * len(
+            far
+        )
 
 
 def with_keys(spark: SparkSession, folder: Path, *, null: bool) -> bytes:
@@ -319,7 +324,7 @@ def test_a_null_that_is_a_key_in_orc_is_refused(spark: SparkSession, tmp_path: P
     """Spark would take it for one of the map's other keys, or for 0."""
     of = by(FileKind.ORC, plan("nyc.t", {"id": "array<map<int,int>>"}))
     bodies = [with_keys(spark, tmp_path, null=null) for null in (False, True)]
-    sound, found = looks(spark, tmp_path, of, *bodies)
+    sound, found = inspections(spark, tmp_path, of, *bodies)
     assert (sound.faults, [row["id"] for row in rows_of(spark, of, [sound]).collect()]) == ((), [[{1: 0, 0: 0}]])
     assert found.faults == ('column "id" has a map with a null among its keys',)
 
@@ -337,9 +342,9 @@ def test_a_null_that_is_a_key_in_orc_is_refused(spark: SparkSession, tmp_path: P
 def test_a_limit_says_itself_and_how_to_change_it(
     spark: SparkSession, tmp_path: Path, limit: str, at_most: int, said: str
 ) -> None:
-    [found] = looks(spark, tmp_path, by(FileKind.PARQUET, limits=replace(DEFAULTS, **{limit: at_most})), BODY)
+    [found] = inspections(spark, tmp_path, by(FileKind.PARQUET, limits=replace(DEFAULTS, **{limit: at_most})), BODY)
     assert said in found.faults[0]
-    [within] = looks(spark, tmp_path, by(FileKind.PARQUET, limits=replace(DEFAULTS, **{limit: 10**9})), BODY)
+    [within] = inspections(spark, tmp_path, by(FileKind.PARQUET, limits=replace(DEFAULTS, **{limit: 10**9})), BODY)
     assert within.faults == ()
 
 
@@ -355,7 +360,7 @@ def in_groups(rows: int) -> Iterator[tuple[FileKind, bytes]]:
 def test_row_groups_and_stripes_are_counted_before_any_is_read(spark: SparkSession, tmp_path: Path) -> None:
     for kind, body in in_groups(250):
         many, few = (
-            looks(spark, tmp_path, by(kind, limits=Limits(row_groups=most)), body)[0].faults for most in (3, 4)
+            inspections(spark, tmp_path, by(kind, limits=Limits(row_groups=most)), body)[0].faults for most in (3, 4)
         )
         said = "it has 4 row groups, and the limit is 3: to take it, set maxRowGroups of the contract's landing server"
         assert (many, few) == ((said,), ()), kind
@@ -368,9 +373,9 @@ def test_a_file_that_breaks_off_in_its_rows_is_at_fault_alone(
     whole = good(spark, tmp_path, kind)
     start, end = (3, 203) if kind is FileKind.ORC else (whole.index(whole[-16:]) + 20, len(whole) - 16)
     broken = whole[:start] + b"\xa5" * (end - start) + whole[end:]
-    found = looks(spark, tmp_path, by(kind), whole, broken)
-    read = find_corrupt(spark, by(kind), [look for look in found if not look.faults])
-    faults = {look.file.id[-1]: look.faults for look in (*found, *read) if look.faults}
+    found = inspections(spark, tmp_path, by(kind), whole, broken)
+    read = find_corrupt(spark, by(kind), [inspection for inspection in found if not inspection.faults])
+    faults = {inspection.id[-1]: inspection.faults for inspection in (*found, *read) if inspection.faults}
     assert list(faults) == ["1"]
     assert faults["1"][0].startswith("its rows cannot be read to the end, a")
 
@@ -382,9 +387,9 @@ def test_fractions_before_1970_that_spark_cannot_read_are_not_called_corrupt(
     at = [datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(1890, 1, 1, 0, 0, 0, 5), datetime(1890, 1, 1)]  # noqa: DTZ001
     of = by(FileKind.ORC, plan("nyc.t", {"at": "timestamp"}))
     bodies = [written_orc(pa.table({"at": pa.array([each], pa.timestamp("us"))})) for each in at]
-    looked = looks(spark, tmp_path, of, *bodies)
-    read = find_corrupt(spark, of, [look for look in looked if not look.faults])
-    told = {look.file.id[-1]: look.faults for look in (*looked, *read)}
+    inspected = inspections(spark, tmp_path, of, *bodies)
+    read = find_corrupt(spark, of, [inspection for inspection in inspected if not inspection.faults])
+    told = {inspection.id[-1]: inspection.faults for inspection in (*inspected, *read)}
     said = "it has parts of a second before 1970, which Spark reads from ORC only as Java's writer has them"
     assert told == {"0": (said,), "1": (said,), "2": ()}
 
@@ -399,17 +404,17 @@ def test_a_column_that_has_no_type_for_it_has_no_values_is_null(
         FileKind.AVRO: header(record(("id", "int"), ("name", "null"))) + b"\x02\x02\x02" + b"s" * 16,
     }
     alone = parquet(pa.table({"id": pa.nulls(2), "name": pa.nulls(2)}))
-    found = looks(spark, tmp_path, of, bodies[kind], *([alone] if kind is FileKind.PARQUET else []))
-    assert [(look.faults, look.rows) for look in found] == [((), 1), ((), 2)][: len(found)]
+    found = inspections(spark, tmp_path, of, bodies[kind], *([alone] if kind is FileKind.PARQUET else []))
+    assert [(inspection.faults, inspection.rows) for inspection in found] == [((), 1), ((), 2)][: len(found)]
     rows = [tuple(row)[:-1] for row in rows_of(spark, of, found).collect()]
-    assert sorted(rows, key=str) == [(1, None), *[(None, None)] * 2][: sum(look.rows for look in found)]
+    assert sorted(rows, key=str) == [(1, None), *[(None, None)] * 2][: sum(inspection.rows for inspection in found)]
 
 
 def test_a_block_that_lies_of_its_size_does_not_take_the_others_with_it(spark: SparkSession, tmp_path: Path) -> None:
     whole = good(spark, tmp_path, FileKind.AVRO)
     first = whole.index(whole[-16:]) + 16
     lies = whole[:first] + b"\xd0\x0f\xfe\xff\xff\xff\x0f" + whole[first + 4 :]  # 1,000 rows in 2,147,483,647 bytes
-    sound, found = looks(spark, tmp_path, by(FileKind.AVRO), whole, lies)
+    sound, found = inspections(spark, tmp_path, by(FileKind.AVRO), whole, lies)
     assert (sound.rows, sound.faults) == (1000, ())
     assert found.faults[0].startswith("its rows cannot be read to the end, a block is corrupt")
 
@@ -418,18 +423,18 @@ def test_a_block_that_lies_of_its_size_does_not_take_the_others_with_it(spark: S
 def test_a_file_cut_anywhere_is_refused(spark: SparkSession, tmp_path: Path, kind: FileKind) -> None:
     whole = good(spark, tmp_path, kind, GOOD.slice(0, 3))
     cuts = [whole[:size] for size in range(1, len(whole) - 1, max(1, len(whole) // 25))]
-    assert all(look.faults for look in looks(spark, tmp_path, by(kind), *cuts))
+    assert all(inspection.faults for inspection in inspections(spark, tmp_path, by(kind), *cuts))
 
 
 def test_thousands_of_faults_are_told_in_short(spark: SparkSession, tmp_path: Path) -> None:
-    [found] = looks(spark, tmp_path, by(FileKind.PARQUET, limits=Limits(columns=10_000)), parquet(WIDE))
+    [found] = inspections(spark, tmp_path, by(FileKind.PARQUET, limits=Limits(columns=10_000)), parquet(WIDE))
     assert len(found.faults) == 21
     assert found.faults[-1] == "and 5,982 more"
 
 
 def test_a_line_with_too_many_fields_is_a_row_that_does_not_parse(spark: SparkSession, tmp_path: Path) -> None:
     plan = by(FileKind.CSV)
-    [found] = looks(spark, tmp_path, plan, b"id,name\n1,x\n2" + b",y" * 30_000 + b"\n3,z\n")
+    [found] = inspections(spark, tmp_path, plan, b"id,name\n1,x\n2" + b",y" * 30_000 + b"\n3,z\n")
     assert (found.faults, found.rows) == ((), 3)
     [part] = parsed(spark, plan, [found])
     assert [(row["at"], row["why"]) for row in part.unparsed().collect()] == [(2, "it does not have 2 fields")]
@@ -444,7 +449,7 @@ def test_a_line_with_too_many_fields_is_a_row_that_does_not_parse(spark: SparkSe
     ],
 )
 def test_text_has_limits_too(spark: SparkSession, tmp_path: Path, body: bytes, limits: Limits, said: str) -> None:
-    [found] = looks(spark, tmp_path, by(FileKind.CSV, limits=limits), body)
+    [found] = inspections(spark, tmp_path, by(FileKind.CSV, limits=limits), body)
     assert found.faults[0].startswith(said)
 
 
@@ -455,7 +460,7 @@ def test_what_comes_out_of_a_compressed_file_is_counted_no_further_than_the_limi
     form = FileFormat(kind=FileKind.CSV, compression=packing, limits=Limits(uncompressed=1_000_000))
     packed = partial(pa.Codec(packing).compress, asbytes=True)
     sound, bomb = packed(b"id,name\n1,x\n"), packed(b"id,name\n" + b"1,x\n" * 1_000_000)
-    taken, refused = looks(spark, tmp_path, replace(PLAN, files=form), sound, bomb)
+    taken, refused = inspections(spark, tmp_path, replace(PLAN, files=form), sound, bomb)
     assert (taken.faults, taken.rows) == ((), 1)
     assert refused.faults[0].startswith("it has more than 1,000,000 bytes uncompressed, and the limit is 1,000,000")
 
@@ -478,13 +483,13 @@ NO_TEXT = {
 
 def test_compressed_text_that_breaks_off_is_at_fault_alone(spark: SparkSession, tmp_path: Path) -> None:
     form = FileFormat(kind=FileKind.CSV, compression="gzip")
-    found = looks(spark, tmp_path, replace(PLAN, files=form), *(body for body, _ in NO_TEXT.values()))
-    told = {name: (*look.faults, "")[0] for name, look in zip(NO_TEXT, found, strict=True)}
+    found = inspections(spark, tmp_path, replace(PLAN, files=form), *(body for body, _ in NO_TEXT.values()))
+    told = {name: (*inspection.faults, "")[0] for name, inspection in zip(NO_TEXT, found, strict=True)}
     assert told == {name: said for name, (_, said) in NO_TEXT.items()}
     assert found[-1].rows == 3
 
 
 def test_a_row_of_many_lines_with_too_many_fields_is_told_plainly(spark: SparkSession, tmp_path: Path) -> None:
     form = FileFormat(kind=FileKind.CSV, multiline=True)
-    [found] = looks(spark, tmp_path, replace(PLAN, files=form), ROWS + b"2" + b",y" * 30_000 + b"\n")
+    [found] = inspections(spark, tmp_path, replace(PLAN, files=form), ROWS + b"2" + b",y" * 30_000 + b"\n")
     assert found.faults == ("it cannot be read to its end (a row has more fields than any may have)",)

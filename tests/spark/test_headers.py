@@ -4,38 +4,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.job import JobFile
-from lakegate.audit.look import Look
-from spark_jobs.staged_text import Seen, _look
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.schema.inspection import Inspection
+from spark_jobs.formats.text import delimited
+from spark_jobs.formats.text.scan import _inspect
+from spark_jobs.formats.text.text_format import Scan
 from tests.support.plans import plan
 
 FILE = JobFile(id="f1", key="landed", uri="file:f1.csv", size=3)
 
 
-def looked(header: str, *, masked: bool = False) -> Look:
+def inspected(header: str, *, masked: bool = False) -> Inspection:
     made = plan("nyc.t", {"id": "int", "name": "string"}, [])
     columns = tuple(replace(column, masked=masked) for column in made.columns)
     by = replace(made, files=FileFormat(kind=FileKind.CSV), columns=columns)
-    return _look(by, FILE, Seen(rows=1, header=header), "")
+    return _inspect(by, FILE, Scan(rows=1, header=header), delimited.CSV)
 
 
 def test_a_name_that_is_too_long_is_its_files_fault() -> None:
-    assert looked("id," + "x" * 200_000).faults[0].startswith("its first line is no header")
-    assert looked("id,name").faults == ()
+    assert inspected("id," + "x" * 200_000).faults[0].startswith("its first line is no header")
+    assert inspected("id,name").faults == ()
 
 
 def test_a_row_in_place_of_the_header_is_not_told_where_columns_are_masked() -> None:
-    assert looked("7,Jane Doe", masked=True).faults == ("its first line names none of the contract's columns",)
-    assert looked("7,Jane Doe").layout == ("7", "Jane Doe")
+    assert inspected("7,Jane Doe", masked=True).faults == ("its first line names none of the contract's columns",)
+    assert inspected("7,Jane Doe").layout == ("7", "Jane Doe")
 
 
 def test_names_in_other_letters_are_names() -> None:
-    assert looked("ID,NAME", masked=True).faults == ()
+    assert inspected("ID,NAME", masked=True).faults == ()
 
 
 def test_a_header_that_lacks_a_masked_column_tells_none_of_its_other_names() -> None:
     said = 'its first line lacks "name", and has other names, which are not told: they may be values'
-    assert looked("id,Jane Doe", masked=True).faults == (said,)
-    assert looked("id,Jane Doe").faults == ()
-    assert looked("id,name,Jane Doe", masked=True).faults == ()
+    assert inspected("id,Jane Doe", masked=True).faults == (said,)
+    assert inspected("id,Jane Doe").faults == ()
+    assert inspected("id,name,Jane Doe", masked=True).faults == ()

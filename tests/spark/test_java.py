@@ -8,8 +8,9 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_jobs.java import FAILURES, jvm, unreached
-from spark_jobs.paths import had_no_room
+from spark_jobs.appending.path_lengths import is_path_error
+from spark_jobs.jvm.failures import FAILURES, is_unreachable
+from spark_jobs.jvm.gateway import jvm
 from tests.support.spark import raised
 
 pytestmark = pytest.mark.spark
@@ -58,12 +59,12 @@ S3 = "com.amazonaws.services.s3.model.AmazonS3Exception"
     ],
 )
 def test_what_keeps_us_from_a_file_is_no_fault_of_the_file(spark: SparkSession, causes: tuple[str, ...]) -> None:
-    assert unreached(chain(spark, *causes))
+    assert is_unreachable(chain(spark, *causes))
 
 
 def test_so_is_it_with_the_other_sdk_of_the_same_storage(spark: SparkSession) -> None:
     model = jvm(spark).software.amazon.awssdk.services.s3.model.S3Exception
-    assert unreached(raised(spark, model.builder().message("Please reduce your request rate").build()))
+    assert is_unreachable(raised(spark, model.builder().message("Please reduce your request rate").build()))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_so_is_it_with_the_other_sdk_of_the_same_storage(spark: SparkSession) ->
     ],
 )
 def test_what_is_wrong_with_a_file_is(spark: SparkSession, causes: tuple[str, ...]) -> None:
-    assert not unreached(chain(spark, *causes))
+    assert not is_unreachable(chain(spark, *causes))
 
 
 TRACE = """Job aborted due to stage failure: Task 0 in stage 8.0 failed 4 times, most recent failure: \
@@ -104,13 +105,13 @@ def test_a_task_tells_its_causes_in_the_text_alone(
     spark: SparkSession, outer: str, inner: str, *, is_unreached: bool
 ) -> None:
     said = TRACE.format(outer, inner)
-    assert unreached(raised(spark, made(spark, "org.apache.spark.SparkException", said))) is is_unreached
+    assert is_unreachable(raised(spark, made(spark, "org.apache.spark.SparkException", said))) is is_unreached
 
 
 def test_a_files_own_text_is_not_taken_for_a_cause(spark: SparkSession) -> None:
     said = TRACE.format("java.lang.RuntimeException", "java.net.SocketException")
     told = made(spark, "org.apache.spark.SparkException", said, made(spark, "java.lang.RuntimeException", said))
-    assert not unreached(raised(spark, told))
+    assert not is_unreachable(raised(spark, told))
 
 
 def test_a_task_that_really_fails_is_understood(spark: SparkSession) -> None:
@@ -120,7 +121,7 @@ def test_a_task_that_really_fails_is_understood(spark: SparkSession) -> None:
         named = call.replace("': '", "', '")
         with pytest.raises(FAILURES) as caught:
             spark.range(1).selectExpr(f"reflect('{named}', '{text}')").collect()
-        found.append(unreached(caught.value))
+        found.append(is_unreachable(caught.value))
     assert found == [True, False]
 
 
@@ -133,4 +134,4 @@ def test_a_task_that_really_fails_is_understood(spark: SparkSession) -> None:
     ],
 )
 def test_a_write_that_found_no_room_in_a_path_is_told_from_others(spark: SparkSession, said: str, is_so: bool) -> None:  # noqa: FBT001
-    assert had_no_room(raised(spark, jvm(spark).java.io.IOException(said))) is is_so
+    assert is_path_error(raised(spark, jvm(spark).java.io.IOException(said))) is is_so

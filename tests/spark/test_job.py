@@ -17,20 +17,22 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from examples.bad_files import corrupt
-from lakegate.audit.codec import to_plain
 from lakegate.audit.errors import JobError
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.job import Job
-from lakegate.audit.look import Look
-from lakegate.audit.plan import Budget, Metric, MetricKind, Plan, Proof, Severity
-from lakegate.audit.report import Report, Source, Verdict
+from lakegate.audit.model.codec import to_plain
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Plan, Proof, Severity
+from lakegate.audit.model.report import Report, Source, Verdict
+from lakegate.audit.schema.inspection import Inspection
 from lakegate.cli.terminal import sound
 from lakegate.ports import Ref
-from spark_jobs import append as appending
-from spark_jobs import engine, hadoop, nessie, session
+from spark_jobs import engine
 from spark_jobs.append_and_audit import noted_if_cut_off
-from spark_jobs.java import FAILURES
-from spark_jobs.session import open_catalog
+from spark_jobs.appending import append as appending
+from spark_jobs.jvm import hadoop, session
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.session import open_catalog
+from spark_jobs.tables import nessie
 from tests.support.jobs import has_begun, parquet, report_of, stage, submit
 from tests.support.nessie import ROOT, Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, plan
@@ -197,11 +199,11 @@ def test_an_append_is_repeated_only_if_nothing_can_have_happened(
     job = job_for(lake, a_plan(), rows(1, 2), corrupt(rows(*range(10, 1000))))
     writes, write = [], appending._write
 
-    def fails(spark: SparkSession, by: Plan, looks: Sequence[Look], **more: bool) -> None:
+    def fails(spark: SparkSession, by: Plan, inspections: Sequence[Inspection], **more: bool) -> None:
         """An append that fails in a way that does not say whether it was committed."""
-        writes.append(looks)
+        writes.append(inspections)
         if writes_first:
-            write(spark, by, looks[:1], **more)
+            write(spark, by, inspections[:1], **more)
         spark.sql(then).collect()
 
     monkeypatch.setattr(appending, "_write", fails)
@@ -233,7 +235,7 @@ def test_a_submitted_job_writes_its_report(lake: Lake, tmp_path: Path) -> None:
     report = report_of(lake, staged.job)
     assert said(report) == {IDS[0]: (Verdict.PASS, 2), IDS[1]: (Verdict.FAIL, 0)}
     assert report.plan_hash == by.hash
-    assert {"look", "prepare", "append", "prove", "measure"} <= report.timings.keys()
+    assert {"inspect", "prepare", "append", "prove", "measure"} <= report.timings.keys()
 
 
 def test_a_submitted_job_alters_its_table_and_puts_rows_aside(run: Run, lake: Lake, tmp_path: Path) -> None:
@@ -260,7 +262,7 @@ def test_a_job_has_begun_on_its_files_before_it_meets_them(
     def dies(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(engine, "look_at_all", dies)
+    monkeypatch.setattr(engine, "inspect_all", dies)
     job = job_for(lake, a_plan(), rows(1))
     with pytest.raises(MemoryError):
         run(job)

@@ -11,12 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Plan, Scope
-from lakegate.audit.types import spark_identifier
-from spark_jobs import keys as of_keys
-from spark_jobs.base import Near, fit
-from spark_jobs.session import LAKE
+from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Plan, Scope
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.metrics import keys as of_keys
+from spark_jobs.tables.base import Candidates, check_references
 from tests.support.held import Table
 from tests.support.plans import duplicates, nulls, orphans, plan
 
@@ -129,10 +129,10 @@ def test_values_that_differ_are_shown_to_be_unique_and_one_more_is_not(
     iceberg_type = {"bigint": "long", "timestamp": "timestamptz"}.get(kind, kind)
     as_number = of_keys._WHOLE.get(iceberg_type, "").format("_lakegate_key0")
     for rows, is_unique in zip(frames, (True, False), strict=True):
-        assert {of_keys._surely_unique(rows, how) for how in ("", as_number)} == {is_unique}
+        assert {of_keys._is_surely_unique(rows, how) for how in ("", as_number)} == {is_unique}
         twice = rows.join(spark.createDataFrame([("f1",), ("f2",)], f"{FILE_COLUMN} string"))
-        assert {of_keys._surely_unique(twice, how, apart=True) for how in ("", as_number)} == {is_unique}
-        assert not any(of_keys._surely_unique(twice, how) for how in ("", as_number))
+        assert {of_keys._is_surely_unique(twice, how, per_file=True) for how in ("", as_number)} == {is_unique}
+        assert not any(of_keys._is_surely_unique(twice, how) for how in ("", as_number))
 
 
 def test_a_key_without_a_row_that_it_refers_to_is_an_orphan_and_its_row_is_shown(spark: SparkSession) -> None:
@@ -213,8 +213,8 @@ def test_only_data_files_near_the_batch_are_read(spark: SparkSession) -> None:
     many = {f"m{number}": [(number * 100 + at, "x", None) for at in range(10)] for number in range(6)}
     table = Table(spark=spark, plan=by).on_main(many)
     table.hold({"f1": [(305, "y", None)], "f2": [(611, "y", None)]})
-    near = [near_of(table, file) for file in ("f1", "f2")]
-    assert [it and it.rows for it in near] == [10, None]
+    candidates = [candidates_of(table, file) for file in ("f1", "f2")]
+    assert [it and it.rows for it in candidates] == [10, None]
     assert said(table) == {"f1": [1], "f2": [0]}
 
 
@@ -237,7 +237,7 @@ def test_what_lies_between_keys_far_apart_is_not_read(
     many = {f"m{number}": [(value(number * 100 + at), None) for at in range(10)] for number in range(4)}
     table = Table(spark=spark, plan=by).on_main(many)
     table.hold({"f1": [(value(5), None), (value(305), None)]})
-    found = near_of(table, "f1")
+    found = candidates_of(table, "f1")
     assert found is not None
     assert found.rows == 20
     assert said(table) == {"f1": [2]}
@@ -293,7 +293,7 @@ def test_text_that_is_not_utf_8_has_no_other_data_files_read(spark: SparkSession
     table = Table(spark=spark, plan=plan("nyc.t", {"id": "string"}, [duplicates("id", scope=TABLE)])).hold({})
     texts(table, "f0", b"a", LONE)
     table.on_main({"f2": [("b", None)] * 10, "f3": [("x", None)] * 100})
-    found = near_of(texts(table, "f1", b"b"), "f1")
+    found = candidates_of(texts(table, "f1", b"b"), "f1")
     assert found is not None
     assert found.rows == 12
 
@@ -350,9 +350,9 @@ def test_the_least_number_hides_no_key_where_a_table_is_partitioned_by_truncate(
     assert said(table) == {"f1": [expected, len(after) - expected]}
 
 
-def near_of(table: Table, *files: str) -> Near | None:
+def candidates_of(table: Table, *files: str) -> Candidates | None:
     [metric] = table.plan.metrics
-    return of_keys.near_table(table.plan, metric, table.batch, table.base, files)
+    return of_keys.table_candidates(table.plan, metric, table.batch, table.base, files)
 
 
 @pytest.mark.parametrize("limit", [0, 3], ids=["both too many", "the batch fits"])
@@ -376,6 +376,6 @@ def test_a_reference_that_can_never_hold_is_told_before_anything_is_appended(spa
     good = [orphans(["id"], "nyc.planes", ["seats"]), orphans(["id"], "nyc.gone", ["any"])]
     columns = {"id": "bigint", "name": "string"}
     base = Table(spark=spark, plan=plan("nyc.t", columns)).base
-    fit(base, plan("nyc.t", columns, good))
+    check_references(base, plan("nyc.t", columns, good))
     with pytest.raises(Unfit, match=r'"id" is bigint and nyc\.planes\.tail is string; .* no column "tial"'):
-        fit(base, plan("nyc.t", columns, metrics))
+        check_references(base, plan("nyc.t", columns, metrics))

@@ -1,12 +1,12 @@
 """Each kind of metric has a row for Spark, and the row answers what the job asks of it. It needs no session."""
 
-from lakegate.audit.plan import MetricKind
-from spark_jobs.kinds import KINDS, How
+from lakegate.audit.model.plan import MetricKind
+from spark_jobs.metrics.kinds import KINDS, How
 
 
 def test_every_kind_of_metric_has_its_row() -> None:
     missing = set(MetricKind) ^ KINDS.keys()
-    assert not missing, f"add to KINDS in spark_jobs/kinds.py how Spark measures {', '.join(sorted(missing))}"
+    assert not missing, f"add to KINDS in spark_jobs/metrics/kinds.py how Spark measures {', '.join(sorted(missing))}"
 
 
 def test_a_kind_that_the_one_pass_measures_says_its_number_or_what_fails() -> None:
@@ -21,5 +21,5 @@ def test_rows_that_count_and_are_in_the_table_can_be_found_for_report_and_quaran
     in_table = {kind for kind, row in KINDS.items() if row.how is not How.FILE}
     counted = {kind for kind in in_table if kind.counts_rows}
     assert {kind for kind, row in KINDS.items() if row.finds_rows} == counted, (
-        "a kind that counts rows says `fails` or `by_key` in spark_jobs/kinds.py, any other says neither"
+        "a kind that counts rows says `fails` or `by_key` in spark_jobs/metrics/kinds.py, any other says neither"
     )

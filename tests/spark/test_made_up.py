@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.files import FileFormat, FileKind
+from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.files import write
 from lakegate.synthetic.rows import Maker
-from spark_jobs.append import rows_of
+from spark_jobs.appending.append import rows_of
 from tests.spark.test_text import read, written
+from tests.support.inspected import inspections
 from tests.support.jobs import parquet
-from tests.support.looked import looks
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark
@@ -88,14 +88,14 @@ def test_typed_files_that_were_made_up_are_read_value_for_value(
     made = Maker(plan=by, seed=5).good(ROWS)
     file = tmp_path / f"made{by.files.suffix('')}"
     write(made, by, file)
-    [look] = looks(spark, tmp_path, by, file.read_bytes())
-    assert (look.faults, look.rows) == ((), ROWS)
+    [inspection] = inspections(spark, tmp_path, by, file.read_bytes())
+    assert (inspection.faults, inspection.rows) == ((), ROWS)
     (tmp_path / "as.parquet").write_bytes(parquet(made))
     wanted = spark.read.parquet(f"file:{tmp_path}/as.parquet")
-    found = rows_of(spark, by, [look]).drop("_lakegate_file")
+    found = rows_of(spark, by, [inspection]).drop("_lakegate_file")
     assert [str(row) for row in found.collect()] == [str(row) for row in wanted.collect()]
     write(made.slice(0, 0), by, file)
-    assert looks(spark, tmp_path, by, file.read_bytes())[0].faults == ("it has no rows",)
+    assert inspections(spark, tmp_path, by, file.read_bytes())[0].faults == ("it has no rows",)
 
 
 @pytest.mark.parametrize(

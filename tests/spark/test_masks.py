@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.job import Job
-from lakegate.audit.report import Report
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import Report
 from lakegate.contracts import load
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique

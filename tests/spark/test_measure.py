@@ -11,14 +11,14 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.mask import MASK
-from lakegate.audit.plan import Plan, Proof, Scope, Severity
-from lakegate.audit.report import Source, Verdict
-from lakegate.audit.verdicts import judge
-from spark_jobs import samples
-from spark_jobs.measure import measure_all
-from spark_jobs.session import LAKE
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.evaluation.verdicts import evaluate
+from lakegate.audit.model.plan import Plan, Proof, Scope, Severity
+from lakegate.audit.model.report import Source, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.metrics import samples
+from spark_jobs.metrics.measure import measure_all
 from tests.support.held import Table
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, plan
 
@@ -124,29 +124,29 @@ def test_duplicates_are_what_reading_a_file_would_say(spark: SparkSession) -> No
 def test_no_duplicates_take_one_look(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     by = plan("nyc.t", {"a": "int"}, [duplicates("a")])
     table = Table(spark=spark, plan=by).hold({"f1": [(1, None), (None, None), (None, None)], "f2": [(2, None)]})
-    looks = looks_from_now_on(monkeypatch)
-    found = judge(by, *measure_all(by, table.batch, table.base))
-    assert ([check.value for checks in found.values() for check in checks], looks) == ([0, 0], ["isEmpty"])
+    inspections = looks_from_now_on(monkeypatch)
+    found = evaluate(by, *measure_all(by, table.batch, table.base))
+    assert ([check.value for checks in found.values() for check in checks], inspections) == ([0, 0], ["isEmpty"])
     again = Table(spark=spark, plan=replace(by, table="nyc.again")).hold({"f1": [(1, None), (1, None)]})
-    looks.clear()
-    [[check]] = judge(again.plan, *measure_all(again.plan, again.batch, again.base)).values()
-    assert (check.value, looks) == (1, ["isEmpty", "collect"])
+    inspections.clear()
+    [[check]] = evaluate(again.plan, *measure_all(again.plan, again.batch, again.base)).values()
+    assert (check.value, inspections) == (1, ["isEmpty", "collect"])
 
 
 def looks_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries that are asked of Spark."""
-    looks = list[str]()
+    inspections = list[str]()
 
     def noting(name: str, method: Callable[[DataFrame], object]) -> Callable[[DataFrame], object]:
-        def look(frame: DataFrame) -> object:
-            looks.append(name)
+        def inspection(frame: DataFrame) -> object:
+            inspections.append(name)
             return method(frame)
 
-        return look
+        return inspection
 
     for name in ("collect", "count", "isEmpty", "toLocalIterator", "toPandas"):
         monkeypatch.setattr(DataFrame, name, noting(name, getattr(DataFrame, name)))
-    return looks
+    return inspections
 
 
 def test_failing_rows_are_shown_as_json_can_say_them(spark: SparkSession) -> None:
@@ -176,7 +176,7 @@ def test_up_to_a_hundred_rows_of_each_check_and_file_are_shown_after_one_look(sp
     files: dict[str, list[tuple[object, ...]]]
     files = {"f1": [(None, y, None) for y in range(2000)], "f2": [(1, 5, None)], "f3": [(1, 5000, None)]}
     table = Table(spark=spark, plan=by).hold(files)
-    results = judge(by, table.measured(), {})
+    results = evaluate(by, table.measured(), {})
     before = table.reads
     judged = samples.with_samples(by, results, table.batch, table.base)
     assert table.reads == before + 1

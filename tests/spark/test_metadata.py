@@ -13,7 +13,7 @@ from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note, Ref
-from spark_jobs.session import open_catalog
+from spark_jobs.jvm.session import open_catalog
 from tests.support.jobs import stage
 from tests.support.nessie import Lake, unique
 from tests.support.plans import plan

@@ -8,15 +8,15 @@ import unicodedata
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.names import folded
-from spark_jobs.java import jvm, state
+from lakegate.audit.schema.names import folded
+from spark_jobs.jvm.gateway import jvm, session_state
 
 pytestmark = pytest.mark.spark
 EVERY = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) not in ("Cc", "Cs")]
 
 
 def test_letters_that_are_one_to_lakegate_are_one_to_spark(spark: SparkSession) -> None:
-    assert state(spark).conf().resolver().apply("".join(EVERY), "".join(map(folded, EVERY)))
+    assert session_state(spark).conf().resolver().apply("".join(EVERY), "".join(map(folded, EVERY)))
 
 
 def test_letters_that_are_one_to_spark_are_one_to_lakegate(spark: SparkSession) -> None:

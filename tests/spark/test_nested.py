@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.plan import Plan
 from lakegate.duckdb.dialect import translated
 from tests.contracts.test_predicates import plan_for
 from tests.support.held import Table

@@ -13,18 +13,19 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import JobError
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.job import Job
-from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import Report, Verdict
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
+from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import age, in_future
 from lakegate.ports import Ref
-from spark_jobs import append_and_audit, quarantine
-from spark_jobs.session import LAKE, open_catalog
-from spark_jobs.table import making
+from spark_jobs import append_and_audit
+from spark_jobs.jvm.session import LAKE, open_catalog
+from spark_jobs.metrics import quarantine
+from spark_jobs.tables.ddl import create_table_sql
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, orphans, plan
@@ -195,7 +196,9 @@ def with_old_quarantine(spark: SparkSession, lake: Lake, by: Plan, at: str) -> s
     branch = unique("old")
     job = stage(lake, by, branch, lake.branch(branch, at), {}).job
     open_catalog(spark, LAKE, job, Ref(branch))
-    for statement in making(quarantine_of(by.table), quarantine._COLUMNS[:7], {"write.format.default": "avro"}):
+    for statement in create_table_sql(
+        quarantine_of(by.table), quarantine._COLUMNS[:7], {"write.format.default": "avro"}
+    ):
         spark.sql(statement)
     return lake.head(branch)
 

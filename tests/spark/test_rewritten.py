@@ -15,21 +15,23 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import IcebergTables
+from lakegate.audit.completeness import DELETE_FILES, RowCounts, prove_taken_out
 from lakegate.audit.errors import JobError
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.look import Look
-from lakegate.audit.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
-from lakegate.audit.prove import DELETE_FILES, RowCounts, prove_taken_out
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import DataFile, Replaced, Report, Rewritten, Verdict
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
+from lakegate.audit.model.report import DataFile, Replaced, Report, Rewritten, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
 from lakegate.ports import MAIN, FileChanges, Ref
-from spark_jobs import append as appending
-from spark_jobs import append_and_audit, engine, iceberg
-from spark_jobs.java import FAILURES, jvm
-from spark_jobs.overwrite import overwrite
-from spark_jobs.session import LAKE, open_catalog
-from spark_jobs.table import table_name
+from spark_jobs import append_and_audit, engine
+from spark_jobs.appending import append as appending
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import LAKE, open_catalog
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.ddl import table_name
+from spark_jobs.tables.overwrite import overwrite
 from tests.support.jobs import job as unrun
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique
@@ -96,16 +98,18 @@ class Main:
 
     def held(self, ref: str, *columns: str, table: str = "") -> list[tuple[Any, ...]]:
         """The rows at a reference, in their order: file version, id and name, or these columns."""
-        found = self.look(ref, table).select(*(columns or (FILE_COLUMN, "id", "name"))).collect()
+        found = self.inspection(ref, table).select(*(columns or (FILE_COLUMN, "id", "name"))).collect()
         return sorted((tuple(row) for row in found), key=str)
 
-    def look(self, ref: str, table: str = "", of: str = "") -> Any:
+    def inspection(self, ref: str, table: str = "", of: str = "") -> Any:
         catalog = unique("look")
         open_catalog(self.spark, catalog, self.anything, Ref.parse(ref))
         return self.spark.table(f"{catalog}.{table or self.plan.table}{of}")
 
     def data_files(self, ref: str) -> dict[str, int]:
-        return {row[0]: row[1] for row in self.look(ref, of=".files").select("file_path", "record_count").collect()}
+        return {
+            row[0]: row[1] for row in self.inspection(ref, of=".files").select("file_path", "record_count").collect()
+        }
 
 
 def _replacing(file: JobFile, replaces: Replaced | None) -> JobFile:
@@ -256,7 +260,7 @@ def test_a_table_that_somebody_changes_meanwhile_is_not_overwritten(main: Callab
     table.by_somebody(job.branch, *COMPACTED)
     head, name = table.lake.head(job.branch), f"{catalog}.{table.plan.table}"
     with pytest.raises(FAILURES):
-        overwrite(table.spark, name, loaded, entries.values(), table.look(job.branch).where("id = 1"))
+        overwrite(table.spark, name, loaded, entries.values(), table.inspection(job.branch).where("id = 1"))
     assert table.lake.head(job.branch) == head
     assert table.held(job.branch, "id") == [(1,), (2,)]
 
@@ -272,7 +276,7 @@ def test_a_partitioned_and_ordered_table_stays_so(main: Callable[[Plan], Main]) 
     assert (said(report), len(kept)) == ({NEW: (Verdict.PASS, 2)}, 20)
     assert [row[:2] for row in table.held(job.branch) if row[0] != OTHER] == [(NEW, 1), (NEW, 2)]
     left = [data.path for data in report.rewritten.left]
-    in_files = table.look(job.branch, of=".files").where(f"file_path IN ({', '.join(map(repr, left))})")
+    in_files = table.inspection(job.branch, of=".files").where(f"file_path IN ({', '.join(map(repr, left))})")
     gone = [data.rows for data in report.rewritten.data_files]
     assert (len(gone), sum(gone)) == (4, 30)  # not those of its partition that hold no such row
     assert {row["sort_order_id"] for row in in_files.collect()} == {1}
@@ -422,7 +426,7 @@ def test_whatever_the_tables_mode_of_deletes_no_delete_file_is_written(compacted
     table = compacted.then(MERGE_ON_READ)
     job = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
     assert said(table.run(job)) == {NEW: (Verdict.PASS, 1)}
-    assert table.look(job.branch, of=".all_delete_files").count() == 0
+    assert table.inspection(job.branch, of=".all_delete_files").count() == 0
     assert table.held(job.branch, FILE_COLUMN, "id") == [(NEW, 1), (OTHER, 3), (OTHER, 4)]
 
 
@@ -492,10 +496,10 @@ def test_a_branch_that_a_stranger_has_touched_is_refused(
     table = with_another
     job, append = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)}), appending.append
 
-    def and_then(*arguments: Any) -> list[Look]:
-        looks = append(*arguments)
+    def and_then(*arguments: Any) -> list[Inspection]:
+        inspections = append(*arguments)
         table.by_somebody(job.branch, statement)
-        return looks
+        return inspections
 
     monkeypatch.setattr(engine, "append", and_then)
     with pytest.raises(JobError, match=f"lakegate retry {job.batch}"):
@@ -534,11 +538,13 @@ def test_the_proof_holds_what_was_lost_against_what_is_left() -> None:
     others: dict[str | None, int] = {OTHER: 3, None: 1}
     base = RowCounts(replaced={"a": {OLD: 2}, "b": {OLD: 1}}, others=others)
     prove_taken_out(job, base, RowCounts(others=dict(reversed(others.items()))), 0)
-    with pytest.raises(JobError, match="1 data files of its base are gone that held nothing"):
+    with pytest.raises(JobError, match="its base has lost 1 data file that held nothing"):
         prove_taken_out(job, replace(base, replaced={**base.replaced, "c": {}}), RowCounts(others=others), 0)
-    with pytest.raises(JobError, match="7 rows that the batch replaces are still there"):
+    with pytest.raises(JobError, match="the batch replaces 7 rows that are still there"):
         prove_taken_out(job, base, RowCounts(others=others), 7)
     wrong: list[dict[str | None, int]] = [{}, {OTHER: 3}, {OTHER: 2, None: 1}, {OTHER: 4, None: 1}, {**others, NEW: 1}]
     for left in wrong:
-        with pytest.raises(JobError, match=f"what is left of rewritten data files .* lakegate retry {job.batch}"):
+        with pytest.raises(
+            JobError, match=f"its rewritten data files do not keep the rows of .* lakegate retry {job.batch}"
+        ):
             prove_taken_out(job, base, RowCounts(others=left), 0)

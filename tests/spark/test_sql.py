@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.types import spark_identifier
+from lakegate.audit.schema.types import spark_identifier
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import physical
 from lakegate.contracts.sql.statements import DEEPEST, Form, predicate, scalar

@@ -18,13 +18,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from examples.bad_files import bad_files
-from lakegate.audit.job import JobFile
-from lakegate.audit.look import Look, fit_all
-from lakegate.audit.plan import Plan
-from spark_jobs.apart import each
-from spark_jobs.append import find_corrupt, rows_of
-from spark_jobs.java import FAILURES, jvm
-from spark_jobs.staged import look_at_all
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import Inspection, fit_all
+from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.isolate import per_file
 from tests.support.jobs import parquet
 from tests.support.plans import plan
 from tests.support.spark import raised
@@ -45,10 +46,10 @@ AWAY = {
 BAD = {bad.wrong: bad.body for bad in bad_files(GOOD, missing="name", wrong="id")}
 
 
-def look(spark: SparkSession, folder: Path, body: bytes, by: Plan | None = PLAN) -> Look:
+def inspection(spark: SparkSession, folder: Path, body: bytes, by: Plan | None = PLAN) -> Inspection:
     path = folder / "0123456789abcdef0123.parquet"
     path.write_bytes(body)
-    [seen] = look_at_all(spark, PLAN, [JobFile(id=path.stem, key="landed", uri=f"file:{path}", size=len(body))])
+    [seen] = inspect_all(spark, PLAN, [JobFile(id=path.stem, key="landed", uri=f"file:{path}", size=len(body))])
     return fit_all(by, None, [seen])[1][0] if by else seen
 
 
@@ -67,7 +68,7 @@ def look(spark: SparkSession, folder: Path, body: bytes, by: Plan | None = PLAN)
     ],
 )
 def test_a_bad_file_is_refused_with_the_reason(spark: SparkSession, tmp_path: Path, wrong: str, said: str) -> None:
-    assert look(spark, tmp_path, BAD[wrong]).faults == (said,)
+    assert inspection(spark, tmp_path, BAD[wrong]).faults == (said,)
 
 
 def test_every_kind_of_bad_file_is_known_here() -> None:
@@ -78,25 +79,25 @@ def test_every_kind_of_bad_file_is_known_here() -> None:
 
 
 def test_a_good_file_has_its_rows_counted(spark: SparkSession, tmp_path: Path) -> None:
-    seen = look(spark, tmp_path, parquet(GOOD))
+    seen = inspection(spark, tmp_path, parquet(GOOD))
     assert (seen.faults, seen.rows) == ((), 1000)
 
 
 @pytest.mark.parametrize("size", [1, 4, 8, 11])
 def test_a_scrap_of_a_parquet_file_is_refused(spark: SparkSession, tmp_path: Path, size: int) -> None:
-    [said] = look(spark, tmp_path, (b"PAR1" * 3)[:size]).faults
+    [said] = inspection(spark, tmp_path, (b"PAR1" * 3)[:size]).faults
     assert said.startswith(("it is not a parquet file", "it is truncated"))
 
 
 def test_a_broken_footer_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     body = parquet(GOOD)
-    [said] = look(spark, tmp_path, body[:-200] + b"\xff" * 192 + body[-8:]).faults
+    [said] = inspection(spark, tmp_path, body[:-200] + b"\xff" * 192 + body[-8:]).faults
     assert said.startswith("its footer cannot be read")
 
 
 def test_a_staged_copy_that_is_gone_is_that_files_fault(spark: SparkSession, tmp_path: Path) -> None:
     gone = JobFile(id="f", key="landed", uri=f"file:{tmp_path}/f.parquet", size=100)
-    assert look_at_all(spark, PLAN, [gone])[0].faults == ("its staged copy is gone",)
+    assert inspect_all(spark, PLAN, [gone])[0].faults == ("its staged copy is gone",)
 
 
 def test_a_storage_that_cannot_be_reached_is_no_files_fault(spark: SparkSession, tmp_path: Path) -> None:
@@ -106,8 +107,8 @@ def test_a_storage_that_cannot_be_reached_is_no_files_fault(spark: SparkSession,
             spark.conf.set(f"fs.s3a.{option}", value.format(nobody.getsockname()[1]))
         away = JobFile(id="f", key="landed", uri="s3a://away/f.parquet", size=100)
         with pytest.raises(FAILURES, match="Connection refused"):
-            look_at_all(spark, PLAN, [away])
-        seen = [look(spark, tmp_path, parquet(GOOD)), look(spark, tmp_path, BAD["corrupt page"])]
+            inspect_all(spark, PLAN, [away])
+        seen = [inspection(spark, tmp_path, parquet(GOOD)), inspection(spark, tmp_path, BAD["corrupt page"])]
         with pytest.raises(FAILURES, match="Connection refused"):
             find_corrupt(spark, PLAN, [*seen, replace(seen[0], file=away)])
 
@@ -121,11 +122,11 @@ def test_what_is_reached_the_second_time_is_read(spark: SparkSession) -> None:
             raise raised(spark, jvm(spark).java.net.ConnectException("Connection refused"))
         return number
 
-    assert each([0, 1, 2], read, 2) == [0, 1, 2]
+    assert per_file([0, 1, 2], read, 2) == [0, 1, 2]
 
 
 def test_corrupt_pages_are_found_by_reading_through(spark: SparkSession, tmp_path: Path) -> None:
-    seen = look(spark, tmp_path, BAD["corrupt page"])
+    seen = inspection(spark, tmp_path, BAD["corrupt page"])
     assert seen.faults == ()
     [read] = find_corrupt(spark, PLAN, [seen])
     assert read.faults[0].startswith("its rows cannot be read to the end, a page is corrupt")
@@ -143,7 +144,7 @@ def test_what_spark_does_not_know_is_not_called_corrupt(spark: SparkSession, tmp
     sink = io.BytesIO()
     pq.write_table(pa.table({"x": [1.5, 2.5]}), sink, **UNKNOWN[said])
     by = plan("nyc.t", {"x": "double"})
-    seen = look(spark, tmp_path, sink.getvalue(), by)
+    seen = inspection(spark, tmp_path, sink.getvalue(), by)
     assert seen.faults == ()
     [fault] = find_corrupt(spark, by, [seen])[0].faults
     assert fault.startswith("its rows cannot be read to the end, Spark does not know how it is written")
@@ -152,15 +153,15 @@ def test_what_spark_does_not_know_is_not_called_corrupt(spark: SparkSession, tmp
 
 def test_a_schema_that_spark_does_not_know_is_told(spark: SparkSession, tmp_path: Path) -> None:
     half = pa.table({"id": pa.array([1], pa.int32()), "name": pa.array([1.5], pa.float16())})
-    assert look(spark, tmp_path, parquet(half)).faults == ('column "name" is of a newer type than Spark knows',)
-    assert look(spark, tmp_path, parquet(half.select([]))).faults == ("it has no columns",)
+    assert inspection(spark, tmp_path, parquet(half)).faults == ('column "name" is of a newer type than Spark knows',)
+    assert inspection(spark, tmp_path, parquet(half.select([]))).faults == ("it has no columns",)
 
 
 def test_nanoseconds_and_other_columns_are_judged_one_by_one(spark: SparkSession, tmp_path: Path) -> None:
     at = pa.array([datetime(2013, 1, 1, tzinfo=UTC)], pa.timestamp("ns", tz="UTC"))
     clock = pa.array([1], pa.time64("us"))
     by = plan("nyc.t", {"at": "timestamp", "id": "bigint", "clock": "bigint"})
-    assert look(spark, tmp_path, parquet(pa.table({"at": at, "id": ["x"], "clock": clock})), by).faults == (
+    assert inspection(spark, tmp_path, parquet(pa.table({"at": at, "id": ["x"], "clock": clock})), by).faults == (
         'column "at" is a timestamp in nanoseconds: write it in microseconds',
         'column "id" is string, the contract says bigint',
         'column "clock" is INT64 (TIME(MICROS,false)), the contract says bigint',
@@ -169,7 +170,7 @@ def test_nanoseconds_and_other_columns_are_judged_one_by_one(spark: SparkSession
 
 def test_a_nested_column_is_a_wrong_type(spark: SparkSession, tmp_path: Path) -> None:
     nested = pa.table({"id": pa.array([[1]]), "name": pa.array([{"a": 1}])})
-    assert look(spark, tmp_path, parquet(nested)).faults == (
+    assert inspection(spark, tmp_path, parquet(nested)).faults == (
         'column "id" is array, the contract says int',
         'column "name" is struct, the contract says string',
     )
@@ -178,7 +179,7 @@ def test_a_nested_column_is_a_wrong_type(spark: SparkSession, tmp_path: Path) ->
 def test_a_column_that_is_there_twice_is_a_fault(spark: SparkSession, tmp_path: Path) -> None:
     one = pa.array([1], pa.int32())
     twice = pa.Table.from_arrays([one, one, pa.array(["x"])], names=["id", "id", "name"])
-    assert look(spark, tmp_path, parquet(twice)).faults == ('column "id" is there 2 times',)
+    assert inspection(spark, tmp_path, parquet(twice)).faults == ('column "id" is there 2 times',)
 
 
 TYPES = {
@@ -209,7 +210,7 @@ TYPES = {
 
 def test_every_type_is_named_as_spark_reads_it(spark: SparkSession, tmp_path: Path) -> None:
     body = parquet(pa.table({name: column for name, (column, _) in TYPES.items()}))
-    seen = {column.name: column.type for column in look(spark, tmp_path, body, None).columns}
+    seen = {column.name: column.type for column in inspection(spark, tmp_path, body, None).columns}
     read = dict(spark.read.parquet(f"file:{tmp_path}/0123456789abcdef0123.parquet").dtypes)
     assert seen == {name: kind for name, (_, kind) in TYPES.items()}
     assert {name: kind.replace("`", "") for name, kind in seen.items()} == read
@@ -224,16 +225,16 @@ def test_days_long_ago_are_those_of_the_calendar(spark: SparkSession, tmp_path: 
         "milli": pa.array(days, pa.timestamp("ms", "UTC")),
     }
     by = plan("nyc.t", {"day": "date", "at": "timestamp", "milli": "timestamp"})
-    assert texts(spark, by, look(spark, tmp_path, parquet(pa.table(columns)), by)) == [
+    assert texts(spark, by, inspection(spark, tmp_path, parquet(pa.table(columns)), by)) == [
         [f"{it:%d.%m.}{it.year:04}"] * 3 for it in days
     ]
     sink = io.BytesIO()
     pq.write_table(pa.table({"at": pa.array(days[3:])}), sink, use_deprecated_int96_timestamps=True)
     by = plan("nyc.t", {"at": "timestamp"})
-    assert texts(spark, by, look(spark, tmp_path, sink.getvalue(), by)) == [["30.12.1899"]]
+    assert texts(spark, by, inspection(spark, tmp_path, sink.getvalue(), by)) == [["30.12.1899"]]
 
 
-def texts(spark: SparkSession, by: Plan, seen: Look) -> list[list[str]]:
+def texts(spark: SparkSession, by: Plan, seen: Inspection) -> list[list[str]]:
     assert seen.faults == ()
     shown = (F.date_format(column.name, "dd.MM.yyyy") for column in by.columns)
     return [list(row) for row in rows_of(spark, by, [seen]).select(*shown).collect()]
@@ -243,4 +244,4 @@ def test_old_timestamps_are_instants(spark: SparkSession, tmp_path: Path) -> Non
     at = pa.table({"at": pa.array([datetime(2013, 1, 1)], pa.timestamp("us"))})  # noqa: DTZ001 - INT96 knows no zone
     path = tmp_path / "f.parquet"
     pq.write_table(at, path, use_deprecated_int96_timestamps=True)
-    assert look(spark, tmp_path, path.read_bytes(), plan("nyc.t", {"at": "timestamp"})).faults == ()
+    assert inspection(spark, tmp_path, path.read_bytes(), plan("nyc.t", {"at": "timestamp"})).faults == ()

@@ -6,12 +6,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.plan import Plan, Proof
-from lakegate.audit.types import spark_identifier
-from spark_jobs import iceberg, paths
-from spark_jobs.session import LAKE
-from spark_jobs.table import Shape, create, evolve, prepare, properties, shape
+from lakegate.audit.model.plan import Plan, Proof
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
+from spark_jobs.appending import path_lengths
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.ddl import Shape, create_sql, evolve_sql, prepare, properties, shape
 from tests.support.plans import failing, nulls, plan
 
 COLUMNS = {"id": "bigint", "at": "timestamp", "name": "string"}
@@ -23,7 +24,7 @@ def made(spark: SparkSession, by: Plan) -> Shape:
 
 
 def statements(by: Plan, seen: Shape) -> list[str]:
-    return evolve(by, seen, by.columns)
+    return evolve_sql(by, seen, by.columns)
 
 
 def there(columns: dict[str, str], partitions: tuple[str, ...] = ()) -> Shape:
@@ -68,7 +69,7 @@ def test_any_other_difference_says_what_to_do(wanted: dict[str, str], partitions
 
 def test_names_and_descriptions_cannot_leave_their_quotes() -> None:
     by = plan("nyc.t", {"a`b": "int"}, contract_hash="it's \\")
-    table = create(by, by.columns)[1]
+    table = create_sql(by, by.columns)[1]
     assert "`a``b` int" in table
     assert "'it\\'s \\\\'" in table
 
@@ -111,7 +112,7 @@ def test_a_column_of_any_name_partitions_the_table(spark: SparkSession, name: st
         spark.createDataFrame([("text", "f1")], f"{column} string, {FILE_COLUMN} string").writeTo(
             f"{LAKE}.{table}"
         ).append()
-        assert paths.sizes(by, spark.table(f"{LAKE}.{table}")) == {"f1": 4}
+        assert path_lengths.longest_values(by, spark.table(f"{LAKE}.{table}")) == {"f1": 4}
 
 
 @pytest.mark.spark

@@ -17,16 +17,17 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.job import JobFile
-from lakegate.audit.look import Look, fit_all
-from lakegate.audit.plan import Metric, MetricKind, Plan, Severity
-from lakegate.audit.report import CheckResult, Source, Verdict
-from lakegate.contracts.files.formats import pattern
-from spark_jobs import samples, unparsed
-from spark_jobs.append import find_corrupt, rows_of
-from spark_jobs.parsing import literal, value
-from spark_jobs.staged import look_at_all
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Severity
+from lakegate.audit.model.report import CheckResult, Source, Verdict
+from lakegate.audit.schema.inspection import Inspection, fit_all
+from lakegate.contracts.files.formats import date_spelling
+from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.formats.text.parsing import value
+from spark_jobs.jvm.spark_sql import literal
+from spark_jobs.metrics import samples, unparsed
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark
@@ -60,19 +61,19 @@ def staged(folder: Path, by: Plan, **bodies: bytes) -> list[JobFile]:
     return files
 
 
-def looked(spark: SparkSession, folder: Path, by: Plan, **bodies: bytes) -> dict[str, Look]:
-    _, looks = fit_all(by, None, look_at_all(spark, by, staged(folder, by, **bodies)))
-    return {look.file.id: look for look in looks}
+def inspected(spark: SparkSession, folder: Path, by: Plan, **bodies: bytes) -> dict[str, Inspection]:
+    _, inspections = fit_all(by, None, inspect_all(spark, by, staged(folder, by, **bodies)))
+    return {inspection.id: inspection for inspection in inspections}
 
 
 def read(spark: SparkSession, folder: Path, by: Plan, body: bytes) -> tuple[list[Row], list[tuple[int, str]]]:
     """The rows that parse, without their file, and of the others line and reason."""
-    look = looked(spark, folder, by, f1=body)["f1"]
-    assert look.faults == ()
-    good = rows_of(spark, by, [look]).drop("_lakegate_file").collect()
-    left_out = unparsed.count(spark, by, [look], {"f1": len(good)})
-    assert look.rows == len(good) + left_out.get("f1", 0)
-    sample = unparsed._sample(spark, by, look, most=1000) if left_out else ()
+    inspection = inspected(spark, folder, by, f1=body)["f1"]
+    assert inspection.faults == ()
+    good = rows_of(spark, by, [inspection]).drop("_lakegate_file").collect()
+    left_out = unparsed.count(spark, by, [inspection], {"f1": len(good)})
+    assert inspection.rows == len(good) + left_out.get("f1", 0)
+    sample = unparsed._sample(spark, by, inspection, most=1000) if left_out else ()
     assert len(sample) == left_out.get("f1", 0)
     return good, [(told.get("line") or told["row"], told["why"]) for told in sample]
 
@@ -232,7 +233,7 @@ def test_fields_may_hold_line_ends_where_the_contract_says_so(spark: SparkSessio
     assert bad == [(3, 'column "id" is no int'), (4, "it does not have 2 fields"), (5, "its bytes are not UTF-8")]
     open_quote = b'id,say\n1,"a\n2,b\n'
     stray = b'id,say\n1,"a"b"c"\n'
-    seen = looked(spark, tmp_path, by, f1=open_quote, f2=stray, f3=body)
+    seen = inspected(spark, tmp_path, by, f1=open_quote, f2=stray, f3=body)
     assert seen["f1"].faults == ("its quotes don't pair: one is opened and never closed",)
     assert seen["f2"].faults[0].startswith("it cannot be read to its end")
     assert (seen["f3"].faults, seen["f3"].rows) == ((), 5)
@@ -252,11 +253,13 @@ def test_a_quote_within_a_field_of_a_file_of_several_lines_opens_none(spark: Spa
         good, bad = read(spark, tmp_path, by, body.encode())
         assert ([tuple(row) for row in good], bad) == (rows, [])
     bodies = {f"f{at}": f"id,say\n{body}".encode() for at, body in enumerate(OPEN)}
-    seen = looked(spark, tmp_path, by, **bodies)
-    assert {look.faults for look in seen.values()} == {("its quotes don't pair: one is opened and never closed",)}
+    seen = inspected(spark, tmp_path, by, **bodies)
+    assert {inspection.faults for inspection in seen.values()} == {
+        ("its quotes don't pair: one is opened and never closed",)
+    }
     one = written(replace(CSV, multiline=True), {"say": "string"})
-    seen = looked(spark, tmp_path, one, f1=b'say\n5" pipe\n', f2=b'say\n"a', f3=b'"say\na"\nb\n')
-    assert [look.faults for look in seen.values()] == [
+    seen = inspected(spark, tmp_path, one, f1=b'say\n5" pipe\n', f2=b'say\n"a', f3=b'"say\na"\nb\n')
+    assert [inspection.faults for inspection in seen.values()] == [
         (),
         ("its quotes don't pair: one is opened and never closed",),
         ("its first line is no header: a name in it is too long, or broken in two",),
@@ -267,7 +270,7 @@ def test_a_sign_that_stands_for_what_cannot_be_read_may_be_there(spark: SparkSes
     """U+FFFD is a letter of UTF-8, too."""
     by = written(replace(CSV, multiline=True), {"id": "int", "say": "string"})
     bodies = {"f1": "id,say\n1,a\ufffd\n".encode(), "f2": b"id,say\n2,\xff\n3,b\n"}
-    seen = list(looked(spark, tmp_path, by, **bodies).values())
+    seen = list(inspected(spark, tmp_path, by, **bodies).values())
     assert [tuple(row)[:2] for row in rows_of(spark, by, seen).collect()] == [(1, "a\ufffd"), (3, "b")]
     assert unparsed.count(spark, by, seen, {"f1": 1, "f2": 1}) == {"f2": 1}
     assert [told["why"] for told in unparsed._sample(spark, by, seen[1])] == ["its bytes are not UTF-8"]
@@ -397,7 +400,7 @@ def test_a_decimal_of_json_is_taken_to_its_last_digit_or_not_at_all(spark: Spark
 
 def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -> None:
     columns = {"id": "int", "say": "string"}
-    seen = looked(
+    seen = inspected(
         spark, tmp_path, written(CSV, columns),
         good=b"say,id\na,1\n\nb,x\n", empty=b"", header=b"id,say\n", blank=b"\n\n", missing=b"id\n1\n",
         late=b"\nid,say\n1,a\n",
@@ -405,7 +408,7 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
         orc=b"ORC\n\x03\0\0", bzip2=bz2.compress(b"id,say\n1,a"),
         packed=gzip.compress(b"id,say\n1,a"), xz=lzma.compress(b"id,say\n1,a"), wide="id,say\n1,a\n".encode("utf-16"),
     )  # fmt: skip
-    assert {name: look.faults for name, look in seen.items()} == {
+    assert {name: inspection.faults for name, inspection in seen.items()} == {
         "good": (),
         "empty": ("it is empty: 0 bytes",),
         "header": ("it has no rows",),
@@ -422,11 +425,11 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
         "wide": ("it is UTF-16",),
     }
     assert seen["good"].rows == 2
-    objects = looked(
+    objects = inspected(
         spark, tmp_path, written(JSON, columns),
         good=b'{"id": 1}\n{"say": "a"}', more=b'{"id": 1, "new": 2}', twice=b'{"id": 1, "id": 2}', no=b"id,say\n1,a\n",
     )  # fmt: skip
-    assert {name: look.faults for name, look in objects.items()} == {
+    assert {name: inspection.faults for name, inspection in objects.items()} == {
         "good": (),
         "more": ('column "new" is not in the contract',),
         "twice": ("an object has a key twice",),
@@ -450,7 +453,7 @@ def test_compressed_text_is_read_and_a_broken_one_is_its_own_fault(spark: SparkS
     for kind, (pack, said) in packers.items():
         by = written(replace(CSV, compression=kind), columns)
         packed = pack(body)
-        seen = looked(spark, tmp_path, by, good=packed, cut=packed[: len(packed) // 2], plain=body)
+        seen = inspected(spark, tmp_path, by, good=packed, cut=packed[: len(packed) // 2], plain=body)
         assert (seen["good"].faults, seen["good"].rows) == ((), 1000)
         assert rows_of(spark, by, [seen["good"]]).count() == 1000
         assert seen["cut"].faults[0].startswith(said)
@@ -462,12 +465,12 @@ def test_zstd_is_read_however_it_was_put_together(spark: SparkSession, tmp_path:
     skipped = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"pass"
     packed, form = replace(CSV, compression="zstd"), {"id": "int", "say": "string"}
     by = written(packed, form)
-    seen = looked(
+    seen = inspected(
         spark, tmp_path, by,
         two=zstd(b"id,say\n1,a\n2") + zstd(b",b\n"), skipped=skipped + zstd(b"id,say\n1,a\n2,b\n") + skipped,
         behind=zstd(b"id,say\n1,a\n2,b\n") + b"junk", broken=zstd(b"id,say\n1,a\n")[:9] + b"\xa5" * 30,
     )  # fmt: skip
-    told = {name: (look.rows, *look.faults) for name, look in seen.items()}
+    told = {name: (inspection.rows, *inspection.faults) for name, inspection in seen.items()}
     assert told == {
         "two": (2,),
         "skipped": (2,),
@@ -488,14 +491,14 @@ BZIP2 = {f"f{n}": bz2.compress(b"id\n" + b"%d\n" % n * n) for n in (8, 4, 3, 1, 
 def test_bzip2_without_its_end_is_not_taken_for_whole(spark: SparkSession, tmp_path: Path) -> None:
     """Its last bytes hold no rows, so that none would be missed."""
     by, one = written(replace(CSV, compression="bzip2"), {"id": "int"}), BZIP2["f1"]
-    whole = looked(spark, tmp_path, by, **BZIP2, members=one + bz2.compress(b"2\n"))
-    assert {name: (look.rows, look.faults) for name, look in whole.items()} == {
+    whole = inspected(spark, tmp_path, by, **BZIP2, members=one + bz2.compress(b"2\n"))
+    assert {name: (inspection.rows, inspection.faults) for name, inspection in whole.items()} == {
         **{name: (int(name[1:]), ()) for name in BZIP2},
         "members": (2, ()),
     }
     cuts = {name: body[:-1] for name, body in BZIP2.items()} | {"four": one[:-4], "nine": one[:-9], "short": b"BZh9"}
-    broken = looked(spark, tmp_path, by, **cuts, behind=one + b"junk")
-    assert {look.faults for look in broken.values()} == {
+    broken = inspected(spark, tmp_path, by, **cuts, behind=one + b"junk")
+    assert {inspection.faults for inspection in broken.values()} == {
         ("it does not end as bzip2 does: it is cut off, or something stands behind its end",)
     }
 
@@ -505,10 +508,10 @@ def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession
     body = b"id,say\n" + b"".join(b"%s,%s\n" % (b"x" if n % 100 == 7 else b"1", b"-" * 50) for n in range(1000))
     for option in ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes"):
         spark.conf.set(option, 8000)
-    look = looked(spark, tmp_path, by, f1=body)["f1"]
-    assert rows_of(spark, by, [look]).rdd.getNumPartitions() > 5
-    assert unparsed.count(spark, by, [look], {}) == {"f1": 10}
-    assert [row["line"] for row in unparsed._sample(spark, by, look)] == [n * 100 + 9 for n in range(10)]
+    inspection = inspected(spark, tmp_path, by, f1=body)["f1"]
+    assert rows_of(spark, by, [inspection]).rdd.getNumPartitions() > 5
+    assert unparsed.count(spark, by, [inspection], {}) == {"f1": 10}
+    assert [row["line"] for row in unparsed._sample(spark, by, inspection)] == [n * 100 + 9 for n in range(10)]
 
 
 @pytest.mark.parametrize(("limits", "kept"), [({"ALL_ROWS": 12}, 6), ({"ALL_ROWS": 2}, 5), ({"BYTES": 400}, 3)])
@@ -518,12 +521,14 @@ def test_many_files_with_rows_that_do_not_parse_share_what_a_report_takes(
     for name, limit in limits.items():
         monkeypatch.setattr(samples, name, limit)
     by = written(CSV, {"id": "int", "say": "string"})
-    looks = list(looked(spark, tmp_path, by, **dict.fromkeys(("f1", "f2"), b"id,say\n" + b"x,-\n" * 10)).values())
+    inspections = list(
+        inspected(spark, tmp_path, by, **dict.fromkeys(("f1", "f2"), b"id,say\n" + b"x,-\n" * 10)).values()
+    )
     failed = CheckResult(
         check="c", name="", columns=(), severity=Severity.ERROR, verdict=Verdict.FAIL, value=10, expected="none",
         failing_rows=10, rows=10, source=Source.QUERY, metric=UNPARSED.id,
     )  # fmt: skip
-    found = unparsed.with_samples(spark, by, looks, {"f1": (failed,), "f2": (failed,)})
+    found = unparsed.with_samples(spark, by, inspections, {"f1": (failed,), "f2": (failed,)})
     lines = {file: [row["line"] for row in check.sample] for file, [check] in found.items()}
     assert lines == {file: list(range(2, 2 + kept)) for file in ("f1", "f2")}
 
@@ -536,7 +541,7 @@ def test_each_row_is_parsed_once(spark: SparkSession, tmp_path: Path) -> None:
     )
     for form, calls, body in ((CSV, ("from_csv(",), header), (JSON, objects, b"{}")):
         by = written(form, {**COLUMNS, "total": "decimal(6,2)"})
-        rows = rows_of(spark, by, [looked(spark, tmp_path, by, f1=body)["f1"]])
+        rows = rows_of(spark, by, [inspected(spark, tmp_path, by, f1=body)["f1"]])
         assert [rows._jdf.queryExecution().executedPlan().toString().count(it) for it in calls] == [1] * len(calls)
 
 
@@ -545,13 +550,13 @@ def test_rows_that_are_put_aside_have_their_line_their_text_and_what_is_wrong(
 ) -> None:
     """The text as far as it is kept, and none of it where a column is masked: it may be that column's."""
     by = written(JSON, {"id": "int", "say": "string"})
-    long = '{"id": "x", "say": "' + "a" * unparsed.KEPT + '"}'
+    long = '{"id": "x", "say": "' + "a" * unparsed.MOST_TEXT + '"}'
     body = b'{"id": 1}\n\n}{\n' + long.encode() + b'\n{"id": 2}\n'
-    for is_masked, texts in ((False, ["}{", long[: unparsed.KEPT]]), (True, ["•••", "•••"])):
+    for is_masked, texts in ((False, ["}{", long[: unparsed.MOST_TEXT]]), (True, ["•••", "•••"])):
         columns = tuple(replace(column, masked=is_masked) for column in by.columns)
         masked = replace(by, columns=columns)
-        look = looked(spark, tmp_path, masked, f1=body)["f1"]
-        rows = [tuple(row) for row in unparsed.left_out(spark, masked, [look]).collect()]
+        inspection = inspected(spark, tmp_path, masked, f1=body)["f1"]
+        rows = [tuple(row) for row in unparsed.unparsed_rows(spark, masked, [inspection]).collect()]
         assert [row[:2] for row in rows] == [("f1", 3), ("f1", 4)]
         assert [row[2] for row in rows] == texts
         assert [row[3] for row in rows] == ["it is no JSON object", 'column "id" is no int']
@@ -559,10 +564,10 @@ def test_rows_that_are_put_aside_have_their_line_their_text_and_what_is_wrong(
 
 def test_text_that_becomes_unreadable_is_found_by_reading_through(spark: SparkSession, tmp_path: Path) -> None:
     by = written(replace(CSV, compression="gzip"), {"id": "int"})
-    look = looked(spark, tmp_path, by, f1=gzip.compress(b"id\n1\n"))["f1"]
+    inspection = inspected(spark, tmp_path, by, f1=gzip.compress(b"id\n1\n"))["f1"]
     path = tmp_path / "f1.csv.gz"
     path.write_bytes(path.read_bytes()[:-6])
-    [told] = find_corrupt(spark, by, [look])
+    [told] = find_corrupt(spark, by, [inspection])
     assert told.faults[0].startswith("its rows cannot be read to the end, it is corrupt")
 
 
@@ -573,6 +578,6 @@ def test_every_letter_that_a_contract_may_spell_with_is_known_to_spark(spark: Sp
     spellings = [f"{y}/{m}/{d} 'at' {c}" for y, m, d, c in zip(*map(cycle, days), [*clocks, *offsets], strict=False)]
     instant = "timestamp'2013-01-05 10:00:00'"
     for spelling in spellings:
-        assert pattern(spelling, "timestamp") == spelling
+        assert date_spelling(spelling, "timestamp") == spelling
         text = f"date_format({instant}, {literal(spelling)})"
         assert spark.sql(f"SELECT {value(text, 'timestamp', spelling)} = {instant}").first() == (True,), spelling

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lakegate.audit.plan import Check, Metric, MetricKind, Scope
+from lakegate.audit.model.plan import Check, Metric, MetricKind, Scope
 from lakegate.contracts import load
 from lakegate.contracts.checks.column_rules import COLUMN_RULES, OPTION_RULES
 from lakegate.contracts.checks.custom import COLUMN, CUSTOM, TABLE

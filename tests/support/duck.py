@@ -14,7 +14,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from lakegate.audit.plan import ROWS_VIEW, Check, Metric, MetricKind, Operator, Plan, Unit
+from lakegate.audit.model.plan import ROWS_VIEW, Check, Metric, MetricKind, Operator, Plan, Unit
 
 _COMPARE: dict[Operator, Callable[..., bool]] = {
     Operator.MUST_BE: operator.eq,

@@ -12,20 +12,20 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakegate.audit.difference import DataFiles
-from lakegate.audit.fit import FILE_COLUMN
-from lakegate.audit.plan import Column, Plan
-from lakegate.audit.report import CheckResult, DataFile
-from lakegate.audit.statistics import DataFileStatistics
-from lakegate.audit.types import spark_identifier
-from lakegate.audit.verdicts import Measurements, judge
-from spark_jobs import iceberg
-from spark_jobs.base import Base
-from spark_jobs.keys import Batch
-from spark_jobs.measure import measure_all, metrics
-from spark_jobs.samples import with_samples
-from spark_jobs.session import LAKE
-from spark_jobs.table import prepare
+from lakegate.audit.data_files.difference import DataFiles
+from lakegate.audit.data_files.statistics import DataFileStatistics
+from lakegate.audit.evaluation.verdicts import Measurements, evaluate
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.report import CheckResult, DataFile
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.metrics.keys import Batch
+from spark_jobs.metrics.measure import measure_all, row_metrics
+from spark_jobs.metrics.samples import with_samples
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.base import Base
+from spark_jobs.tables.ddl import prepare
 
 Files = Mapping[str, Sequence[tuple[object, ...]]]
 """Rows by the id of their file version."""
@@ -98,7 +98,7 @@ class Table:
         return iceberg.read(self.spark, f"{LAKE}.{self.plan.table}", self.loaded, entries)
 
     def measured(self) -> list[Measurements]:
-        return metrics(self.plan, self.files, iceberg.fields(self.spark, self.loaded), self.read)
+        return row_metrics(self.plan, self.files, iceberg.fields(self.spark, self.loaded), self.read)
 
     @property
     def batch(self) -> Batch:
@@ -117,5 +117,5 @@ class Table:
         return [DataFile(path=data.path, rows=data.rows) for data in its]
 
     def judged(self) -> dict[str, tuple[CheckResult, ...]]:
-        results = judge(self.plan, *measure_all(self.plan, self.batch, self.base))
+        results = evaluate(self.plan, *measure_all(self.plan, self.batch, self.base))
         return with_samples(self.plan, results, self.batch, self.base)

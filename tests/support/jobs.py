@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 
-from lakegate.audit.codec import from_json, to_json
-from lakegate.audit.job import CUT_OFF, Job, JobFile
-from lakegate.audit.plan import Plan
-from lakegate.audit.report import Report
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.job import CUT_OFF, Job, JobFile
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import Report
 from tests.support.nessie import JARS, ROOT, Lake
 from tests.support.plans import plan as made
 

@@ -10,17 +10,20 @@ from pathlib import Path
 
 from lakegate import bootstrap, shown
 from lakegate.adapters import notes, slack
-from lakegate.audit import answers, limits
-from lakegate.audit.limits import DEFAULTS
+from lakegate.audit import bounded_http
+from lakegate.audit.model import limits
+from lakegate.audit.model.limits import DEFAULTS
 from lakegate.contracts import reading
 from lakegate.contracts.checks import check
 from lakegate.contracts.odcs import document, size_limits
 from lakegate.contracts.regex import cost, portable
 from lakegate.contracts.sql import growth, statements
 from lakegate.landing import ingestion, routes
-from lakegate.workflow import landed, reconcile, shelf, status
-from spark_jobs import nessie, partitions, samples, unparsed
-from spark_jobs.formats import avro_blocks, avro_claims
+from lakegate.workflow import backlog, reconcile, registry, status
+from spark_jobs.appending import partition_counts
+from spark_jobs.formats.avro import blocks, claims
+from spark_jobs.metrics import samples, unparsed
+from spark_jobs.tables import nessie
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
 MIB = 1024**2
@@ -53,37 +56,37 @@ def size(count: int) -> str:
     return f"{whole // 1024:,} GiB" if whole >= 1024 else f"{whole:,} MiB" if whole else f"{count // 1024:,} KiB"
 
 
-PUSH, LOOK, AUDIT = "`contract check`; the contract is refused", "the first look; the file is rejected", "the audit"
+PUSH, INSPECT, AUDIT = "`contract check`; the contract is refused", "the inspection; the file is rejected", "the audit"
 PARTS: dict[str, list[Row]] = {
     "Keys and routes": [
         row("a route, in bytes", routes.LONGEST, PUSH),
         row("a table's name, in characters", reading.LONGEST_TABLE, PUSH),
-        row("contracts named in an unrouted file's reason", shelf.TOLD, "receiving; the rest are counted"),
+        row("contracts named in an unrouted file's reason", registry.TOLD, "receiving; the rest are counted"),
     ],
     "Files": [
         row("bytes", size(DEFAULTS.bytes), "before the file is staged; it is rejected", limits.SETTINGS["bytes"]),
-        row("bytes out of a compressed file", size(DEFAULTS.uncompressed), LOOK, limits.SETTINGS["uncompressed"]),
-        row("rows", DEFAULTS.rows, LOOK, limits.SETTINGS["rows"]),
-        row("row groups, stripes", DEFAULTS.row_groups, LOOK, limits.SETTINGS["row_groups"]),
-        row("blocks of Avro", DEFAULTS.blocks, LOOK, limits.SETTINGS["blocks"]),
-        row("bytes of a block of Avro, packed or not", avro_blocks.MOST_BYTES, LOOK),
-        row("rows of Avro that have no bytes", avro_claims.ROWS_OF_NOTHING, LOOK),
+        row("bytes out of a compressed file", size(DEFAULTS.uncompressed), INSPECT, limits.SETTINGS["uncompressed"]),
+        row("rows", DEFAULTS.rows, INSPECT, limits.SETTINGS["rows"]),
+        row("row groups, stripes", DEFAULTS.row_groups, INSPECT, limits.SETTINGS["row_groups"]),
+        row("blocks of Avro", DEFAULTS.blocks, INSPECT, limits.SETTINGS["blocks"]),
+        row("bytes of a block of Avro, packed or not", blocks.MOST_BYTES, INSPECT),
+        row("rows of Avro that have no bytes", claims.ROWS_OF_NOTHING, INSPECT),
         row(
             "columns with the parts of nested ones, keys of a JSON object",
             DEFAULTS.columns,
-            LOOK,
+            INSPECT,
             limits.SETTINGS["columns"],
         ),
-        row("nesting", DEFAULTS.nesting, LOOK, limits.SETTINGS["nesting"]),
-        row("bytes of a footer or header", size(DEFAULTS.footer), LOOK, limits.SETTINGS["footer"]),
-        row("bytes of a line of text", size(DEFAULTS.line), LOOK, limits.SETTINGS["line"]),
+        row("nesting", DEFAULTS.nesting, INSPECT, limits.SETTINGS["nesting"]),
+        row("bytes of a footer or header", size(DEFAULTS.footer), INSPECT, limits.SETTINGS["footer"]),
+        row("bytes of a line of text", size(DEFAULTS.line), INSPECT, limits.SETTINGS["line"]),
         row(
             "tries of patterns, and of SQL that looks for one text in another, with all texts of a file",
             DEFAULTS.tries,
             f"{AUDIT}; the file is rejected",
             limits.SETTINGS["tries"],
         ),
-        row("partitions that one file writes", partitions.MOST, "the append; the file is rejected"),
+        row("partitions that one file writes", partition_counts.MOST, "the append; the file is rejected"),
     ],
     "Contracts": [
         row("bytes", size(document.LARGEST), PUSH),
@@ -114,15 +117,15 @@ PARTS: dict[str, list[Row]] = {
             "the sweep; the next one goes on",
         ),
         row("decisions that `status` reads", status.DECISIONS, "`status`, which says so"),
-        row("landed files that a sweep notes for `status`", landed.NOTED, "the sweep"),
+        row("landed files that a sweep notes for `status`", backlog.NOTED, "the sweep"),
     ],
     "Network": [
         row(
             "a call to Nessie or S3's catalog as a whole, in seconds",
-            answers.SECONDS,
+            bounded_http.SECONDS,
             "every client; the call is made again later",
         ),
-        row("an answer, in bytes", size(answers.LARGEST), "every client"),
+        row("an answer, in bytes", size(bounded_http.LARGEST), "every client"),
         row("a call to Slack as a whole, in seconds", slack.SECONDS, "the notifier; the message is sent later"),
         row("an answer of Slack", size(slack.LARGEST), "the notifier"),
         row("the job's own call to Nessie, in seconds", nessie.TIMEOUT_SECONDS, "the job"),
@@ -135,7 +138,7 @@ PARTS: dict[str, list[Row]] = {
         row("characters of a check's name", check.LONGEST_NAME, "the report"),
         row("sample rows of a check on a file", samples.ROWS, "the report"),
         row("characters of a value in a sample", samples.TEXT, "the report"),
-        row("characters of a row that does not parse, in quarantine", unparsed.KEPT, "the job"),
+        row("characters of a row that does not parse, in quarantine", unparsed.MOST_TEXT, "the job"),
         row(
             "files, and reasons of each, in a Slack message",
             f"{slack.FILES}, {slack.REASONS}",

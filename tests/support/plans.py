@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lakegate.audit.plan import (
+from lakegate.audit.model.plan import (
     Check,
     Column,
     Metric,

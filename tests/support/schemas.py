@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from lakegate.audit.report import Report
+from lakegate.audit.model.report import Report
 from lakegate.cli.batch import BatchView
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.schema.json"

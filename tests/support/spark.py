@@ -12,11 +12,11 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from lakegate.audit.job import Job
-from lakegate.audit.report import Report
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import Report
 from spark_jobs.append_and_audit import append_and_audit
-from spark_jobs.java import jvm, state
-from spark_jobs.session import LAKE, build
+from spark_jobs.jvm.gateway import jvm, session_state
+from spark_jobs.jvm.session import LAKE, build
 from tests.support.jobs import ICEBERG_JARS, IMAGE_JARS, configure, jars, s3_options, spark_options
 from tests.support.nessie import KEY, REGION, SECRET, Lake
 
@@ -101,5 +101,5 @@ def reaching(cluster: SparkSession, lake: Lake) -> SparkSession:
     session = fresh(cluster)
     for option, value in s3_options(lake).items():
         session.conf.set(option.removeprefix("spark.hadoop."), value)
-    assert state(session).newHadoopConf().get("fs.s3a.endpoint") == lake.s3_endpoint
+    assert session_state(session).newHadoopConf().get("fs.s3a.endpoint") == lake.s3_endpoint
     return session

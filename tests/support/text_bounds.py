@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from lakegate.audit.statistics import DataFileStatistics
+from lakegate.audit.data_files.statistics import DataFileStatistics
 
 _CUT = 16  # letters of a bound
 _LAST = 0x10FFFF

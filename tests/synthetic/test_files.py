@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from pyarrow import orc
 
-from lakegate.audit.files import FileFormat, FileKind
-from lakegate.audit.limits import Limits
-from lakegate.audit.plan import Check, Metric, MetricKind, Operator, Plan
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.limits import Limits
+from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Plan
 from lakegate.contracts import load
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.files import writable, write

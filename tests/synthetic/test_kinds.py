@@ -1,7 +1,7 @@
 """Rows can be made up for each kind of metric, and written as each kind of file."""
 
-from lakegate.audit.files import FileKind
-from lakegate.audit.plan import MetricKind
+from lakegate.audit.model.files import FileKind
+from lakegate.audit.model.plan import MetricKind
 from lakegate.synthetic.files import WRITERS
 from lakegate.synthetic.rows import KINDS
 

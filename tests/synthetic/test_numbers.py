@@ -8,7 +8,7 @@ from statistics import mean, median
 
 import pytest
 
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.plan import Plan
 from lakegate.contracts import load
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.rows import Maker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.audit.plan import Plan
+from lakegate.audit.model.plan import Plan
 from lakegate.contracts import load
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.rows import Maker

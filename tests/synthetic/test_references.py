@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lakegate.audit.plan import Check, Column, Metric, MetricKind, Operator, Plan, Reference, Scope
+from lakegate.audit.model.plan import Check, Column, Metric, MetricKind, Operator, Plan, Reference, Scope
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.rows import Maker
 from tests.support.plans import none_of

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lakegate.audit.plan import Metric, MetricKind, Plan
+from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.contracts import load
 from lakegate.contracts.metrics.texts import FORMATS
 from lakegate.errors import Misconfigured
@@ -137,7 +137,7 @@ def test_the_same_seed_makes_the_same_rows_and_another_one_others() -> None:
 
 
 def test_more_unique_rows_than_there_are_values_is_refused() -> None:
-    with pytest.raises(Misconfigured, match="must be unique, and only 95 values"):
+    with pytest.raises(Misconfigured, match="must be unique, and its other checks leave only 95 values"):
         Maker(plan=plan_of("unique between"), seed=1).good(96)
 
 

@@ -8,15 +8,15 @@ import pytest
 
 from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import Approved, approve
-from lakegate.workflow.decide import decide
+from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.publish import publish_rejected
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
-from lakegate.workflow.settlement.findings import Finding
 from lakegate.workflow.status import status
 from tests.workflow.world import TABLE, World
 
@@ -97,7 +97,7 @@ def test_each_approval_of_files_that_one_attempt_rejected_is_told(world: World) 
         world.drop(name, rows=3, bad="broken", deliver=False)
     attempt = world.open_attempt(world.files["1"], world.files["2"])
     world.run(settle_after=False)
-    decide(world.service, attempt, Decision.REJECTED, [Finding(file=world.files["1"])])  # and that worker died
+    record(world.service, attempt, Decision.REJECTED, [Finding(file=world.files["1"])])  # and that worker died
     for _ in range(2):
         assert approved(world, attempt.batch).files == 1
     told = [tuple(file.key for file in it.files) for it in world.messages() if it.kind is Kind.APPROVED]

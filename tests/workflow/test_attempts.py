@@ -5,15 +5,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lakegate.audit.codec import to_json
-from lakegate.audit.job import CUT_OFF
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.job import CUT_OFF
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState, Kind
-from lakegate.workflow.claims import job_name
+from lakegate.workflow.attempts.job import job_name
+from lakegate.workflow.attempts.reports import End, begun_name, note_end
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.reports import End, begun_name, note_end
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement.backoff import LONGEST, Crash
@@ -35,10 +35,10 @@ def dropped(world: World, name: str = "1") -> Attempt:
     return attempt
 
 
-def crash(world: World, reason: str = "out of memory", *, waited: bool = False, cut_off: bool = False) -> None:
+def crash(world: World, reason: str = "out of memory", *, never_began: bool = False, cut_off: bool = False) -> None:
     """The waiting jobs crash, and that is settled as their events come."""
     attempts = world.attempts()
-    world.kill_jobs(reason, waited=waited, cut_off=cut_off)
+    world.kill_jobs(reason, never_began=never_began, cut_off=cut_off)
     for attempt in attempts:
         settle(world.service, attempt)
 
@@ -119,7 +119,7 @@ def test_jobs_whose_turn_never_came_have_not_crashed(world: World) -> None:
     crash(world)
     for _ in range(world.service.attempts + 1):
         wait(world, LONGEST.total_seconds())
-        crash(world, "no room", waited=True)
+        crash(world, "no room", never_began=True)
     assert world.rejected() == {}
     wait(world, LONGEST.total_seconds())
     world.run()
@@ -129,8 +129,8 @@ def test_jobs_whose_turn_never_came_have_not_crashed(world: World) -> None:
 
 def test_crashes_before_and_after_a_wait_in_vain_are_in_a_row(world: World) -> None:
     dropped(world)
-    for waited in (False, True, False, False):
-        crash(world, waited=waited)
+    for never_began in (False, True, False, False):
+        crash(world, never_began=never_began)
         wait(world, LONGEST.total_seconds())
     assert world.rejected()["1"][0].endswith("attempts a1, a3 and a4 crashed in a row")
 
@@ -141,7 +141,7 @@ def test_one_that_never_began_rejects_nothing_though_as_many_crashed_as_may(worl
         crash(world)
         wait(world, LONGEST.total_seconds())
     world.allow_attempts(world.service.attempts - 1)
-    crash(world, "no room", waited=True)
+    crash(world, "no room", never_began=True)
     assert world.rejected() == {}
     wait(world, LONGEST.total_seconds())
     world.run()
@@ -150,12 +150,12 @@ def test_one_that_never_began_rejects_nothing_though_as_many_crashed_as_may(worl
 
 def test_attempts_that_never_begin_are_further_and_further_apart_and_status_says_why(world: World) -> None:
     dropped(world)
-    crash(world, "no room", waited=True)
+    crash(world, "no room", never_began=True)
     [line] = status(world.service).in_flight
     assert line.state == "job did not get through, attempt 2 begins after 2013-01-01 00:02:01 UTC"
     assert line.reasons == ("no room",)
     wait(world, world.service.grace.total_seconds())
-    crash(world, "no room", waited=True)
+    crash(world, "no room", never_began=True)
     wait(world, 2 * world.service.grace.total_seconds() - 1)
     assert world.job_runs() == 2
     wait(world, 1)
@@ -164,7 +164,7 @@ def test_attempts_that_never_begin_are_further_and_further_apart_and_status_says
 
 def test_however_many_never_began_the_next_is_due_within_the_longest_wait(world: World) -> None:
     dropped(world)
-    crash(world, waited=True)
+    crash(world, never_began=True)
     [run] = world.runner.runs.values()
     many = Crash(run=run, began=False, attempts=(), tries=100_000, shortest=world.service.grace, most=3)
     assert many.due == world.clock.now() + LONGEST
@@ -173,11 +173,11 @@ def test_however_many_never_began_the_next_is_due_within_the_longest_wait(world:
 def test_files_on_which_no_job_begins_for_an_hour_are_told_of_once_a_day_for_their_table(world: World) -> None:
     dropped(world)
     dropped(world, "2")
-    crash(world, "no room", waited=True)
+    crash(world, "no room", never_began=True)
     assert world.messages() == []
     for _ in range(24):
         wait(world, LONGEST.total_seconds())
-        crash(world, "no room", waited=True)
+        crash(world, "no room", never_began=True)
     first, second = world.messages()
     assert (first.kind, first.table, len(first.files)) == (Kind.WAITING, "nyc.flights", 1)
     assert first.why.startswith("Nothing is lost")
@@ -195,8 +195,8 @@ def test_one_that_begins_after_it_was_given_up_for_never_having_begun_rejects_no
         crash(world)
         wait(world, LONGEST.total_seconds())
     last = first.next().next()
-    world.kill_jobs("no room", waited=True)
-    assert note_end(world.service.store, last, End.WAITED)  # a worker is about to open the next attempt
+    world.kill_jobs("no room", never_began=True)
+    assert note_end(world.service.store, last, End.NEVER_BEGAN)  # a worker is about to open the next attempt
     world.store.write(begun_name(last), b"")
     settle(world.service, last)
     assert world.rejected() == {}
@@ -240,7 +240,7 @@ def test_a_job_that_an_earlier_release_froze_is_taken_to_have_begun(world: World
 
 def test_one_that_waited_and_was_given_up_by_an_earlier_release_is_followed_by_another(world: World) -> None:
     first = dropped(world)
-    world.kill_jobs("no room", waited=True)
+    world.kill_jobs("no room", never_began=True)
     assert note_end(world.service.store, first, End.GIVEN_UP)
     wait(world, LONGEST.total_seconds())
     world.run()
@@ -405,7 +405,7 @@ def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeyp
 
     def looked_before(*_: object) -> Ended:
         monkeypatch.undo()
-        monkeypatch.setattr("lakegate.workflow.settle._tell", killed)
+        monkeypatch.setattr("lakegate.workflow.settle.tell_outcome", killed)
         with pytest.raises(KeyboardInterrupt):
             settle(world.service, attempt)
         monkeypatch.undo()

@@ -9,7 +9,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import Ref
-from lakegate.workflow.attempt import open_attempt
+from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.service import Service
 from tests.workflow.world import PLANES, World
 
@@ -53,9 +53,9 @@ def test_what_another_worker_claims_while_one_table_is_received_is_seen_for_the_
     def meanwhile(service: Service, attempt: Attempt, files: list[FileVersion]) -> Attempt:
         monkeypatch.undo()
         world.deliver(one, two)
-        return open_attempt(service, attempt, files)
+        return start_attempt(service, attempt, files)
 
-    monkeypatch.setattr("lakegate.workflow.receive.open_attempt", meanwhile)
+    monkeypatch.setattr("lakegate.workflow.receive.start_attempt", meanwhile)
     world.deliver(flight, one)
     [planes] = [attempt for attempt in world.attempts() if attempt.table == PLANES]
     assert world.claims(planes) == [one, two]

@@ -13,13 +13,13 @@ from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.workflow.approve import approve
-from lakegate.workflow.attempt import open_attempts
+from lakegate.workflow.attempts.start import start_attempts
+from lakegate.workflow.notices.outbox import prepare
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from lakegate.workflow.tell import prepare
 from tests.workflow.world import World
 
 
@@ -91,7 +91,7 @@ def test_what_was_rejected_and_is_superseded_needs_nobody(world: World) -> None:
     assert (now.rejected, [(line.batch, line.state) for line in now.superseded]) == ((), [(batch, "superseded")])
 
 
-def test_of_a_batch_what_is_not_overtaken_stays_to_be_looked_at(world: World) -> None:
+def test_of_a_batch_what_is_not_superseded_stays_to_be_looked_at(world: World) -> None:
     batch = rejected_with_one_that_is_superseded(world)
     now = status(world.service)
     [rejected], [superseded] = now.rejected, now.superseded
@@ -100,7 +100,7 @@ def test_of_a_batch_what_is_not_overtaken_stays_to_be_looked_at(world: World) ->
 
 
 @pytest.mark.parametrize("word", ["append", "reject"])
-def test_what_may_be_published_beside_the_other_version_or_by_another_contract_is_not_overtaken(
+def test_what_may_be_published_beside_the_other_version_or_by_another_contract_is_not_superseded(
     world: World, word: str
 ) -> None:
     batch = rejected_and_mended(world)
@@ -319,8 +319,8 @@ def test_a_retry_that_claims_nothing_says_so(monkeypatch: pytest.MonkeyPatch) ->
 
     def meanwhile(*args: Any) -> Iterator[Attempt]:
         world.push_contract(reuploads="ignore")
-        return open_attempts(*args)
+        return start_attempts(*args)
 
-    monkeypatch.setattr("lakegate.workflow.retry.open_attempts", meanwhile)
+    monkeypatch.setattr("lakegate.workflow.retry.start_attempts", meanwhile)
     with pytest.raises(Refused):  # and not a Retried whose attempt has no branch and never will
         retry(world.service, line.batch)

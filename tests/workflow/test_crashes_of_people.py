@@ -82,7 +82,7 @@ def a_held_files_pick_up() -> Scene:
     world.deliver(world.files["1"])
     world.push_contract()
     decisions = ({"0": PUBLISHED, "1": PUBLISHED},)
-    return Scene(world=world, one=swept, other=swept, decisions=decisions, told={"1": [Kind.HELD]})
+    return Scene(world=world, one=swept, other=swept, decisions=decisions, told={"1": [Kind.UNROUTED]})
 
 
 def a_new_attempt() -> Scene:

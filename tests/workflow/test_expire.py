@@ -6,11 +6,11 @@ import pytest
 
 from lakegate.errors import Conflict
 from lakegate.ports import Kind
+from lakegate.workflow.notices.outbox import TOLD
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from lakegate.workflow.tell import TOLD
 from tests.workflow.world import CONTRACT, World
 
 DAY = timedelta(days=1).total_seconds()
@@ -118,7 +118,7 @@ def test_a_branch_that_is_being_worked_on_does_not_expire(world: World, monkeypa
     def conflict(*_: object) -> None:
         raise Conflict("changed meanwhile")
 
-    monkeypatch.setattr("lakegate.workflow.settle.take_off", conflict)
+    monkeypatch.setattr("lakegate.workflow.settle.drop_files", conflict)
     world.drop("worse", rows=1, bad="odd", deliver=False)
     world.drop("slow", rows=1, deliver=False)
     world.drop_together("worse", "slow")

@@ -17,7 +17,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, JobState, Kind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.claims import claims_on
+from lakegate.workflow.attempts.claims import files_claimed_on
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
@@ -346,8 +346,8 @@ def the_right_bytes_again_while_a_mistake_is_published() -> Scene:
     return Scene(world=world, one=received(world, "again"), other=settled(mistake), decisions=decisions, told={})
 
 
-def a_contract_pushed_while_an_overtaken_version_is_settled() -> Scene:
-    """Between the two looks by which it is overtaken and by which it is not, it has done nothing wrong."""
+def a_contract_pushed_while_a_superseded_version_is_settled() -> Scene:
+    """Between the two looks by which it is superseded and by which it is not, it has done nothing wrong."""
     world = a_world()
     for name in ("older", "newer"):
         world.drop(name, rows=3, body=name.encode(), deliver=False, under=world.key("0"))
@@ -652,7 +652,9 @@ def two_sweeps() -> Scene:
     settle(world.service, nine)
     world.wait_out_the_grace()
     decisions = ({**dict.fromkeys("1569", PUBLISHED), "2": REJECTED},)
-    return Scene(world=world, one=swept, other=swept, decisions=decisions, told={**GOOD_AND_BAD_TOLD, "5": [Kind.HELD]})
+    return Scene(
+        world=world, one=swept, other=swept, decisions=decisions, told={**GOOD_AND_BAD_TOLD, "5": [Kind.UNROUTED]}
+    )
 
 
 def an_event_and_a_sweep() -> Scene:
@@ -751,7 +753,7 @@ SCENES = [
     a_replacement_received_twice,
     two_replacements_of_one_key,
     the_right_bytes_again_while_a_mistake_is_published,
-    a_contract_pushed_while_an_overtaken_version_is_settled,
+    a_contract_pushed_while_a_superseded_version_is_settled,
     other_bytes_under_a_published_key,
     one_attempt_settled_twice,
     settled_by_its_event_and_by_a_sweep,
@@ -800,7 +802,7 @@ def test_two_workers_at_once(make: Callable[[], Scene]) -> None:
 
 
 def unclaimed(world: World) -> list[str]:
-    return [attempt.branch for attempt in world.attempts() if not claims_on(world.service, attempt)]
+    return [attempt.branch for attempt in world.attempts() if not files_claimed_on(world.service, attempt)]
 
 
 @pytest.mark.parametrize("make", [a_branch_made_anew_on_a_main_that_moved, a_stranger_on_the_branch_of_a_new_attempt])

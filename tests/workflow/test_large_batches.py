@@ -8,13 +8,13 @@ import pytest
 
 from lakegate.adapters.notes import decided, properties
 from lakegate.adapters.slack import blocks
-from lakegate.audit.codec import from_json, to_json
-from lakegate.audit.report import Report
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.report import Report
 from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Note, Ref
-from lakegate.workflow.reports import report_name
+from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.retry import discard, retry
 from tests.workflow.world import World
 

@@ -10,7 +10,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import UnderWay, discard, retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.settlement.queue import ahead
+from lakegate.workflow.settlement.queue import predecessor
 from lakegate.workflow.status import status
 from tests.workflow.test_crashes import Crash, Dying
 from tests.workflow.test_crashes_of_people import dying_service
@@ -69,7 +69,7 @@ def test_a_portion_that_is_still_appending_keeps_no_newer_batch_waiting() -> Non
     assert world.rows_on_main() == {"1": 2, "2": 2, "3": 2}
     world.clock.advance(60)
     newer = world.open_attempt(world.drop("6", rows=1, deliver=False))
-    assert ahead(world.service, newer) is None
+    assert predecessor(world.service, newer) is None
     assert two in world.attempts()
 
 

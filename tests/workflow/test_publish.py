@@ -11,9 +11,9 @@ from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Kind, Ref
 from lakegate.workflow.approve import approve
-from lakegate.workflow.audited import Audited, DecidedOtherwise, NeedsNewAttempt, Reason
-from lakegate.workflow.claims import job_of
+from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.publish import publish
+from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt, Objection
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import accept_end, settle
 from lakegate.workflow.status import status
@@ -48,7 +48,7 @@ def audited_as_it_is(world: World, attempt: Attempt) -> Audited:
     return Audited(attempt=attempt, base=job.base, report=ended.report, claims=tuple(claims))
 
 
-def assert_needs_new_attempt(reason: Reason | None, match: str) -> None:
+def assert_needs_new_attempt(reason: Objection | None, match: str) -> None:
     assert isinstance(reason, NeedsNewAttempt)
     assert re.search(match, reason.why)
 
@@ -390,7 +390,7 @@ def test_publish_refuses_what_was_rejected_in_the_meantime(world: World) -> None
     one = audited(world, "1.parquet")
     world.reject_behind_the_back(one.attempt, one.claims)
     reason = publish(world.service, one, one.claims)
-    assert isinstance(reason, DecidedOtherwise)
+    assert isinstance(reason, DecidedMeanwhile)
     assert "rejected meanwhile" in reason.why
     assert world.rows_on_main() == {"0.parquet": 1}
 

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.report import Report, Rewritten
+from lakegate.audit.model.report import Report, Rewritten
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Decided, Ref
 from lakegate.workflow.approve import approve
-from lakegate.workflow.fold import fold
+from lakegate.workflow.attempts.reports import read_report, report_name
+from lakegate.workflow.ledger.compaction import compact
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.reports import read_report, report_name
+from lakegate.workflow.registry import push
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, TABLE, Story, World
 
@@ -402,10 +402,10 @@ def test_a_rejected_version_is_retried_in_the_place_of_what_is_published_then(wo
     assert world.rows_on_main() == {"0": 1, "1b": 5}
 
 
-def test_a_folded_receipt_is_replaced_like_any_other(world: World) -> None:
-    fold(world.service)
+def test_an_archived_receipt_is_replaced_like_any_other(world: World) -> None:
+    compact(world.service)
     world.clock.advance(world.service.keep.total_seconds() + 10)
-    fold(world.service)
+    compact(world.service)
     assert world.on_main() == set()
     again(world)
     world.run()
@@ -415,10 +415,10 @@ def test_a_folded_receipt_is_replaced_like_any_other(world: World) -> None:
 def test_a_replaced_version_counts_in_no_history(world: World) -> None:
     world.push_contract(drift=True)
     again(world)
-    assert list(world.last_job().history.values()) == [(1.0,)]
+    assert list(world.last_job().baseline.values()) == [(1.0,)]
     world.run()
     world.drop("2", rows=3)
-    assert list(world.last_job().history.values()) == [(1.0, 5.0)]
+    assert list(world.last_job().baseline.values()) == [(1.0, 5.0)]
 
 
 def test_a_version_whose_newer_neighbour_of_one_second_was_deleted_keeps_no_later_one_waiting(world: World) -> None:

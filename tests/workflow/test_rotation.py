@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lakegate.workflow.rotation import rotated
+from lakegate.landing.chunks import rotated
 
 
 @pytest.mark.parametrize("many", [1, 2, 5, 10, 60])

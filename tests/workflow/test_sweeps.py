@@ -9,8 +9,9 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, Kind, Message
 from lakegate.workflow import reconcile as sweeps
-from lakegate.workflow.hold import held_files, hold
-from lakegate.workflow.landed import waiting
+from lakegate.workflow.backlog import unclaimed
+from lakegate.workflow.ledger.unrouted import unrouted_files
+from lakegate.workflow.receive import note_unrouted
 from lakegate.workflow.reconcile import BRANCHES, reconcile
 from lakegate.workflow.status import status
 from tests.workflow.world import World
@@ -85,7 +86,7 @@ def test_notes_of_held_files_are_read_at_once(world: World, monkeypatch: pytest.
     for number in range(3):
         world.drop(f"strange/{number}", rows=1, absolute=True)
     monkeypatch.setattr(world.store, "read", None)  # one by one they would take minutes
-    assert [held.file.key for held in held_files(world.service)] == ["strange/0", "strange/1", "strange/2"]
+    assert [held.file.key for held in unrouted_files(world.service)] == ["strange/0", "strange/1", "strange/2"]
 
 
 def test_a_message_that_waits_for_an_hour_is_a_failure_that_is_heard_of_elsewhere(world: World) -> None:
@@ -130,7 +131,7 @@ def test_held_files_that_were_deleted_are_forgotten_without_looking_at_each(
     world.landing.drop(files[1].key, files[1].version_id)
     monkeypatch.setattr(world.service.landing, "describe", None)
     assert reconcile(world.service) == []
-    assert [held.file.key for held in held_files(world.service)] == ["strange/0", "strange/2"]
+    assert [held.file.key for held in unrouted_files(world.service)] == ["strange/0", "strange/2"]
 
 
 def test_what_landed_while_a_large_bucket_was_being_listed_is_left_for_the_next_sweep(
@@ -202,7 +203,7 @@ def test_an_event_of_a_published_file_that_no_contract_routes_any_more_tells_nob
     world.run()
     world.remove_contract()
     world.deliver(file)
-    assert (world.messages(), held_files(world.service)) == ([], [])
+    assert (world.messages(), unrouted_files(world.service)) == ([], [])
 
 
 @pytest.mark.parametrize("key", ["nyc/flights/_SUCCESS", "elsewhere/"])
@@ -212,15 +213,15 @@ def test_a_marker_is_passed_over_by_its_event_and_by_sweeps(world: World, key: s
     world.deliver(marker)
     world.wait_out_the_grace()
     assert reconcile(world.service) == []
-    assert (world.branches(), world.notifier.messages, held_files(world.service)) == ([], [], [])
-    assert (world.entries(), waiting(world.service), status(world.service).unrouted) == ({}, [], ())
+    assert (world.branches(), world.notifier.messages, unrouted_files(world.service)) == ([], [], [])
+    assert (world.entries(), unclaimed(world.service), status(world.service).unrouted) == ({}, [], ())
 
 
 def test_a_marker_that_an_earlier_release_held_is_forgotten(world: World) -> None:
     marker = world.landing.put("elsewhere/_SUCCESS", b"")
-    hold(world.service, [(marker, "no contract routes it")])
+    note_unrouted(world.service, [(marker, "no contract routes it")])
     reconcile(world.service)
-    assert held_files(world.service) == []
+    assert unrouted_files(world.service) == []
 
 
 def test_files_that_cannot_be_looked_at_keep_no_lost_file_from_being_found(monkeypatch: pytest.MonkeyPatch) -> None:

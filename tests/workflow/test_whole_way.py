@@ -4,15 +4,15 @@ again.
 
 import pytest
 
-from lakegate.audit.codec import from_json
-from lakegate.audit.job import Job
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Job
 from lakegate.errors import Refused
 from lakegate.ports import JobRun, Kind
 from lakegate.workflow.receive import Arrival, receive
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.registry import push
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import push
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, World
 
@@ -150,7 +150,7 @@ def test_a_key_that_no_contract_routes_is_unrouted_and_told_once(world: World) -
     world.run()
     (line,) = status(world.service).unrouted
     assert line.files == ("other/1.csv",)
-    assert [message.kind for message in world.messages()] == [Kind.HELD]
+    assert [message.kind for message in world.messages()] == [Kind.UNROUTED]
 
 
 def test_an_unrouted_file_is_picked_up_when_a_contract_routes_it(world: World) -> None:
@@ -254,7 +254,7 @@ def test_a_fault_of_ours_at_one_table_is_raised_and_holds_up_no_other(
     def broken(*_: object) -> None:
         raise KeyError(stray.key)
 
-    monkeypatch.setattr("lakegate.workflow.receive.hold", broken)
+    monkeypatch.setattr("lakegate.workflow.receive.note_unrouted", broken)
     with pytest.raises(KeyError):
         receive(world.service, [Arrival(key=it.key, version_id=it.version_id) for it in (stray, file)])
     world.run()

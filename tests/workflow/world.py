@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from lakegate.audit.carried import combined, of_table_scope
-from lakegate.audit.codec import from_json
-from lakegate.audit.job import Job, JobFile
-from lakegate.audit.plan import Severity
-from lakegate.audit.quarantine import quarantine_of
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
-from lakegate.audit.verdicts import verdict as worst
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.evaluation.reuse import combined, of_table_scope
+from lakegate.audit.evaluation.verdicts import verdict as worst
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.plan import Severity
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
@@ -31,12 +31,12 @@ from lakegate.testing import (
     MemoryTables,
 )
 from lakegate.testing.lake import Key, KeyKind, TableState
-from lakegate.workflow.attempt import open_attempt
-from lakegate.workflow.claims import claims_on, open_attempts
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
+from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
-from lakegate.workflow.shelf import contract_name, push
 from lakegate.workflow.status import status
 from tests.support.identities import grown
 
@@ -102,7 +102,7 @@ class World:
     files: dict[str, FileVersion] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     tables_made: int = 0
-    carried: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
+    reused: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
     depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
     rewritten: dict[str, dict[str, int]] = field(default_factory=dict)  # rows by file version, of data files of several
 
@@ -178,7 +178,7 @@ class World:
     def open_attempt(self, *files: FileVersion) -> Attempt:
         """An attempt by a worker that did not see the others' claims."""
         attempt = Attempt(table=TABLE, batch=batch_id(TABLE, files), number=1)
-        return open_attempt(self.service, attempt, files)
+        return start_attempt(self.service, attempt, files)
 
     def delete_when_staged(self, file: FileVersion) -> None:
         """The vendor deletes the file between the claim and the copy."""
@@ -265,10 +265,10 @@ class World:
 
     # Spark.
 
-    def kill_jobs(self, reason: str, *, waited: bool = False, cut_off: bool = False) -> None:
+    def kill_jobs(self, reason: str, *, never_began: bool = False, cut_off: bool = False) -> None:
         """The jobs that are waiting now end badly."""
         for run in self.runner.running():
-            self.runner.fail(run.id, reason, waited=waited, cut_off=cut_off)
+            self.runner.fail(run.id, reason, never_began=never_began, cut_off=cut_off)
 
     def allow_attempts(self, number: int) -> None:
         """So many in a row may crash before their batch is rejected."""
@@ -379,8 +379,8 @@ class World:
         self.service.ledger.commit_receipts(MAIN, self.lake.branches[MAIN], receipts)
 
     def _spark(self, job: Job) -> Report:
-        if job.carries:
-            return self._audit_carried(job)
+        if job.reuses:
+            return self._audit_reused(job)
         self._prove_replaced(job)
         rewritten = self._take_out(job)
         readable = [file for file in job.files if not self.stories[file.id].unreadable]
@@ -449,13 +449,13 @@ class World:
         base = self._versions(Ref(MAIN, job.base), job.plan.table)
         return replace(file.replaces, rewritten_rows=sum(base.get(old, 0) for old in file.replaces.rewritten))
 
-    def _audit_carried(self, job: Job) -> Report:
+    def _audit_reused(self, job: Job) -> Report:
         """As the job does it: the branch must hold what was carried, and checks of table scope are found anew."""
-        before = from_json(Report, self.store.objects[self.store.name(job.carries)])
+        before = from_json(Report, self.store.objects[self.store.name(job.reuses)])
         known, ids = {entry.id: entry for entry in before.files}, [file.id for file in job.files]
         there = MemoryTables(lake=self.lake).compare(job.plan.table, Ref(MAIN, job.base), Ref(job.branch))
         assert there == FileChanges(added=frozenset(path for file in job.files for path in file.data_files))
-        self.carried.append(job.branch)
+        self.reused.append(job.branch)
         found = {file: self._of_table_scope(job, file) for file in ids}
         files = [replace(known[file], checks=combined(known[file].checks, found[file])) for file in ids]
         return replace(
@@ -465,7 +465,7 @@ class World:
             base=job.base,
             audited=self.lake.branches[job.branch],
             files=tuple(replace(entry, verdict=worst(entry.checks)) for entry in files),
-            carried_from=before.branch,
+            reused_from=before.branch,
         )
 
     def _of_table_scope(self, job: Job, file: str) -> tuple[CheckResult, ...]:
@@ -555,10 +555,10 @@ class World:
     # What can be seen.
 
     def attempts(self) -> list[Attempt]:
-        return open_attempts(self.service.branches)
+        return list_open_attempts(self.service.branches)
 
     def claims(self, attempt: Attempt) -> list[FileVersion]:
-        return claims_on(self.service, attempt)
+        return files_claimed_on(self.service, attempt)
 
     def branches(self) -> list[str]:
         return [branch.name for branch in self.service.branches.list_branches()]

@@ -5,14 +5,14 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from lakegate import __version__
-from lakegate.audit.job import Job
-from lakegate.audit.look import Look, fit_all
+from lakegate.audit.model.job import Job
 from lakegate.audit.run import Run, audit_table
-from spark_jobs import iceberg, table
-from spark_jobs.append import rows_of
+from lakegate.audit.schema.inspection import Inspection, fit_all
+from spark_jobs.appending.append import rows_of
 from spark_jobs.engine import Loaded, SparkEngine
-from spark_jobs.session import LAKE
-from spark_jobs.staged import look_at_all
+from spark_jobs.formats.inspection import inspect_all
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.tables import ddl, iceberg
 
 
 def version() -> str:
@@ -22,33 +22,33 @@ def version() -> str:
 def append_and_audit(spark: SparkSession, job: Job) -> Run:
     """All that the job does but for Nessie's branch and the report's file; the run with its timings and results."""
     run = Run(job=job, engine=SparkEngine(spark=spark, job=job))
-    with run.step("look"):
-        run.looks = looked(spark, job)
+    with run.step("inspect"):
+        run.inspections = inspected(spark, job)
     with run.step("prepare"):
-        table.prepare(spark, job.plan, None)
+        ddl.prepare(spark, job.plan, None)
     with run.step("append"):
-        rows_of(spark, job.plan, run.good).writeTo(table.table_name(LAKE, job.plan.table)).append()
+        rows_of(spark, job.plan, run.good).writeTo(ddl.table_name(LAKE, job.plan.table)).append()
     _audit(spark, run)
     return run
 
 
-def looked(spark: SparkSession, job: Job) -> list[Look]:
+def inspected(spark: SparkSession, job: Job) -> list[Inspection]:
     """What the append knows of the files."""
-    return fit_all(job.plan, None, look_at_all(spark, job.plan, job.files))[1]
+    return fit_all(job.plan, None, inspect_all(spark, job.plan, job.files))[1]
 
 
 def audit(spark: SparkSession, job: Job, appended: str) -> Run:
-    """The audit alone, of a table that somebody else has appended to: the look at the files, too, which judges their
+    """The audit alone, of a table that somebody else has appended to: their inspection, too, which judges their
     columns.
     """
     name = appended.removeprefix(f"{LAKE}.")
     job = replace(job, plan=replace(job.plan, table=name))
-    run = Run(job=job, engine=SparkEngine(spark=spark, job=job), looks=looked(spark, job))
+    run = Run(job=job, engine=SparkEngine(spark=spark, job=job), inspections=inspected(spark, job))
     _audit(spark, run)
     return run
 
 
 def _audit(spark: SparkSession, run: Run) -> None:
     name = run.job.plan.table
-    loaded = Loaded(name=table.table_name(LAKE, name), own=iceberg.load(spark, LAKE, name))
-    audit_table(run, loaded, [look.file.id for look in run.good])
+    loaded = Loaded(name=ddl.table_name(LAKE, name), own=iceberg.load(spark, LAKE, name))
+    audit_table(run, loaded, [inspection.id for inspection in run.good])

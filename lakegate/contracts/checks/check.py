@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from lakegate.audit.plan import Check, Drift, Metric, Operator, Severity, Unit
+from lakegate.audit.model.plan import Check, Drift, Metric, Operator, Severity, Unit
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import Comparable
 from lakegate.contracts.metrics.metric import fingerprint

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from lakegate.audit.plan import Budget, Check, Metric, Severity
-from lakegate.audit.verdicts import holds
+from lakegate.audit.evaluation.verdicts import holds
+from lakegate.audit.model.plan import Budget, Check, Metric, Severity
 from lakegate.contracts.checks.check import Checked
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.settings import setting

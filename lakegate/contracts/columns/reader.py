@@ -4,9 +4,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lakegate.audit.names import folded
-from lakegate.audit.reserved import reserved_for
-from lakegate.audit.types import Array, Map, Struct, parse, places
+from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.reserved import reserved_for
+from lakegate.audit.schema.types import Array, Map, Struct, parse, places
 from lakegate.contracts.columns.fields import Field, Into, Step
 from lakegate.contracts.columns.types import LOGICAL, TYPES, Type, agree, logical_of, nested, physical, widening
 from lakegate.contracts.odcs import vocabulary
@@ -229,7 +229,7 @@ def _check_options(item: Item, kind: Type | None) -> None:
     options = item.get("logicalTypeOptions")
     if options is None or kind is None:
         return
-    vocabulary.check(options, kind.options, where=f"the options of a {kind.name}")
+    vocabulary.check_words(options, kind.options, where=f"the options of a {kind.name}")
     zone = options.get("defaultTimezone")
     if zone and zone.value not in _UTC:
         zone.fault(f"defaultTimezone {zone.value!r} is not supported: timestamps are kept in UTC")

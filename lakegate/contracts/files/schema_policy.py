@@ -1,6 +1,6 @@
 """A contract's policy for files with other columns than its own, from the table's settings. It judges no file."""
 
-from lakegate.audit.plan import SchemaPolicy, Stance
+from lakegate.audit.model.plan import SchemaPolicy, Stance
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
 
@@ -27,9 +27,7 @@ def policy_of(table: Item) -> SchemaPolicy:
             setting.fault(f"{name} is given twice")
         elif value.value not in list(stances):
             known = " or ".join(stances)
-            value.fault(
-                f"{name} is {value.value!r}, and it can be {known}{vocabulary.meant(str(value.value), stances)}"
-            )
+            value.fault(f"{name} is {value.value!r}, and it can be {known}{vocabulary.hint(str(value.value), stances)}")
         else:
             chosen[field] = Stance(value.value)
     return SchemaPolicy(**chosen)

@@ -2,5 +2,5 @@
 
 Begin with `metric`, which gives each its id. `rows` counts rows with a wrong value, `texts` and `arrays` those of these
 types, and `aggregates` takes one number of a whole column. A new metric is a function; a new *kind* of metric begins in
-`lakegate/audit/plan.py`.
+`lakegate/audit/model/plan.py`.
 """

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from lakegate.audit.plan import Metric
+from lakegate.audit.model.plan import Metric
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.metrics.metric import failing
 

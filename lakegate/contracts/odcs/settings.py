@@ -2,7 +2,7 @@
 `vocabulary` does.
 """
 
-from lakegate.audit.plan import Scope
+from lakegate.audit.model.plan import Scope
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
 

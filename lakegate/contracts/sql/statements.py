@@ -15,10 +15,12 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from lakegate.audit.plan import ROWS_VIEW
+from lakegate.audit.model.plan import ROWS_VIEW
 from lakegate.contracts.columns.fields import Field, column
-from lakegate.contracts.sql.allowlist import Kind, NotAllowed, Reader, check_pieces, columns_of
+from lakegate.contracts.sql.allowlist import NotAllowed, Reader, check_pieces, columns_of
+from lakegate.contracts.sql.functions import Kind
 from lakegate.contracts.sql.growth import check_growth, tries_sql
+from lakegate.counts import count
 
 LONGEST = 4000  # characters
 DEEPEST = 100  # of the tree, which a chain of operators makes as deep as it is long
@@ -115,7 +117,9 @@ def _filtered(value: exp.Expr, where: exp.Expr | None) -> exp.Expr:
     holder = exp.Paren(this=value.copy())
     outermost = [node for node in holder.find_all(exp.AggFunc, exp.Filter) if not isinstance(node.parent, exp.Filter)]
     if len(outermost) * sum(1 for _ in where.walk()) > COPIES:
-        raise NotAllowed(f"puts its WHERE to {len(outermost):,} aggregates: select fewer, or filter in a query in FROM")
+        raise NotAllowed(
+            f"puts its WHERE to {count(len(outermost), 'aggregate')}: select fewer, or filter in a query in FROM"
+        )
     for node in outermost:
         node.replace(with_filter(node.copy()))
     filtered: exp.Expr = holder.this
@@ -209,7 +213,7 @@ def _refuse_dropped(tokens: Sequence[Any]) -> None:
         name, kinds = token.text.lower(), [each.token_type.name for each in tokens[at + 1 : at + 4]]
         most = _MOST.get(name)
         if most and kinds[0] == "L_PAREN" and _arguments(tokens[at + 1 :]) > most:
-            raise NotAllowed(f"the function {name} takes {most} values here")
+            raise NotAllowed(f"the function {name} takes {count(most, 'value')} here")
         if name == "date_trunc" and kinds[0] == "L_PAREN" and kinds != ["L_PAREN", "STRING", "COMMA"]:
             raise NotAllowed("the function date_trunc wants a unit that is written out, such as 'month'")
 

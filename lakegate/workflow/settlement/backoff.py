@@ -1,13 +1,13 @@
-"""Back-off: how many jobs of a batch crashed in a row, and when its next attempt is due. It reads and starts nothing.
+"""Back-off: the jobs of a batch that crashed in a row, and when its next attempt is due. It reads and starts nothing.
 
-A job that a person cancelled has not crashed. A job that never reached its files says nothing of them, so it does not
-count towards the number that may crash.
+A job that a person cancelled has not crashed. A job that never reached its files tells nothing about them, so it does
+not count towards the number that may crash.
 """
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from lakegate.audit.job import Job
+from lakegate.audit.model.job import Job
 from lakegate.ports import JobRun, JobState
 
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt
@@ -18,9 +18,9 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, kw_only=True)
 class Crash:
-    """A run that left no report. `attempts` are those whose jobs crashed one after the other, by number, this one's
-    last if it `began` and was not cut off; `tries` counts the others, too. `shortest` is the wait after the first of
-    them, and so many as `most` may crash.
+    """A run that left no report. It `began` if it reached its files and was not cut off from them. `attempts` are
+    numbers of attempts whose jobs began and crashed in a row, the last one last; `tries` counts those that did not
+    begin, too. `shortest` is the wait after the first crash, and `most` is how many may crash.
     """
 
     run: JobRun
@@ -32,12 +32,12 @@ class Crash:
 
     @property
     def is_last(self) -> bool:
-        """Whether no attempt follows."""
+        """True if no attempt follows."""
         return self.began and len(self.attempts) >= self.most
 
     @property
     def due(self) -> datetime:
-        """When the next attempt may begin: after twice the wait of the one before."""
+        """Time at which the next attempt may begin, after twice the wait before the last one."""
         wait: timedelta = self.shortest * 2 ** min(self.tries - 1, _DOUBLED)
         return (self.run.ended_at or _LONG_AGO) + min(LONGEST, wait)
 
@@ -60,15 +60,15 @@ def _told(run: JobRun) -> str:
 
 
 def crash(job: Job, run: JobRun, *, began: bool, shortest: timedelta, most: int) -> Crash | None:
-    """Return the crash of a job's run that has ended and left no report; None where a person cancelled it."""
+    """Return the crash of a run that has ended without a report, or None if a person cancelled it."""
     if run.state is JobState.CANCELLED:
         return None
-    counted = [number for number in job.crashed if number not in job.waited]
+    counted = [number for number in job.consecutive_crashes if number not in job.never_began]
     return Crash(
         run=run,
         began=began,
         attempts=(*counted, *([job.attempt] if began else [])),
-        tries=len(job.crashed) + 1,
+        tries=len(job.consecutive_crashes) + 1,
         shortest=shortest,
         most=most,
     )

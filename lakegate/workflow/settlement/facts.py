@@ -1,7 +1,7 @@
-"""Facts: everything that the rules of settling go by, as one look at an attempt found it. They read and decide nothing.
+"""Facts: everything that the rules of settling ask for, as one look at an attempt found it. They decide nothing.
 
-`reader` fills them. A fact that costs a request of its own is filled only where a rule asks for it; without it, the
-empty value answers as if there were nothing to find.
+`reader` fills them. A fact that costs a request of its own is filled only if a rule asks for it. Otherwise its empty
+value says that there is nothing to find.
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from lakegate.audit.job import Job
-from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
@@ -50,7 +50,7 @@ class Facts:
 
     `receipts` are main's, by key. `reuploads` is the contract's word, read where batches publish in order. `audits`
     counts, by file id, the audits that missed rows of referenced tables; of these tables, `under_way` have undecided
-    files, and `moved` have changed on main since the audit. `ahead` is the attempt that publishes first.
+    files, and `moved` have changed on main since the audit. `predecessor` is the attempt that publishes first.
     """
 
     attempt: Attempt
@@ -63,7 +63,7 @@ class Facts:
     audits: Mapping[str, int] = field(default_factory=dict)
     under_way: frozenset[str] = frozenset()
     moved: frozenset[str] = frozenset()
-    ahead: Attempt | None = None
+    predecessor: Attempt | None = None
 
     @property
     def in_order(self) -> bool:

@@ -1,47 +1,48 @@
-"""Files that failed late: they were good until failing rows had left the batch, and others were compared with them.
+"""Files that passed the first evaluation but failed the second, after failing rows were quarantined.
 
-What was found of those others may be otherwise without them. It reads reports and decides nothing.
+Verdicts of files that were compared with them may no longer hold: a key that a rejected file has is free for others. It
+reads reports and decides nothing.
 """
 
-from lakegate.audit.plan import Metric, Others, Plan
-from lakegate.audit.quarantine import BUDGET
-from lakegate.audit.report import FileReport, Report, Verdict
+from lakegate.audit.evaluation.quarantine import BUDGET
+from lakegate.audit.model.plan import Metric, Others, Plan
+from lakegate.audit.model.report import FileReport, Report, Verdict
 
 
-def late(plan: Plan, report: Report) -> frozenset[str]:
-    """The file versions, by id, that failed once rows had left: their own, or others' of the same table."""
+def failed_after_quarantine(plan: Plan, report: Report) -> frozenset[str]:
+    """Return the file versions, by id, that failed once rows were quarantined: their own, or those of other files."""
     moved = any(entry.quarantined for entry in report.files)
     counted = plan.comparing(Others.NEEDED)
     failed = [entry for entry in report.files if entry.verdict is Verdict.FAIL and not entry.faults]
     return frozenset(it.id for it in failed if it.quarantined or (moved and _fails_only_by(it, counted)))
 
 
-def freed(plan: Plan, report: Report) -> frozenset[str]:
-    """The rejected file versions, by id, of which only keys failed that others have in the same table, where a file
-    failed late: a key of a rejected file is free.
+def with_released_keys(plan: Plan, report: Report) -> frozenset[str]:
+    """Return the file versions, by id, that failed only for keys that files which failed after quarantine may have: a
+    key of a rejected file is free. Empty if no file failed after quarantine.
     """
-    tardy = late(plan, report)
-    keys = plan.comparing(Others.REPEATED) if tardy else frozenset[str]()
-    return frozenset(it.id for it in report.files if it.id not in tardy and _fails_only(it, keys))
+    failed_late = failed_after_quarantine(plan, report)
+    keys = plan.comparing(Others.REPEATED) if failed_late else frozenset[str]()
+    return frozenset(it.id for it in report.files if it.id not in failed_late and _fails_only(it, keys))
 
 
-def may_differ_without(plan: Plan, report: Report) -> frozenset[str]:
-    """The files that failed late, by id, if what was found of others may hang on them: by a key that repeats one, or a
-    reference to their rows.
+def failed_and_compared(plan: Plan, report: Report) -> frozenset[str]:
+    """Return the files that failed after quarantine, by id, if verdicts of other files may depend on them: by a
+    repeated key, or by a reference to their rows.
     """
     keys = plan.comparing(Others.REPEATED)
-    found = (failing(entry) | put_aside(entry) for entry in report.files)
+    found = (failing_metrics(entry) | quarantined_metrics(entry) for entry in report.files)
     hangs = any(_refers_to_own(plan, it) for it in plan.metrics) or any(metrics & keys for metrics in found)
-    return late(plan, report) if hangs else frozenset()
+    return failed_after_quarantine(plan, report) if hangs else frozenset()
 
 
-def failing(entry: FileReport) -> set[str]:
-    """The metrics that fail a file, by id."""
+def failing_metrics(entry: FileReport) -> set[str]:
+    """Return the metrics that fail a file, by id."""
     return _metrics(entry, Verdict.FAIL)
 
 
-def put_aside(entry: FileReport) -> set[str]:
-    """The metrics of which rows are put aside, or would be within the budget."""
+def quarantined_metrics(entry: FileReport) -> set[str]:
+    """Return the metrics, by id, whose failing rows are quarantined, or would be within the budget."""
     return _metrics(entry, Verdict.QUARANTINE)
 
 
@@ -50,14 +51,16 @@ def _metrics(entry: FileReport, verdict: Verdict) -> set[str]:
 
 
 def _fails_only_by(entry: FileReport, metrics: frozenset[str]) -> bool:
-    """Not so where none fails: it is over its budget then, and was before any row had left."""
-    return set() < failing(entry) <= metrics
+    """Return True if some metric fails the file, and only these do. A file without a failing metric is over its budget,
+    and was so before any row was quarantined.
+    """
+    return set() < failing_metrics(entry) <= metrics
 
 
 def _fails_only(entry: FileReport, metrics: frozenset[str]) -> bool:
-    """Whether these are all that fails a file, or what brings it over its budget."""
-    found = failing(entry)
-    return entry.verdict is Verdict.FAIL and found <= metrics and bool((found | put_aside(entry)) & metrics)
+    """Return True if only these metrics fail the file, or bring it over its budget."""
+    found = failing_metrics(entry)
+    return entry.verdict is Verdict.FAIL and found <= metrics and bool((found | quarantined_metrics(entry)) & metrics)
 
 
 def _refers_to_own(plan: Plan, metric: Metric) -> bool:

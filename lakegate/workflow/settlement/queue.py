@@ -11,88 +11,89 @@ from dataclasses import replace
 
 import structlog
 
-from lakegate.audit.job import Job
-from lakegate.audit.report import Report
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import Report
 from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState
-from lakegate.workflow.archive import known
-from lakegate.workflow.claims import claims_on, open_attempts, readable_job_of
-from lakegate.workflow.reports import report_in_force
+from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
+from lakegate.workflow.attempts.job import readable_job_of
+from lakegate.workflow.attempts.reports import report_in_force
+from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
 from lakegate.workflow.settlement.reader import first_look, with_references
-from lakegate.workflow.settlement.references import quarantined
-from lakegate.workflow.settlement.rules import in_line, settlement
+from lakegate.workflow.settlement.references import with_quarantined_rows
+from lakegate.workflow.settlement.rules import blocks_queue, settlement
 
 log = structlog.get_logger()
 
 
-def in_place(service: Service, facts: Facts) -> Facts:
-    """Look for an attempt that is to be published first, where the order matters and there is something to publish."""
+def with_predecessor(service: Service, facts: Facts) -> Facts:
+    """Add the attempt that publishes first, if order matters for the table and these facts publish something."""
     if not facts.in_order or not settlement(facts).publish:
         return facts
-    return replace(facts, ahead=ahead(service, facts.attempt))
+    return replace(facts, predecessor=predecessor(service, facts.attempt))
 
 
-def ahead(service: Service, attempt: Attempt) -> Attempt | None:
-    """Return an attempt at an older batch of the same table that is to be published first."""
+def predecessor(service: Service, attempt: Attempt) -> Attempt | None:
+    """Return an attempt at an older batch of the same table that publishes first, or None."""
     older = [other for other in _others(service, attempt) if other.batch < attempt.batch]
-    asked = (_is_waiting, _is_audited_again)
-    return next((other for other in older if any(_holds(ask, service, other) for ask in asked)), None)
+    asked = (_is_queued, _is_reaudited)
+    return next((other for other in older if any(_is_so(ask, service, other) for ask in asked)), None)
 
 
-def waiting(service: Service, attempt: Attempt) -> Iterator[Attempt]:
-    """Yield the attempts at other batches of the same table that are audited and have something to publish, oldest
-    first.
-    """
-    return (other for other in _others(service, attempt) if _holds(_is_waiting, service, other))
+def successors(service: Service, attempt: Attempt) -> Iterator[Attempt]:
+    """Yield the attempts at other batches of the table that are audited and have files to publish, oldest first."""
+    return (other for other in _others(service, attempt) if _is_so(_is_queued, service, other))
 
 
-def _holds(ask: Callable[[Service, Attempt], bool], service: Service, attempt: Attempt) -> bool:
-    """An attempt that can't be asked is not in line: it would keep all others of its table from being published."""
+def _is_so(ask: Callable[[Service, Attempt], bool], service: Service, attempt: Attempt) -> bool:
+    """Ask, and take no answer for no: an attempt that can't be read would keep all others of its table waiting."""
     try:
         return ask(service, attempt)
     except PASSING:
         raise
-    except Exception as error:  # noqa: BLE001 (one attempt, which its own sweep says more of)
+    except Exception as error:  # noqa: BLE001 (one attempt; settling it tells more)
         log.warning("not_in_line", branch=attempt.branch, error=str(error), kind=type(error).__name__)
         return False
 
 
 def _others(service: Service, attempt: Attempt) -> list[Attempt]:
-    attempts = open_attempts(service.branches)
+    attempts = list_open_attempts(service.branches)
     others = [it for it in attempts if it.table == attempt.table and it.batch != attempt.batch]
     return sorted(others, key=lambda other: (other.batch, other.number))
 
 
-def _is_waiting(service: Service, attempt: Attempt) -> bool:
-    """Look at another's attempt as far as its place in the line asks, and note nothing of it."""
+def _is_queued(service: Service, attempt: Attempt) -> bool:
+    """Return True if the attempt is audited and keeps newer batches waiting. It notes nothing of that attempt."""
     ended = Ended(report=_report(service, attempt))
     job = readable_job_of(service.store, attempt) if ended.passed else None
     if job is None:
         return False
-    passed = [file for file in claims_on(service, attempt, job) if file.id in ended.passed]
+    passed = [file for file in files_claimed_on(service, attempt, job) if file.id in ended.passed]
     facts = first_look(service, attempt, job, passed, ended) if passed else None
     if facts is None or not facts.files:
         return False
-    facts = replace(facts, receipts=known(service, facts.files))
-    return in_line(with_references(service, facts, quarantined(facts)))
+    facts = replace(facts, receipts=receipts_now(service, facts.files))
+    return blocks_queue(with_references(service, facts, with_quarantined_rows(facts)))
 
 
-def _is_audited_again(service: Service, attempt: Attempt) -> bool:
-    """By what it carries, or appended again: whichever it is, it comes after an audit, not after crashes alone."""
+def _is_reaudited(service: Service, attempt: Attempt) -> bool:
+    """Return True if the attempt repeats an audit, with reused data files or by appending again, and is under way. One
+    that only follows crashes does not count.
+    """
     job = readable_job_of(service.store, attempt)
-    if job is None or not (job.carries or _was_audited(service, attempt, job)):
+    if job is None or not (job.reuses or _was_audited(service, attempt, job)):
         return False
     run = service.runner.find(attempt.branch)
     return run is None or run.state is JobState.RUNNING
 
 
 def _was_audited(service: Service, attempt: Attempt, job: Job) -> bool:
-    """Whether the last attempt at any of its files, but for those that crashed just before it, has a report."""
+    """Return True if its files' last attempt has a report. Attempts that crashed just before do not count."""
     ids = {file.id for file in job.files}
-    for number in range(min(job.crashed, default=attempt.number) - 1, 0, -1):
+    for number in range(min(job.consecutive_crashes, default=attempt.number) - 1, 0, -1):
         other = replace(attempt, number=number)
         its = readable_job_of(service.store, other)
         if its and not ids.isdisjoint(file.id for file in its.files):
@@ -101,6 +102,6 @@ def _was_audited(service: Service, attempt: Attempt, job: Job) -> bool:
 
 
 def _report(service: Service, attempt: Attempt) -> Report | None:
-    with suppress(Refused, Misconfigured):  # what can't be read must keep no other from being published
+    with suppress(Refused, Misconfigured):  # a report that can't be read keeps no other batch from being published
         return report_in_force(service.store, attempt)
     return None

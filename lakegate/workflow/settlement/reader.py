@@ -1,7 +1,7 @@
 """The reader of facts: it looks at an attempt once, for the rules of settling. It writes nothing.
 
-It reads in two stages. Claims and the job's end come first; what else costs a request is read only where a rule will
-ask for it by these. To publish one good file of batch scope, it reads nothing further.
+It reads in two stages. Claims and the end of the job come first. Everything else costs a request, and is read only if a
+rule will ask for it. To publish one good file of batch scope, the reader needs no second stage.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,29 +10,35 @@ from dataclasses import replace
 
 import structlog
 
-from lakegate.audit.job import Job
-from lakegate.audit.report import Report
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import Report
 from lakegate.errors import PASSING, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN, JobRun, JobState, Store
-from lakegate.workflow.archive import known
-from lakegate.workflow.claims import claims_on, not_taken_on, open_attempts, open_files, readable_job_of
-from lakegate.workflow.reports import End, given_up, has_begun, read_report, report_in_force
+from lakegate.workflow.attempts.claims import files_claimed_on, files_open_to, list_open_attempts, not_claimed_later
+from lakegate.workflow.attempts.job import readable_job_of
+from lakegate.workflow.attempts.reports import End, given_up, has_begun, read_report, report_in_force
+from lakegate.workflow.ledger.receipts import receipts_now
+from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.backoff import Crash, crash, why_no_report
 from lakegate.workflow.settlement.facts import Ended, Facts
-from lakegate.workflow.settlement.keys import freed
-from lakegate.workflow.settlement.references import missing, patient_until, quarantined, unresolved
-from lakegate.workflow.shelf import contract_of
+from lakegate.workflow.settlement.keys import with_released_keys
+from lakegate.workflow.settlement.references import (
+    patient_until,
+    tables_missing_rows,
+    unresolved_references,
+    with_quarantined_rows,
+)
 
 log = structlog.get_logger()
 ReportOf = Callable[[Store, Attempt], Report | None]
 
 
 def end_of(service: Service, attempt: Attempt, job: Job, report_of: ReportOf = report_in_force) -> Ended | None:
-    """Return the end of the attempt's job; None while it is under way. `report_of` says whether a report counts."""
+    """Return the end of the attempt's job, or None while it is under way. `report_of` returns a report that counts."""
     try:
         ended = _report_or_run(service, attempt, report_of)
     except Refused as why:
@@ -55,8 +61,8 @@ def _report_or_run(service: Service, attempt: Attempt, report_of: ReportOf) -> R
 
 
 def crash_of(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash | None:
-    """Return the crash of the attempt's run that has ended and left no report; None where a person cancelled it. An
-    attempt that was given up has begun, or has not, as was noted then: its job may go on.
+    """Return the crash of a run that has ended without a report, or None if a person cancelled it. If the attempt was
+    given up, the note says whether its job had begun: the job may have gone on since.
     """
     how = given_up(service.store, attempt)
     began = how is End.GIVEN_UP if how else has_begun(service.store, attempt, job)
@@ -64,27 +70,27 @@ def crash_of(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash
 
 
 def observe(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
-    """Look at an attempt that claims these files, and whose job has ended so."""
+    """Return all facts of an attempt that claims these files and has this end."""
     facts = first_look(service, attempt, job, claims, ended)
     if facts.in_order and facts.good:
         facts = replace(facts, reuploads=contract_of(service.store, attempt.table).ingestion.reuploads)
-    may_be_early = unresolved(facts, [*quarantined(facts), *facts.bad])
-    if facts.reuploads or ended.crash or may_be_early or (ended.report and freed(job.plan, ended.report)):
-        facts = replace(facts, receipts=known(service, facts.files))
-    return with_references(service, facts, may_be_early)
+    missing = unresolved_references(facts, [*with_quarantined_rows(facts), *facts.bad])
+    if facts.reuploads or ended.crash or missing or (ended.report and with_released_keys(job.plan, ended.report)):
+        facts = replace(facts, receipts=receipts_now(service, facts.files))
+    return with_references(service, facts, missing)
 
 
 def first_look(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
-    """Look for the files that are the attempt's to settle."""
-    files = tuple(not_taken_on(service, attempt, claims))
+    """Return the facts of the first stage. Files that a later attempt has claimed are left out."""
+    files = tuple(not_claimed_later(service, attempt, claims))
     return Facts(attempt=attempt, job=job, now=service.clock.now(), files=files, ended=ended)
 
 
 def with_references(service: Service, facts: Facts, files: Iterable[FileVersion]) -> Facts:
-    """Look at the tables that lack rows which these files refer to, if the files may only be early."""
-    open_files = list(unresolved(facts, files))
+    """Add the facts of the tables that lack rows which these files refer to, if rows may still come."""
+    open_files = list(unresolved_references(facts, files))
     facts = replace(facts, audits=_audits(service, facts.attempt, open_files, facts.receipts))
-    tables = frozenset[str]().union(*unresolved(facts, open_files).values())
+    tables = frozenset[str]().union(*unresolved_references(facts, open_files).values())
     if not tables or facts.ended.report is None:
         return facts
     waits = _under_way(service, facts.attempt, tables) if patient_until(facts) else frozenset[str]()
@@ -95,9 +101,7 @@ def with_references(service: Service, facts: Facts, files: Iterable[FileVersion]
 def _audits(
     service: Service, attempt: Attempt, files: list[FileVersion], receipts: Mapping[str, Receipt]
 ) -> dict[str, int]:
-    """Count the audits that missed rows for each of the files since it was last rejected; other new attempts don't
-    count.
-    """
+    """Count, by file id, the audits since the file was last rejected that missed rows. Other attempts don't count."""
     since = {file.id: entry.attempt if (entry := entry_of(receipts, file)) else 0 for file in files}
     audits = dict.fromkeys(since, 1)
     for number in range(min(since.values(), default=0) + 1, attempt.number if files else 0):
@@ -107,25 +111,25 @@ def _audits(
             report = read_report(service.store, other)
         entries = {entry.id: entry for entry in report.files} if report else {}
         for id_ in audits:
-            audits[id_] += bool(job and number > since[id_] and missing(job.plan, entries.get(id_)))
+            audits[id_] += bool(job and number > since[id_] and tables_missing_rows(job.plan, entries.get(id_)))
     return audits
 
 
 def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> frozenset[str]:
     """Return those of the tables that another attempt has undecided files of."""
     found = set[str]()
-    for other in open_attempts(service.branches):
+    for other in list_open_attempts(service.branches):
         if other.table in tables - found and other.branch != own.branch and _has_open_files(service, other):
             found.add(other.table)
     return frozenset(found)
 
 
 def _has_open_files(service: Service, other: Attempt) -> bool:
-    """Nobody waits for an attempt that can't be read."""
+    """Return True if the attempt has undecided files. Nobody waits for an attempt that can't be read."""
     try:
-        return bool(open_files(service, other, claims_on(service, other)))
+        return bool(files_open_to(service, other, files_claimed_on(service, other)))
     except PASSING:
         raise
-    except Exception as error:  # noqa: BLE001 (one attempt, which its own sweep says more of)
+    except Exception as error:  # noqa: BLE001 (one attempt; settling it tells more)
         log.warning("not_waited_for", branch=other.branch, error=str(error), kind=type(error).__name__)
         return False

@@ -1,18 +1,18 @@
-"""References: files with nothing wrong but that rows they refer to are not on main yet. It reads and decides nothing.
+"""References: files whose only fault is that rows they refer to are not on main yet. It reads and decides nothing.
 
-Where files of two tables arrive together, the one that refers waits for the other and is tried again. Waiting and
-trying both have an end, so a reference to nothing is rejected as such.
+If files of two tables arrive together, the one that refers waits for the other and is tried again. Waiting and trying
+both have an end, so a reference to nothing is rejected in the end.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from lakegate.audit.plan import Plan
-from lakegate.audit.report import FileReport
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import FileReport
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.settlement.facts import Facts
-from lakegate.workflow.settlement.keys import failing, put_aside
+from lakegate.workflow.settlement.keys import failing_metrics, quarantined_metrics
 
 PATIENCE = timedelta(hours=13)  # with files of a referenced table that are under way: jobs may queue for twelve
 ATTEMPTS = 3  # of one batch: a table that changes all the time must not keep an orphan from being rejected
@@ -29,24 +29,24 @@ class Deferral:
     until: datetime | None = None
 
 
-def missing(plan: Plan, report: FileReport | None) -> frozenset[str]:
-    """Return the tables that lack rows which the file refers to, if that is all that is wrong with it: in what is left
-    of it, in what is put aside or in what would be, were it within the budget.
+def tables_missing_rows(plan: Plan, report: FileReport | None) -> frozenset[str]:
+    """Return the tables that lack rows which the file refers to, if nothing else is wrong with the file. Quarantined
+    rows count, and so do rows that would be quarantined within the budget.
     """
     if report is None or report.faults:
         return frozenset()
     referring = {metric.id: metric.refers_to.table for metric in plan.metrics if metric.refers_to}
-    wrong = failing(report)
+    wrong = failing_metrics(report)
     if wrong - referring.keys():
         return frozenset()
-    return frozenset(referring[metric] for metric in (wrong | put_aside(report)) & referring.keys())
+    return frozenset(referring[metric] for metric in (wrong | quarantined_metrics(report)) & referring.keys())
 
 
-def unresolved(facts: Facts, files: Iterable[FileVersion]) -> dict[FileVersion, frozenset[str]]:
-    """Return the open ones of these files that may only be early, with the tables that lack rows. A file that missed
-    rows in enough audits is not among them.
+def unresolved_references(facts: Facts, files: Iterable[FileVersion]) -> dict[FileVersion, frozenset[str]]:
+    """Return the open ones of these files that lack only rows of other tables, with these tables. A file that missed
+    rows in `ATTEMPTS` audits is left out: it is rejected.
     """
-    missed = {it: missing(facts.job.plan, facts.ended.reported.get(it.id)) for it in files}
+    missed = {it: tables_missing_rows(facts.job.plan, facts.ended.reported.get(it.id)) for it in files}
     return {
         file: tables
         for file, tables in missed.items()
@@ -54,22 +54,22 @@ def unresolved(facts: Facts, files: Iterable[FileVersion]) -> dict[FileVersion, 
     }
 
 
-def quarantined(facts: Facts) -> list[FileVersion]:
-    """Return the good files of which rows were put aside."""
+def with_quarantined_rows(facts: Facts) -> list[FileVersion]:
+    """Return the good files that have quarantined rows."""
     return [file for file in facts.good if facts.ended.reported[file.id].quarantined]
 
 
 def patient_until(facts: Facts) -> datetime | None:
-    """Return when files of referenced tables are not waited for any more; None where that is past."""
+    """Return until when files of referenced tables are waited for, or None if that time is past."""
     until = facts.ended.report.finished_at + PATIENCE if facts.ended.report else facts.now
     return until if facts.now < until else None
 
 
 def deferred(facts: Facts, files: Iterable[FileVersion]) -> Deferral:
-    """Return those of the files that the next attempt takes for their references' sake. All of them wait while a table
-    that one of them lacks rows of has files under way; after that, those whose tables have changed are tried again.
+    """Return those of the files that the next attempt takes because of their references. All of them wait while a table
+    that one of them refers to has files under way. After that, the files whose tables have changed are tried again.
     """
-    missed = unresolved(facts, files)
+    missed = unresolved_references(facts, files)
     under_way = frozenset[str]().union(*missed.values()) & facts.under_way
     if under_way and (until := patient_until(facts)):
         return Deferral(files=tuple(missed), tables=under_way, until=until)

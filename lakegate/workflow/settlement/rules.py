@@ -1,24 +1,24 @@
-"""Rules: facts become a settlement, which says of each file whether it is published, retried, decided or waited for.
+"""Rules: they turn facts into a settlement, which says of each file whether it is published, retried, decided or waits.
 
-They read nothing, write nothing and know no clock. What they decide is what to try: publishing proves afresh that it is
-safe, and a decision on main meets main's receipts as they are by then.
+They read nothing, write nothing and know no clock. They decide only what to try: publishing proves afresh that it is
+safe, and a decision on main is checked against main's receipts when it is written.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lakegate.audit.report import FileReport
+from lakegate.audit.model.report import FileReport
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE, FileVersion
+from lakegate.landing.findings import Finding
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
 from lakegate.landing.standing import standing
 from lakegate.workflow.settlement.facts import Facts
-from lakegate.workflow.settlement.findings import Finding
-from lakegate.workflow.settlement.keys import freed
-from lakegate.workflow.settlement.references import Deferral, deferred, quarantined
+from lakegate.workflow.settlement.keys import with_released_keys
+from lakegate.workflow.settlement.references import Deferral, deferred, with_quarantined_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +75,8 @@ class Wait:
 
 @dataclass(frozen=True, kw_only=True)
 class Settlement:
-    """All that is to be done for an attempt. One next attempt takes what is retried, and what is released with it.
-    While there is something to `wait` for, nothing is rejected, and nothing but what publishing asks for is retried.
+    """Everything that is to be done for an attempt. One next attempt takes the retried files and the released ones.
+    While the attempt has something to `wait` for, no file is rejected, and only publishing asks for a retry.
     """
 
     superseded: tuple[Supersede, ...] = ()
@@ -96,7 +96,7 @@ def settlement(facts: Facts) -> Settlement:
 
 
 def job_without_verdicts(facts: Facts, files: Iterable[FileVersion]) -> Answers:
-    """The job left no verdicts: after a crash the next attempt takes what is open, unless it was the last to crash."""
+    """The job left no verdicts. After a crash the next attempt takes the open files, unless too many have crashed."""
     ended = facts.ended
     if not ended.error:
         return {}
@@ -108,25 +108,25 @@ def job_without_verdicts(facts: Facts, files: Iterable[FileVersion]) -> Answers:
 
 
 def missing_from_report(facts: Facts, files: Iterable[FileVersion]) -> Answers:
-    """The job never had the file: it was gone from the landing bucket, or left out for a reason."""
+    """The job never had the file, because it was gone from the landing bucket or was left out."""
     gone = [file for file in files if file.id not in facts.ended.reported]
     why = facts.job.left_out
     return {file: Reject(finding=Finding(file=file, reasons=(why.get(file.id, GONE),))) for file in gone}
 
 
 def unresolved_reference(facts: Facts, _: Iterable[FileVersion]) -> Answers:
-    """Rows that the file refers to are not on main yet: it failed, or rows of it were put aside, for that alone."""
-    groups = (deferred(facts, quarantined(facts)), deferred(facts, facts.bad))
+    """Rows that the file refers to are not on main yet, and that is its only fault."""
+    groups = (deferred(facts, with_quarantined_rows(facts)), deferred(facts, facts.bad))
     return {file: Retry(why=_why(each), until=each.until) for each in groups for file in each.files}
 
 
 def released_key(facts: Facts, _: Iterable[FileVersion]) -> Answers:
-    """The file failed only for keys of files that failed once rows had left them: those keys are free."""
+    """The file failed only for keys of files that failed after quarantine. Those keys are free."""
     return dict.fromkeys(released(facts), Release())
 
 
 def superseded_by_key(facts: Facts, files: Iterable[FileVersion]) -> Answers:
-    """Another version of the file's key is on main. Asked before others are kept waiting; else publishing finds it."""
+    """Another version of the file's key is on main. Asked where batches publish in order; else publishing finds out."""
     if facts.reuploads is None:
         return {}
     its = [file for file in files if file.id in facts.ended.passed]
@@ -150,14 +150,14 @@ RULES: tuple[Callable[[Facts, Iterable[FileVersion]], Answers], ...] = (
     superseded_by_key,
     verdict,
 )
-"""In the order in which they are asked; each is asked of the files that none before it has answered for."""
+"""Rules in the order in which they are asked, each about the files that no earlier rule has answered for."""
 
 
 def released(facts: Facts) -> tuple[FileVersion, ...]:
-    """Return the open files that failed only for keys that are free by now. Of files with the same key the one that
-    landed first stays, so they are audited together with what passed.
+    """Return the open files that failed only for keys that are free by now. They are audited again together with the
+    files that passed, because of files with the same key the one that landed first stays.
     """
-    ids = freed(facts.job.plan, facts.ended.report) if facts.ended.report else frozenset[str]()
+    ids = with_released_keys(facts.job.plan, facts.ended.report) if facts.ended.report else frozenset[str]()
     return tuple(file for file in facts.bad if file.id in ids and facts.is_open(file))
 
 
@@ -185,12 +185,12 @@ def superseded(
     ]
 
 
-def in_line(facts: Facts) -> bool:
+def blocks_queue(facts: Facts) -> bool:
     """Return True if the attempt keeps newer batches of its table waiting: it has good files left, and not all of them
-    wait for references. Those may be in the line themselves, and nobody waits for a wait.
+    wait for references. A batch that waits keeps nobody waiting, lest two batches wait for each other.
     """
     good = [file for file in facts.good if facts.is_open(file)]
-    waits = deferred(facts, [file for file in quarantined(facts) if facts.is_open(file)])
+    waits = deferred(facts, [file for file in with_quarantined_rows(facts) if facts.is_open(file)])
     return bool(good) and (waits.until is None or len(waits.files) < len(good))
 
 
@@ -210,11 +210,11 @@ def _settlement(facts: Facts, answers: Answers) -> Settlement:
 
 
 def _behind(facts: Facts, plan: Settlement) -> Settlement:
-    """Wait for the attempt that publishes first, with everything but what is superseded."""
-    if not plan.publish or facts.ahead is None:
+    """Wait for the attempt that publishes first, with everything but superseded files."""
+    if not plan.publish or facts.predecessor is None:
         return plan
-    why = f"{facts.ahead.branch} is to be published first"
-    return Settlement(superseded=plan.superseded, wait=Wait(why=why, files=plan.publish, behind=facts.ahead))
+    why = f"{facts.predecessor.branch} is to be published first"
+    return Settlement(superseded=plan.superseded, wait=Wait(why=why, files=plan.publish, behind=facts.predecessor))
 
 
 def _why(deferral: Deferral) -> str:

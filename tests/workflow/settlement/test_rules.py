@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lakegate.audit.job import Job
-from lakegate.audit.plan import MetricKind, Severity
-from lakegate.audit.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import MetricKind, Severity
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE, FileVersion
@@ -22,7 +22,7 @@ from lakegate.ports import JobRun, JobState
 from lakegate.workflow.settlement.backoff import Crash
 from lakegate.workflow.settlement.facts import Ended, Facts
 from lakegate.workflow.settlement.references import ATTEMPTS, PATIENCE
-from lakegate.workflow.settlement.rules import Settlement, in_line, settlement
+from lakegate.workflow.settlement.rules import Settlement, blocks_queue, settlement
 from tests.workflow.world import CONTRACT
 
 NOW = datetime(2013, 1, 31, tzinfo=UTC)
@@ -139,18 +139,20 @@ def test_what_is_decided_already_is_not_tried_again_after_a_crash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ahead", "plan", "publish"),
+    ("predecessor", "plan", "publish"),
     [(OLDER, ORDERED, ()), (None, ORDERED, (A,)), (None, FREE, (A,))],
 )
-def test_an_older_batch_is_published_first(ahead: Attempt | None, plan: Any, publish: tuple[FileVersion, ...]) -> None:
-    found = settlement(facts(audited(said(A), said(B, Verdict.FAIL, "m")), A, B, plan=plan, ahead=ahead))
+def test_an_older_batch_is_published_first(
+    predecessor: Attempt | None, plan: Any, publish: tuple[FileVersion, ...]
+) -> None:
+    found = settlement(facts(audited(said(A), said(B, Verdict.FAIL, "m")), A, B, plan=plan, predecessor=predecessor))
     assert found.publish == publish
-    assert (found.wait.behind if found.wait else None) == ahead
-    assert bool(found.reject) == (ahead is None)
+    assert (found.wait.behind if found.wait else None) == predecessor
+    assert bool(found.reject) == (predecessor is None)
 
 
 def test_what_is_not_to_be_published_waits_for_nobody() -> None:
-    plan = settlement(facts(audited(said(A, Verdict.FAIL, "m")), A, plan=ORDERED, ahead=OLDER))
+    plan = settlement(facts(audited(said(A, Verdict.FAIL, "m")), A, plan=ORDERED, predecessor=OLDER))
     assert (plan.wait, list(rejected(plan))) == (None, [A])
 
 
@@ -158,7 +160,7 @@ def test_a_superseded_file_keeps_nobody_waiting() -> None:
     """The very bytes are on main as another version."""
     other = replace(A, version_id="other")
     known = facts(
-        audited(said(A), said(B)), A, B, plan=ORDERED, ahead=OLDER, reuploads=Reuploads.REPLACE,
+        audited(said(A), said(B)), A, B, plan=ORDERED, predecessor=OLDER, reuploads=Reuploads.REPLACE,
         receipts=decided(other, Decision.PUBLISHED, OLDER),
     )  # fmt: skip
     plan = settlement(known)
@@ -238,4 +240,4 @@ def test_a_released_key_goes_with_the_next_attempt_and_is_not_rejected() -> None
     ids=["another passed", "all wait for references", "tried again now", "nothing passed", "decided"],
 )
 def test_a_batch_is_in_line_while_it_has_something_to_publish(known: Facts, *, waits: bool) -> None:
-    assert in_line(known) is waits
+    assert blocks_queue(known) is waits

@@ -1,0 +1,172 @@
+"""What the audited commit must hold, whatever the append said: the base's data files but for those that the batch
+replaces, and the batch's each once; of data files that held replaced rows among others, just these.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.errors import JobError
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.report import DataFile, Rewritten
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.counts import count
+
+PerFile = dict[str, list[DataFileStatistics]]
+# By the first run all data files are younger than all delete files, and any commit of the second drops those.
+DELETE_FILES = (
+    "batch {batch}: rows of {table} that it replaces were rewritten by somebody, and the table on branch {branch} has "
+    "delete files, so that they cannot be taken out safely. Compact the table on main so that it has no delete files: "
+    "run twice, in Spark, CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true', "
+    "'use-starting-sequence-number', 'false')), then run lakegate retry {batch}"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowCounts:
+    """How many rows data files hold of file versions (by id): of those that the batch replaces for each data file's
+    path (`replaced`), of all `others` in all data files together.
+    """
+
+    replaced: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    others: Mapping[str | None, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """Rows that were taken out, as a commit shows them: the data files concerned, and how many rows there were of each
+    file version.
+    """
+
+    files: Rewritten = field(default_factory=Rewritten)
+    rows: Mapping[str, int] = field(default_factory=dict)
+
+
+def left_of(job: Job, difference: Difference, columns: Mapping[str, IcebergField]) -> frozenset[str]:
+    """The commit's new data files, by path, that hold what is left of those that replaced rows were taken out of. The
+    batch's own hold rows of one of its file versions alone.
+    """
+    if not job.rewritten:
+        return frozenset()
+    column, own = _file_column(job, columns), {file.id for file in job.files}
+    return frozenset(path for path, data in difference.added.statistics.items() if data.constant(column) not in own)
+
+
+def by_file(
+    job: Job, difference: Difference, columns: Mapping[str, IcebergField], left: Collection[str] = frozenset()
+) -> PerFile:
+    """The commit's new data files by the file version whose rows they hold, but for those with what is `left`."""
+    column, found = _file_column(job, columns), PerFile()
+    for path, data in difference.added.but(left).statistics.items():
+        file = data.constant(column)
+        if file is None:
+            raise JobError(_said(job, f"data file {path} does not hold rows of one file version alone"))
+        found.setdefault(file, []).append(data)
+    return found
+
+
+def prove(
+    job: Job,
+    difference: Difference,
+    found: Mapping[str, Sequence[DataFileStatistics]],
+    rows: Mapping[str, int],
+    replaced: Iterable[DataFile] = (),
+    table: str = "",
+) -> None:
+    """JobError unless the base is all there but for just what is replaced, and exactly these file versions came, with
+    as many rows as were read.
+    """
+    if kept := {data.path for data in replaced} - difference.lost.statistics.keys():
+        raise JobError(
+            _said(job, f"the batch replaces {count(len(kept), 'data file', 'that is', 'that are')} still there", table)
+        )
+    lost = difference.lost.statistics.keys() - {data.path for data in replaced}
+    if lost or difference.deletes:
+        raise JobError(
+            _said(job, f"its base has lost {count(len(lost), 'data file')}, or rows of it are deleted", table)
+        )
+    there = rows_of(found)
+    if there != rows:
+        wrong = sorted(file for file in there.keys() | rows.keys() if there.get(file) != rows.get(file))
+        told = "; ".join(
+            f"{file}: {count(there.get(file, 0), 'row')} there, {rows.get(file, 0):,} read" for file in wrong[:5]
+        )
+        raise JobError(_said(job, f"it does not hold each file of the batch once ({told})", table))
+
+
+def expected(inspections: Iterable[Inspection], unparsed: Mapping[str, int]) -> dict[str, int]:
+    """Return, by file version, the rows that must be there: all that parse. Of some files there may be none."""
+    rows = {inspection.id: inspection.rows - unparsed.get(inspection.id, 0) for inspection in inspections}
+    return {file: number for file, number in rows.items() if number}
+
+
+def prove_appended(job: Job, there: Mapping[str, int], rows: Mapping[str, int]) -> None:
+    """JobError unless the rows `there`, on the branch beyond its base, are just those that the job would append."""
+    if there != rows:
+        raise JobError(
+            f"batch {job.batch}: branch {job.branch} already holds other rows of table {job.plan.table} than this "
+            f"attempt's files. Nothing was appended. Run: lakegate retry {job.batch}"
+        )
+
+
+def prove_reused(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
+    """JobError unless the data files are the very ones that the job says are reused."""
+    there = {file: {data.path for data in files} for file, files in found.items()}
+    reused = {file.id: set(file.data_files) for file in job.files if file.data_files}
+    if there != reused:
+        strangers = sorted(set().union(*there.values()) ^ set().union(*reused.values()))
+        raise JobError(_said(job, f"its data files are not those that it reuses ({', '.join(strangers[:5])})"))
+
+
+def prove_taken_out(job: Job, base: RowCounts, left: RowCounts, still: int) -> None:
+    """JobError unless each data file that the `base` lost held rows that the batch replaces, no such row is there
+    `still`, and all the others that they held are `left`, no more and no less of any file version.
+    """
+    if untouched := [path for path, held in base.replaced.items() if not held]:
+        told = f"its base has lost {count(len(untouched), 'data file')} that held nothing of what the batch replaces"
+        raise JobError(_said(job, told))
+    if still:
+        raise JobError(_said(job, f"the batch replaces {count(still, 'row', 'that is', 'that are')} still there"))
+    if left.others != base.others:
+        wrong = sum(left.others.get(file) != base.others.get(file) for file in left.others.keys() | base.others.keys())
+        told = f"its rewritten data files do not keep the rows of {count(wrong, 'other file version')}"
+        raise JobError(_said(job, told))
+
+
+def taken_out(job: Job, lost: DataFiles, kept: DataFiles, base: RowCounts, left: RowCounts, still: int) -> Taken:
+    """Return what was taken out, where the data files that the base `lost` held just that and what is `left` of them in
+    those that are `kept`. JobError where they did not.
+    """
+    prove_taken_out(job, base, left, still)
+    files = Rewritten(data_files=as_reported(lost.statistics.values()), left=as_reported(kept.statistics.values()))
+    return Taken(files=files, rows=sum(map(Counter, base.replaced.values()), Counter[str]()))
+
+
+def refused(job: Job) -> str:
+    """Say that replaced rows cannot be taken out of a table that has delete files."""
+    return DELETE_FILES.format(batch=job.batch, table=job.plan.table, branch=job.branch)
+
+
+def rows_of(found: Mapping[str, Iterable[DataFileStatistics]]) -> dict[str, int]:
+    """Return how many rows there are of each file version."""
+    return {file: sum(data.rows for data in files) for file, files in found.items()}
+
+
+def as_reported(found: Iterable[DataFileStatistics]) -> tuple[DataFile, ...]:
+    """Data files as the report names them."""
+    return tuple(DataFile(path=data.path, rows=data.rows) for data in found)
+
+
+def _file_column(job: Job, columns: Mapping[str, IcebergField]) -> IcebergField:
+    column = columns.get(FILE_COLUMN)
+    if column is None:
+        raise JobError(_said(job, f"it has no column {FILE_COLUMN}"))
+    return column
+
+
+def _said(job: Job, what: str, table: str = "") -> str:
+    table = table or job.plan.table
+    return f"batch {job.batch}: branch {job.branch}, table {table}: {what}. Run: lakegate retry {job.batch}"

@@ -1,0 +1,31 @@
+"""The difference of two states of a table, by its data files. It reads no manifest: an engine does."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakegate.audit.data_files.statistics import DataFileStatistics
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFiles:
+    """Data files with what their manifests say of them; `entries` are the engine's own objects, by path."""
+
+    statistics: Mapping[str, DataFileStatistics] = field(default_factory=dict)
+    entries: Mapping[str, Any] = field(default_factory=dict)
+
+    def but(self, paths: Collection[str]) -> "DataFiles":
+        """The same, without those at these paths."""
+        return DataFiles(
+            statistics={path: told for path, told in self.statistics.items() if path not in paths},
+            entries={path: entry for path, entry in self.entries.items() if path not in paths},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Two states of a table: the data files that only the later one has, and those that only the earlier one has."""
+
+    added: DataFiles
+    lost: DataFiles
+    deletes: bool  # whether files came that delete rows, or such went as may still have hidden some

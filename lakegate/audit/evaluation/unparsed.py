@@ -1,0 +1,25 @@
+"""Rows of text files that do not parse, as a metric. The job finds them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lakegate.audit.evaluation.verdicts import Dependent, Measured
+from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.report import Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unparsed:
+    """Rows of each file version (by id) that do not parse, out of its lines; files without such rows are absent."""
+
+    rows: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    def __call__(self, file: str, _earlier: Sequence[str]) -> Measured:
+        return Measured(value=self.rows.get(file, 0), source=Source.FILE, rows=self.lines.get(file))
+
+
+def left_out(plan: Plan, lines: Mapping[str, int], parsed: Mapping[str, int]) -> dict[str, Dependent]:
+    """Return the plan's metric of rows that do not parse, from how many lines each file has and how many of them do."""
+    unparsed = Unparsed(rows={file: rows - parsed.get(file, 0) for file, rows in lines.items()}, lines=lines)
+    return {metric.id: unparsed for metric in plan.metrics if metric.kind is MetricKind.UNPARSED}

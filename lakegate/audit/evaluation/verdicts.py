@@ -1,0 +1,223 @@
+"""From metrics to verdicts: every check of the plan on each file version, in landing order. It computes no metric."""
+
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lakegate.audit.evaluation.drift import Past, before, drifted
+from lakegate.audit.evaluation.quarantine import Distinct, leaving, within
+from lakegate.audit.model.plan import Check, Comparison, MetricKind, Operator, Plan, Scope, Severity, Unit
+from lakegate.audit.model.report import CheckResult, Source, Verdict
+
+_HOLDS: dict[Operator, Callable[..., bool]] = {
+    Operator.MUST_BE: operator.eq,
+    Operator.MUST_NOT_BE: operator.ne,
+    Operator.GREATER: operator.gt,
+    Operator.GREATER_OR_EQUAL: operator.ge,
+    Operator.LESS: operator.lt,
+    Operator.LESS_OR_EQUAL: operator.le,
+    Operator.BETWEEN: lambda value, low, high: low <= value <= high,
+    Operator.NOT_BETWEEN: lambda value, low, high: not low <= value <= high,
+}
+_SAID = {
+    Operator.MUST_BE: "exactly {}",
+    Operator.MUST_NOT_BE: "anything but {}",
+    Operator.GREATER: "more than {}",
+    Operator.GREATER_OR_EQUAL: "at least {}",
+    Operator.LESS: "less than {}",
+    Operator.LESS_OR_EQUAL: "at most {}",
+    Operator.BETWEEN: "{} to {}",
+    Operator.NOT_BETWEEN: "less than {} or more than {}",
+}
+_OFF = {
+    Comparison.DIFFERENCE: "off their mean",
+    Comparison.RATE: "off their mean",
+    Comparison.Z_SCORE: "standard deviations off their mean",
+}
+_NO_PAST: Past = {}
+_SAYS = {
+    Severity.ERROR: Verdict.FAIL,
+    Severity.QUARANTINE: Verdict.QUARANTINE,
+    Severity.WARNING: Verdict.WARN,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A metric of one file version and its source. `value` is None if there is nothing to measure.
+
+    `rows` is the number it is out of, if not the file's rows in the table.
+    """
+
+    value: float | None
+    source: Source
+    rows: int | None = None
+
+
+Dependent = Callable[[str, Sequence[str]], Measured]
+"""A metric that depends on other files: computed for a file version, given the good ones before it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurements:
+    """Metrics of one file version that do not depend on other files, by metric id."""
+
+    file: str
+    rows: int
+    metrics: Mapping[str, Measured] = field(default_factory=dict)
+
+
+def holds(check: Check, value: float) -> bool:
+    return _HOLDS[check.operator](value, *check.threshold)
+
+
+def expected(check: Check) -> str:
+    """Return the check's expectation for a person: `none`, `at most 5%`, `1,000 to 2,000`."""
+    unit = "%" if check.unit is Unit.PERCENT else ""
+    counts = check.unit is not Unit.NUMBER and not check.drift
+    if check.operator is Operator.MUST_BE and not any(check.threshold) and counts:
+        return "none"
+    numbers = [f"{threshold:,.15g}{unit}" for threshold in check.threshold]
+    said = _SAID[check.operator].format(*numbers)
+    return f"{said} {_OFF[check.drift.comparison]}" if check.drift else said
+
+
+def evaluate(
+    plan: Plan,
+    files: Sequence[Measurements],
+    dependents: Mapping[str, Dependent],
+    past: Past = _NO_PAST,
+    distinct: Distinct | None = None,
+) -> dict[str, tuple[CheckResult, ...]]:
+    """Evaluate every check on every file. `dependents` are the metrics, by id, that are resolved here file by file.
+
+    `distinct` is called if rows for quarantine fail more than one check; without it they count more than once.
+    """
+    results: dict[str, tuple[CheckResult, ...]] = {}
+    for file in files:
+        earlier = good(results)
+        resolved = {metric: measured(file.file, earlier) for metric, measured in dependents.items()}
+        metrics = {**file.metrics, **resolved}
+        checks = tuple(_result(plan, check, metrics[check.metric], file.rows, past) for check in plan.checks)
+        if any(map(leaving, results.values())):
+            checks = _held(checks, _counts_of_table(plan))
+        results[file.file] = _with_quarantine(plan, file, checks, earlier, distinct)
+    return results
+
+
+def _with_quarantine(
+    plan: Plan,
+    file: Measurements,
+    checks: tuple[CheckResult, ...],
+    earlier: Sequence[str],
+    distinct: Distinct | None,
+) -> tuple[CheckResult, ...]:
+    """Return the checks, with the budget's check if rows are to go to quarantine."""
+    waiting = _waiting(plan, checks)
+    ids = leaving(waiting)
+    if not ids:
+        return checks
+    asked = {check.check: check.failing_rows for check in checks if check.check in ids}
+    budget = _budget(plan, file, asked, earlier, distinct)
+    return (*(waiting if budget.verdict is Verdict.PASS else checks), budget)
+
+
+def _budget(
+    plan: Plan, file: Measurements, asked: Mapping[str, int], earlier: Sequence[str], distinct: Distinct | None
+) -> CheckResult:
+    """Return the check of the budget, given how many rows fail each of these checks (by id).
+
+    Rows that do not parse are not in the table, so they count in addition to the other failing rows and to the file's
+    rows.
+    """
+    unparsed = unparsed_checks(plan) & asked.keys()
+    left_out = sum(asked[check] for check in unparsed)
+    failing = {check: rows for check, rows in asked.items() if check not in unparsed}
+    rows = file.rows + left_out
+    # Rows that fail any of several checks are at least as many as fail one: if those exceed the budget, counting stops.
+    least = within(plan.budget, left_out + max(failing.values(), default=0), rows, at_least=len(failing) > 1)
+    if len(failing) < 2 or least.verdict is Verdict.FAIL:  # noqa: PLR2004 - of one check, it is all of them
+        return least
+    counted = distinct(file.file, earlier, list(failing)) if distinct else sum(failing.values())
+    return within(plan.budget, left_out + counted, rows)
+
+
+def unparsed_checks(plan: Plan) -> set[str]:
+    """Return the checks, by id, that require rows to parse."""
+    return {check.id for check in plan.checks if plan.metric(check.metric).kind is MetricKind.UNPARSED}
+
+
+def _waiting(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    """Return the checks, with those on a number about all rows held as passed: they are measured again on the rows that
+    are left.
+    """
+    numbers = {rule.id for rule in plan.checks if rule.drift or not plan.metric(rule.metric).kind.counts_rows}
+    return _held(checks, numbers)
+
+
+def _counts_of_table(plan: Plan) -> set[str]:
+    """Return the checks, by id, on the table's row count: earlier files are counted again once rows left."""
+    metrics = {metric.id for metric in plan.metrics if metric.kind is MetricKind.ROWS and metric.scope is Scope.TABLE}
+    return {check.id for check in plan.checks if check.metric in metrics}
+
+
+def _held(checks: Sequence[CheckResult], ids: Collection[str]) -> tuple[CheckResult, ...]:
+    """Return the checks, with these held as passed."""
+    return tuple(replace(check, verdict=Verdict.PASS) if check.check in ids else check for check in checks)
+
+
+def good(results: Mapping[str, Sequence[CheckResult]]) -> list[str]:
+    """Return the files that no check fails."""
+    return [file for file, checks in results.items() if verdict(checks) is not Verdict.FAIL]
+
+
+def verdict(checks: Sequence[CheckResult]) -> Verdict:
+    """Return the worst verdict of the checks."""
+    found = {check.verdict for check in checks}
+    return next((worst for worst in (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN) if worst in found), Verdict.PASS)
+
+
+def _result(plan: Plan, check: Check, measured: Measured, rows: int, past: Past) -> CheckResult:
+    kind = plan.metric(check.metric).kind
+    value = _value(check, kind, measured.value, rows, past)
+    is_first = check.drift is not None and not before(check, past)
+    said = Verdict.PASS if is_first else _verdict(check, value)
+    counts_rows = kind.counts_rows and check.drift is None
+    why = " (too few published files to compare with)" if is_first else ""
+    if kind.counts_rows and measured.value is None:
+        why = " (a row of the file has a value that it can't be computed with)"
+    return CheckResult(
+        check=check.id,
+        name=check.name,
+        columns=check.columns,
+        severity=check.severity,
+        verdict=said,
+        value=value,
+        expected=expected(check) + why,
+        failing_rows=int(measured.value or 0) if counts_rows and said is not Verdict.PASS else 0,
+        rows=rows if measured.rows is None else measured.rows,
+        source=measured.source,
+        metric=check.metric,
+        measured=measured.value,
+        unit=Unit.PERCENT if check.drift and check.drift.comparison is Comparison.RATE else check.unit,
+    )
+
+
+def _value(check: Check, kind: MetricKind, value: float | None, rows: int, past: Past) -> float | None:
+    """Return the metric in the check's unit, or its drift."""
+    if value is None:
+        return None
+    if check.drift:
+        return drifted(check.drift, value, before(check, past))
+    if check.unit is not Unit.PERCENT or not kind.counts_rows:
+        return value
+    return 100 * value / rows if rows else 0.0
+
+
+def _verdict(check: Check, value: float | None) -> Verdict:
+    """Return the check's verdict. Without a number the check does not hold: nothing shows that it does, nor which rows
+    to quarantine.
+    """
+    if value is not None and holds(check, value):
+        return Verdict.PASS
+    return _SAYS[Severity.ERROR if value is None and check.severity is Severity.QUARANTINE else check.severity]

@@ -1,0 +1,81 @@
+"""A job: the input of an attempt's Spark job, frozen when the attempt starts. It holds no secrets: anyone who may see
+the run may read it.
+"""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import DataFile, Replaced
+
+CUT_OFF = b"cut off"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobFile:
+    """One file version to append. `uri` is its staged copy, under a name without special characters; `key` is for
+    people. The data files it `replaces` were taken off the branch.
+
+    If the attempt reuses another's data files, `data_files` are this file version's, and it has no staged copy.
+    """
+
+    id: str
+    key: str
+    uri: str
+    size: int
+    data_files: tuple[str, ...] = ()
+    replaces: Replaced = field(default_factory=Replaced)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One attempt's work. `base` is the hash its branch was made from; files are in the order they landed.
+
+    `baseline` holds the values that the table's last published file versions measured when the attempt began, oldest
+    first, by metric id. `consecutive_crashes` are the numbers of the attempts at these files whose jobs crashed in
+    succession just before this one, and `never_began` those among them whose jobs never reached the files: a job notes
+    at `begun_uri` that it reaches them, and `CUT_OFF` if it is cut off then (a job frozen by an earlier release has no
+    such URI). `left_out` maps claimed file versions (by id) that are not among the files to the reason.
+
+    With `reuses` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
+    its report: its verdicts of batch scope hold, and only checks of table scope run.
+    """
+
+    branch: str
+    batch: str
+    attempt: int
+    base: str
+    nessie_uri: str
+    warehouse: str
+    report_uri: str
+    plan: Plan
+    files: tuple[JobFile, ...]
+    baseline: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    consecutive_crashes: tuple[int, ...] = ()
+    never_began: tuple[int, ...] = ()
+    reuses: str = ""
+    left_out: dict[str, str] = field(default_factory=dict)
+    begun_uri: str = ""
+    format: int = 4
+
+    @property
+    def replaced(self) -> tuple[DataFile, ...]:
+        """Data files that were taken off the branch's table before the job."""
+        return tuple(data for file in self.files for data in file.replaces.data_files)
+
+    @property
+    def rewritten(self) -> frozenset[str]:
+        """File versions, by id, whose rows the job takes out of other data files of the branch's table."""
+        return frozenset(file for each in self.files for file in each.replaces.rewritten)
+
+    @property
+    def replaced_quarantined(self) -> tuple[DataFile, ...]:
+        """Data files that were taken off the quarantine table before the job."""
+        return tuple(data for file in self.files for data in file.replaces.quarantined)
+
+
+@lru_cache(maxsize=16)
+def parse_job(body: bytes) -> Job:
+    """Return a job as it was frozen, cached because its attempt needs it again and again. Raise as `from_json`."""
+    return from_json(Job, body)

@@ -1,0 +1,80 @@
+"""Limits on a landed file, checked before its content is read, and the message for a file beyond one.
+
+It opens no file. A limit keeps one file from delaying, or crashing, the job of all the others.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+from lakegate.audit.model.codec import later
+
+_MIB, _GIB = 1024**2, 1024**3
+MOST_FAULTS = 20
+"""A number of faults: so many of one file are listed, and more are counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """A maximum for each measure of a file; SETTINGS names the contract's setting of each."""
+
+    bytes: int = 10 * _GIB
+    uncompressed: int = 100 * _GIB  # bytes
+    rows: int = 1_000_000_000
+    row_groups: int = 10_000
+    blocks: int = later(1_000_000)  # of Avro
+    columns: int = 5_000  # parts of nested columns included, as the file's schema counts them
+    nesting: int = 32  # as in the file's schema
+    footer: int = 16 * _MIB  # bytes
+    line: int = later(64 * _MIB)  # bytes
+    tries: int = later(3 * 10**11)  # of backtracking patterns, over all texts of the file
+
+
+DEFAULTS = Limits()
+SETTINGS = {
+    "bytes": "maxBytes",
+    "uncompressed": "maxUncompressedBytes",
+    "rows": "maxRows",
+    "row_groups": "maxRowGroups",
+    "blocks": "maxBlocks",
+    "columns": "maxColumns",
+    "nesting": "maxNesting",
+    "footer": "maxFooterBytes",
+    "line": "maxLineBytes",
+    "tries": "maxPatternTries",
+}
+_SAYS = {
+    "bytes": "it has {found} bytes",
+    "uncompressed": "it has {found} bytes uncompressed",
+    "rows": "it has {found} rows",
+    "row_groups": "it has {found} row groups",
+    "blocks": "it has {found} blocks",
+    "columns": "it has {found} columns",
+    "nesting": "its columns are nested {found} deep",
+    "footer": "what describes its columns has {found} bytes",
+    "line": "a line of it has {found} bytes",
+    "tries": "the contract's patterns and SQL may take {found} tries with its texts",
+}
+
+
+def beyond(limits: Limits, **found: int) -> tuple[str, ...]:
+    """Return a fault for each limit that these measures (named as in Limits) exceed."""
+    order = [each.name for each in fields(Limits) if found.get(each.name, 0) > getattr(limits, each.name)]
+    return tuple(_said(name, f"{found[name]:,}", getattr(limits, name)) for name in order)
+
+
+def more_than(limits: Limits, name: str) -> str:
+    """Return the fault for a measure whose counting stopped at the limit."""
+    limit = getattr(limits, name)
+    return _said(name, f"more than {limit:,}", limit)
+
+
+def _said(name: str, found: str, limit: int) -> str:
+    taken = f"the limit is {limit:,}: to take it, set {SETTINGS[name]} of the contract's landing server"
+    return f"{_SAYS[name].format(found=found)}, and {taken}"
+
+
+def capped(faults: Iterable[str]) -> tuple[str, ...]:
+    """Return the first faults of a file, and how many more there are."""
+    found: Sequence[str] = tuple(faults)
+    rest = len(found) - MOST_FAULTS
+    return (*found[:MOST_FAULTS], f"and {rest:,} more") if rest > 0 else tuple(found)

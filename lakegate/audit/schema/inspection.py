@@ -1,0 +1,60 @@
+"""Inspection of a staged file before its rows are read, and its fit to plan and table. It opens no file: each format
+has its reader.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import capped
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import Agreement, FileColumn, Fit, agree, faults
+from lakegate.audit.schema.types import Struct
+
+EMPTY, GONE, NO_ROWS = "it is empty: 0 bytes", "its staged copy is gone", "it has no rows"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """What a file shows without reading its rows; with faults it is not appended. Once the fit is known, `columns` are
+    those to read, and `evolves` and `discards` say what the file asks of the table and which of its columns are not
+    read.
+
+    `rows` of a text file are its lines, whether they parse or not; `layout` are all its columns as they stand in it;
+    `sound` if all its bytes are known to be text of its encoding.
+    """
+
+    file: JobFile
+    rows: int = 0
+    columns: tuple[FileColumn, ...] = ()
+    faults: tuple[str, ...] = ()
+    evolves: tuple[str, ...] = ()
+    discards: tuple[str, ...] = ()
+    layout: tuple[str, ...] = ()
+    sound: bool = False
+
+    @property
+    def id(self) -> str:
+        return self.file.id
+
+
+def fit_all(plan: Plan, there: Struct | None, inspections: Sequence[Inspection]) -> tuple[Agreement, list[Inspection]]:
+    """Return the columns that the table gets by these files, and the files with the faults of those that do not fit.
+    `there` are the columns that the table has at the attempt's base.
+    """
+    fitting = [inspection for inspection in inspections if not inspection.faults and inspection.rows]
+    agreed = agree(plan, there, [inspection.columns for inspection in fitting])
+    fits = {inspection.id: fit for inspection, fit in zip(fitting, agreed.fits, strict=True)}
+    return agreed, [_fitted(plan, inspection, fits.get(inspection.id)) for inspection in inspections]
+
+
+def _fitted(plan: Plan, inspection: Inspection, fit: Fit | None) -> Inspection:
+    if fit is not None:
+        told = replace(inspection, columns=fit.reads, faults=fit.faults, evolves=fit.evolves, discards=fit.discards)
+    else:
+        told = (
+            inspection
+            if inspection.faults
+            else replace(inspection, faults=(*faults(plan, inspection.columns), NO_ROWS))
+        )
+    return replace(told, faults=capped(told.faults))

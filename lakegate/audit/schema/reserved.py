@@ -1,0 +1,21 @@
+"""Names that no column of a table may have, because readers of the lake have columns of these names for themselves."""
+
+from lakegate.audit.schema.names import folded
+
+_OURS = "_lakegate"  # and every name that begins with it
+_OWNERS = {
+    "_file": "Iceberg",
+    "_pos": "Iceberg",
+    "_partition": "Iceberg",
+    "_deleted": "Iceberg",
+    "_spec_id": "Iceberg",
+    "_row_id": "Iceberg",
+    "_last_updated_sequence_number": "Iceberg",
+    "_metadata": "Spark",
+}
+
+
+def reserved_for(name: str) -> str:
+    """Return the owner of a reserved name, or nothing if it is free. Engines compare names without case."""
+    plain = folded(name)
+    return "lakegate" if plain.startswith(_OURS) else _OWNERS.get(plain, "")

@@ -1,0 +1,156 @@
+"""A plan's checks over rows in memory, by DuckDB: made-up rows are evaluated before they are believed.
+
+It reads Spark's expressions in DuckDB's dialect, and takes the verdicts from the audit itself.
+"""
+
+# ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from lakegate.audit.evaluation.drift import Past
+from lakegate.audit.evaluation.quarantine import afterwards, leaving, unforgiving
+from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.model.plan import Metric, Plan
+from lakegate.audit.model.report import CheckResult, Source, Verdict
+from lakegate.duckdb.dialect import MACROS, STRICTLY, digits_of_floats, duckdb_identifier
+from lakegate.duckdb.metrics import KINDS, Rows
+from lakegate.errors import Misconfigured
+
+_FILE = "made up"
+_AT = "_lakegate_at"  # the place of a row
+_ROWS = Rows(relation="made_up", order=_AT)
+_GIVEN = "given"  # the plan's own table
+UNKNOWN = "unknown"
+"""Told in place of checks if only Spark can say what becomes of some value."""
+_SETTINGS = (STRICTLY, "SET TimeZone = 'UTC'", "SET threads = 1", "SET enable_external_access = false")
+
+
+class _OnlySpark(Exception):
+    """A value at which DuckDB cannot say what Spark would."""
+
+
+class DuckDBEvaluator:
+    """An evaluator of a plan's checks on arrow tables. `references` are the tables that its foreign keys refer to, by
+    name; the plan's own table is there with the rows that it has besides those that are evaluated. `past` is what the
+    files before measured, by metric id.
+    """
+
+    def __init__(self, plan: Plan, references: Mapping[str, pa.Table], past: Past | None = None) -> None:
+        _refuse_digits_of_floats(plan)
+        self.plan = plan
+        self.past = past or {}
+        self._connection = duckdb.connect()
+        for statement in (*MACROS, *_SETTINGS):
+            self._connection.execute(statement)
+        self._given = references.get(plan.table)
+        for name, table in references.items():
+            self._connection.register(name if name != plan.table else _GIVEN, table)
+
+    def results(self, rows: pa.Table) -> tuple[CheckResult, ...]:
+        """Return the result of every check of the plan, as the audit of a file with these rows alone would. Once
+        failing rows have left for quarantine, the results are of what is left.
+        """
+        found = self._evaluated(self.plan, rows)
+        if not (going := leaving(found)):
+            return found
+        stays = pa.array([not goes for goes in self._going(rows, going)])
+        after = self._evaluated(unforgiving(self.plan), rows.filter(stays))
+        return afterwards({_FILE: found}, {_FILE: after})[_FILE]
+
+    def _evaluated(self, plan: Plan, rows: pa.Table) -> tuple[CheckResult, ...]:
+        numbers = self._numbers(rows, plan.metrics)
+        measured = {metric.id: Measured(value=numbers[metric.id], source=Source.QUERY) for metric in plan.metrics}
+        measurements = Measurements(file=_FILE, rows=rows.num_rows, metrics=measured)
+        return evaluate(plan, [measurements], {}, self.past, lambda _, __, checks: sum(self._going(rows, checks)))[
+            _FILE
+        ]
+
+    def _going(self, rows: pa.Table, checks: Collection[str]) -> list[bool]:
+        """Return for each row whether it fails one of these checks, given by id. Of rows with the same key the first
+        stays.
+        """
+        metrics = [self.plan.metric(check.metric) for check in self.plan.checks if check.id in checks]
+        return [any(marks) for marks in self.marked(rows, metrics)]
+
+    def failing(self, rows: pa.Table) -> set[str]:
+        """Return the ids of the checks that do not pass, warnings among them; UNKNOWN if DuckDB cannot say."""
+        try:
+            results = self.results(rows)
+        except _OnlySpark:
+            return {UNKNOWN}
+        return {result.check for result in results if result.verdict is not Verdict.PASS}
+
+    def marked(self, rows: pa.Table, metrics: Sequence[Metric]) -> list[tuple[bool | None, ...]]:
+        """Return for each row whether it counts for each of these metrics, which count rows one by one; None if DuckDB
+        cannot say.
+        """
+        if not metrics:
+            return [()] * rows.num_rows
+        placed = rows.append_column(_AT, pa.array(range(rows.num_rows), pa.int64()))
+        marks = ", ".join(KINDS[metric.kind].failing(metric, _ROWS) for metric in metrics)
+        try:
+            return self._all(f"SELECT {marks} FROM made_up ORDER BY {duckdb_identifier(_AT)}", placed)
+        except _OnlySpark as error:  # a row's value can make a predicate null, which is no error
+            raise self._beyond(error.__cause__) from error
+
+    def _numbers(self, rows: pa.Table, metrics: Sequence[Metric]) -> dict[str, float | None]:
+        if not metrics:
+            return {}
+        numbers = ", ".join(KINDS[metric.kind].number(metric, _ROWS) for metric in metrics)
+        [found] = self._all(f"SELECT {numbers}", rows)
+        if any(value is None and metric.kind.counts_rows for metric, value in zip(metrics, found, strict=True)):
+            raise _OnlySpark
+        return {
+            metric.id: float(value) if value is not None and math.isfinite(value) else None
+            for metric, value in zip(metrics, found, strict=True)
+        }
+
+    def _all(self, query: str, rows: pa.Table) -> list[tuple[Any, ...]]:
+        self._connection.register("made_up", as_judged(rows))
+        try:
+            self._offer_parents(rows)
+            return self._connection.execute(query).fetchall()
+        except (duckdb.DataError, duckdb.InvalidInputException) as error:
+            raise _OnlySpark from error
+        except duckdb.Error as error:
+            raise self._beyond(error) from error
+        finally:
+            self._connection.unregister("made_up")
+
+    def _beyond(self, error: BaseException | None) -> Misconfigured:
+        return Misconfigured(f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {error}")
+
+    def _offer_parents(self, rows: pa.Table) -> None:
+        """Offer the rows, and those that the table has besides, as the parents of a table that refers to
+        itself.
+        """
+        own = [it.refers_to for it in self.plan.metrics if it.refers_to and it.refers_to.table == self.plan.table]
+        columns = dict.fromkeys(name for reference in own for name in reference.columns)
+        if columns and columns.keys() <= set(rows.column_names):
+            parents = [
+                f"SELECT {', '.join(map(duckdb_identifier, columns))} FROM {table}"
+                for table in ("made_up", *([duckdb_identifier(_GIVEN)] if self._given is not None else []))
+            ]
+            view = f"CREATE OR REPLACE TEMP VIEW {duckdb_identifier(self.plan.table)} AS {' UNION ALL '.join(parents)}"
+            self._connection.execute(view)
+
+
+def _refuse_digits_of_floats(plan: Plan) -> None:
+    floats = [column.name for column in plan.columns if column.type == "float"]
+    for metric in plan.metrics if floats else ():
+        if metric.sql and (said := digits_of_floats(metric.sql, floats)):
+            raise Misconfigured(
+                f"table {plan.table}: {said} cannot be judged here, because only Spark has the digits of a float: "
+                f"compare the number itself, or write the column with format: f64"
+            )
+
+
+def as_judged(rows: pa.Table) -> pa.Table:
+    """Return the rows with every float as the double that it is: beside a decimal, DuckDB would make floats of both."""
+    kinds = [pa.float64() if pa.types.is_float32(field.type) else field.type for field in rows.schema]
+    return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))

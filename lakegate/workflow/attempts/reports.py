@@ -1,0 +1,103 @@
+"""The attempts' reports, where jobs leave them, and whether they count. It judges nothing by them.
+
+An attempt ends once: with its report, or given up so that another may follow. What is noted first holds for everybody,
+so that a job which was given up and finishes all the same changes nothing.
+"""
+
+from enum import StrEnum
+
+from lakegate.audit.model.codec import BROKEN, NewerFormat, to_json
+from lakegate.audit.model.job import CUT_OFF, Job
+from lakegate.audit.model.report import Report, parse_report
+from lakegate.errors import Misconfigured, Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import Store
+
+
+def report_name(attempt: Attempt) -> str:
+    return f"reports/{attempt.branch}.json"
+
+
+def begun_name(attempt: Attempt) -> str:
+    return f"begun/{attempt.branch}"
+
+
+def has_begun(store: Store, attempt: Attempt, job: Job) -> bool:
+    """Whether the attempt's job came to its files and was not cut off from them: what ended it otherwise says nothing
+    of them. Of one that an earlier release froze it is taken for granted.
+    """
+    return not job.begun_uri or store.read(begun_name(attempt)) not in (None, CUT_OFF)
+
+
+class End(StrEnum):
+    """How an attempt ended."""
+
+    REPORTED = "reported"
+    GIVEN_UP = "given up"
+    NEVER_BEGAN = "given up before it began"
+
+
+_GIVEN_UP = (End.GIVEN_UP, End.NEVER_BEGAN)
+
+
+def note_end(store: Store, attempt: Attempt, how: End) -> bool:
+    """Note the attempt's end, unless another is noted. Return True if the noted end is this one; both ways of giving an
+    attempt up count as one.
+    """
+    alike = (how,) if how is End.REPORTED else _GIVEN_UP
+    return store.create(_end_name(attempt), _noted(how)) or _ended(store, attempt) in alike
+
+
+def given_up(store: Store, attempt: Attempt) -> End | None:
+    """As what the attempt was given up, if it was."""
+    how = _ended(store, attempt)
+    return how if how in _GIVEN_UP else None
+
+
+def _ended(store: Store, attempt: Attempt) -> End | None:
+    """As what its end is noted, if it is. Raises Misconfigured where nobody can tell."""
+    noted = store.read(_end_name(attempt))
+    how = next((each for each in End if noted == _noted(each)), None)
+    if noted is not None and how is None:
+        what = f"the note {_end_name(attempt)} is none of lakegate's: {noted[:40]!r}"
+        raise Misconfigured(f"{what}. Nothing is decided until somebody has put it right")
+    return how
+
+
+def _noted(how: End) -> bytes:
+    return to_json(how).encode()
+
+
+def _end_name(attempt: Attempt) -> str:
+    return f"attempts/{attempt.branch}/end.json"
+
+
+def accept_report(store: Store, attempt: Attempt) -> Report | None:
+    """Note the attempt's report as its end and return it; None where there is none yet, or the attempt was given up
+    first. Raises as `read_report` does.
+    """
+    body = store.read(report_name(attempt))
+    return _read(attempt, body) if body is not None and note_end(store, attempt, End.REPORTED) else None
+
+
+def report_in_force(store: Store, attempt: Attempt) -> Report | None:
+    """The attempt's report, unless it was given up. It notes nothing. Raises as `read_report` does."""
+    report = read_report(store, attempt)
+    return None if report is None or given_up(store, attempt) else report
+
+
+def read_report(store: Store, attempt: Attempt) -> Report | None:
+    """The attempt's report, or None where there is none yet. Raises Refused where it can't be read, and Misconfigured
+    where a newer release wrote it: then its files wait, undecided, until this one is updated.
+    """
+    body = store.read(report_name(attempt))
+    return None if body is None else _read(attempt, body)
+
+
+def _read(attempt: Attempt, body: bytes) -> Report:
+    try:
+        return parse_report(body)
+    except NewerFormat as error:
+        raise Misconfigured(f"{report_name(attempt)}: {error}. Nothing is decided until then") from error
+    except BROKEN as error:
+        raise Refused(f"the report {report_name(attempt)} can't be read: {error!r}") from error

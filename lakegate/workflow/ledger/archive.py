@@ -1,0 +1,31 @@
+"""The archive: receipts, and entries of receipts, that are about to leave main. It writes; `receipts` reads."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from lakegate.landing.receipts import Entry, Receipt
+from lakegate.workflow.ledger.receipts import archived_name, closed_name
+from lakegate.workflow.service import Service
+
+
+def archive(service: Service, receipts: Iterable[Receipt]) -> None:
+    """Put receipts in the archive, before they are taken off main."""
+    service.store.write_many({archived_name(receipt.key): receipt.to_json().encode() for receipt in receipts})
+
+
+def archive_closed(service: Service, closed: Iterable[tuple[Receipt, Iterable[Entry]]]) -> None:
+    """Put what is closed of receipts beside what was before, before it is taken out of them on main."""
+    wanted: dict[str, tuple[Receipt, list[Entry]]] = {}
+    for receipt, entries in closed:
+        for entry in entries:
+            name = closed_name(entry.file(receipt.bucket, receipt.key))
+            wanted.setdefault(name, (receipt, []))[1].append(entry)
+    there = {name: Receipt.read(wanted[name][0].key, body) for name, body in service.store.read_many(wanted).items()}
+    for before in there.values():
+        before.refuse_unreadable()
+    bodies = {}
+    for name, (receipt, entries) in wanted.items():
+        known = there[name].entries if name in there else ()
+        all_of_them = {entry.version_id: entry for entry in (*known, *entries)}
+        bodies[name] = replace(receipt, entries=tuple(all_of_them.values()), shortened=None).to_json().encode()
+    service.store.write_many(bodies)

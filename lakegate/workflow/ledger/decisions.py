@@ -1,0 +1,104 @@
+"""Decisions that bring no rows: rejected and discarded. Commits of receipts on main, with the reason in its log."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+
+import structlog
+
+from lakegate.errors import Conflict, Retryable
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.chunks import chunked
+from lakegate.landing.findings import Finding
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import Entry, Receipt
+from lakegate.landing.standing import is_open, standing
+from lakegate.ports import MAIN, DecidedFile, Note
+from lakegate.workflow.ledger.receipts import main_receipts
+from lakegate.workflow.service import Service
+
+log = structlog.get_logger()
+TRIES = 10
+# A commit's files all fit its note, by which a person's retry finds them.
+AT_ONCE = 100
+NAMED = 150_000  # bytes of what is said of them as JSON, which spells some letters with six
+REST = 400  # bytes that are said of each beside its name
+
+
+def record(
+    service: Service,
+    attempt: Attempt,
+    decision: Decision,
+    findings: Iterable[Finding],
+    *,
+    why: str = "",
+    by: str = "",
+) -> list[Finding]:
+    """Write the decision of these files on main and return those it was written for; what is decided already stays as
+    it is, and what its key's other versions do not decide any more stays open.
+    """
+    wanted = list(chunked(findings, AT_ONCE, (_named, NAMED)))
+    return [it for chunk in wanted for it in _record(service, attempt, decision, chunk, why, by)]
+
+
+def _named(finding: Finding) -> int:
+    return len(json.dumps(finding.file.key)) + REST
+
+
+def _record(
+    service: Service, attempt: Attempt, decision: Decision, wanted: list[Finding], why: str, by: str
+) -> list[Finding]:
+    for _ in range(TRIES):
+        head, receipts = main_receipts(service, [finding.file for finding in wanted])
+        open_ones = [finding for finding in wanted if is_open(receipts, finding.file, attempt)]
+        open_ones = [now for it in open_ones if (now := _as_it_is_now(it, receipts, attempt, decision))]
+        if not open_ones:
+            return []
+        note = _note(attempt, decision, open_ones, why, by)
+        try:
+            service.ledger.commit_receipts(MAIN, head, _receipts(receipts, attempt, decision, open_ones), note)
+        except Conflict:
+            continue
+        log.info("decided", decision=decision, table=attempt.table, batch=attempt.batch, files=len(open_ones))
+        return open_ones
+    raise Retryable(f"batch {attempt.batch} of {attempt.table}: its receipts on main kept changing; it is tried again")
+
+
+def _as_it_is_now(
+    finding: Finding, receipts: dict[str, Receipt], attempt: Attempt, decision: Decision
+) -> Finding | None:
+    """Another version may have been published since somebody looked: then this one is not to be decided so any more,
+    or for that one's sake.
+    """
+    file, by = finding.file, finding.reuploads
+    if by is None:
+        return finding
+    its = standing(receipts.get(file.key), file, attempt.table, by)
+    return replace(finding, reasons=(its.reason,)) if its.decision is decision else None
+
+
+def _note(attempt: Attempt, decision: Decision, findings: list[Finding], why: str, by: str) -> Note:
+    files = tuple(
+        DecidedFile(key=f.file.key, version_id=f.file.version_id, rows=f.rows, reasons=f.reasons) for f in findings
+    )
+    return Note(
+        decision=decision,
+        table=attempt.table,
+        batch=attempt.batch,
+        attempt=attempt.number,
+        files=files,
+        why=why,
+        by=by,
+    )
+
+
+def _receipts(
+    receipts: dict[str, Receipt], attempt: Attempt, decision: Decision, findings: list[Finding]
+) -> list[Receipt]:
+    """One receipt a key, though several versions of it may be decided at once."""
+    changed: dict[str, Receipt] = {}
+    for finding in findings:
+        key = finding.file.key
+        receipt = changed.get(key) or receipts.get(key) or Receipt(bucket=finding.file.bucket, key=key)
+        changed[key] = receipt.decided(Entry.of(finding.file, decision, attempt, finding.reasons))
+    return list(changed.values())

@@ -1,0 +1,58 @@
+"""Shortening: a receipt whose key never rests is never folded away. What is closed of it goes to the archive."""
+
+from datetime import timedelta
+
+import structlog
+
+from lakegate.errors import Conflict
+from lakegate.landing.standing import shorten
+from lakegate.ports import MAIN, Ref
+from lakegate.workflow.ledger.archive import archive_closed
+from lakegate.workflow.service import Service
+
+log = structlog.get_logger()
+YOUNG = timedelta(days=1)  # what landed since stays: somebody may be at work on it
+AT_ONCE = 100  # receipts of a commit, which holds what is left of them
+TRIES = 5
+
+
+def truncate_long_receipts(service: Service) -> list[Exception]:
+    """Some at once, and each alone where that fails: its key may change all the time, or it can't be read. Returns what
+    keeps some of them long.
+    """
+    long = [it.key for it in service.ledger.all_receipts(Ref(MAIN)) if len(it.entries) > service.long]
+    errors = []
+    for start in range(0, len(long), AT_ONCE):
+        keys = long[start : start + AT_ONCE]
+        if _try(service, keys):
+            errors += [error for key in keys if (error := _try(service, [key]))]
+    return [error for error in errors if not isinstance(error, Conflict)]
+
+
+def _try(service: Service, keys: list[str]) -> Exception | None:
+    """Some times, where they change meanwhile."""
+    failed: Exception | None = None
+    for _ in range(TRIES):
+        try:
+            _truncate(service, keys)
+        except Conflict as why:
+            failed = why
+        except Exception as why:  # noqa: BLE001 (one key)
+            log.warning("not_truncated", keys=len(keys), error=str(why), kind=type(why).__name__)
+            return why
+        else:
+            return None
+    log.info("not_truncated", keys=len(keys), why=str(failed))
+    return failed
+
+
+def _truncate(service: Service, keys: list[str]) -> None:
+    """The archive first, then main. Whoever looked before is told of the change when they commit."""
+    head, before = service.branches.head(MAIN) or "", service.clock.now() - YOUNG
+    receipts = service.ledger.receipts(Ref(MAIN, head), keys).values()
+    found = [(receipt, *shorten(receipt, before)) for receipt in receipts]
+    found = [each for each in found if each[2]]
+    if found:
+        archive_closed(service, [(receipt, closed) for receipt, _, closed in found])
+        service.ledger.compact(head, [], None, [shorter for _, shorter, _ in found])
+        log.info("truncated", keys=len(found), versions=sum(len(closed) for _, _, closed in found))

@@ -1,0 +1,144 @@
+"""Messages: the texts' facts and the commands to run next, for each kind of notice. Pure; it sends nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.ports import Kind, Message, Note, ToldFile
+
+QUERIED = 3  # files that a command in a message names
+_NONE: Mapping[str, int] = {}
+
+
+def rejection(attempt: Attempt) -> str:
+    """The name of the message that files of this attempt were rejected."""
+    return f"{attempt.branch}-rejected"
+
+
+def rejected_message(
+    attempt: Attempt,
+    files: Iterable[ToldFile],
+    *,
+    branch: str,
+    why: str = "",
+    appended: Sequence[str] = (),
+    published_files: int = 0,
+    published_rows: int = 0,
+) -> Message:
+    """Why files of a batch did not reach main, and what to run next. `branch` is empty where none was kept; `appended`
+    are the ids of those files that have rows there. What was rejected without an attempt can be retried only once its
+    contract says otherwise, which is in the reasons.
+    """
+    batch = attempt.batch
+    again = [f"lakegate retry {batch}"] if attempt.number else []
+    approve = [f'lakegate approve {batch} --why "…"'] if branch and appended else []
+    return Message(
+        kind=Kind.REJECTED,
+        batch=batch,
+        table=attempt.table,
+        branch=branch,
+        files=tuple(files),
+        why=why,
+        published_files=published_files,
+        published_rows=published_rows,
+        commands=(
+            f"lakegate show {batch}",
+            *(rows_query(attempt.table, branch, appended) if branch else []),
+            *again,
+            *approve,
+            f'lakegate discard {batch} --why "…"',
+        ),
+    )
+
+
+def rows_query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
+    """The command that shows rows of these files (by id) on their branch; none where none was appended."""
+    if not appended:
+        return []
+    # It imports sqlglot, which takes longer than all else that a function imports of ours; few messages need it.
+    from lakegate.duckdb.dialect import addressed  # noqa: PLC0415
+
+    files = ", ".join(f"'{file}'" for file in appended[:QUERIED])
+    name = addressed(table).replace('"', r"\"")  # within the shell's quotes
+    sql = f"SELECT * FROM {name} WHERE _lakegate_file IN ({files}) LIMIT 20"  # noqa: S608 (for a person to run)
+    return [f'lakegate query "{sql}"' + (f" --ref {branch}" if branch else "")]
+
+
+def warned_message(
+    attempt: Attempt, files: Iterable[ToldFile], rows: int, *, quarantined: Mapping[str, int] = _NONE, replaced: int = 0
+) -> Message:
+    """Published, but with warnings; `quarantined` are the files (by id) that left rows in quarantine, and how many."""
+    told = tuple(files)
+    look = rows_query(quarantine_of(attempt.table), "", list(quarantined))
+    return Message(
+        kind=Kind.WARNED,
+        batch=attempt.batch,
+        table=attempt.table,
+        branch="",
+        files=told,
+        published_rows=rows,
+        quarantined_rows=sum(quarantined.values()),
+        replaced_rows=replaced,
+        commands=(f"lakegate show {attempt.batch}", *look),
+    )
+
+
+def expiring_message(attempt: Attempt, files: Iterable[ToldFile], ends: datetime, *, has_rows: bool) -> Message:
+    """The branch of a rejected batch is deleted soon; what can be done until then, and after."""
+    batch = attempt.batch
+    until = "Until then approve publishes its rows as they were audited; after that, " if has_rows else "After that, "
+    approve = [f'lakegate approve {batch} --why "…"'] if has_rows else []
+    return Message(
+        kind=Kind.EXPIRING,
+        batch=batch,
+        table=attempt.table,
+        branch=attempt.branch,
+        files=tuple(files),
+        why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. {until}retry appends the files anew. They stay "
+        "rejected.",
+        commands=(f"lakegate show {batch}", f"lakegate retry {batch}", *approve, f'lakegate discard {batch} --why "…"'),
+    )
+
+
+def approved_message(note: Note) -> Message:
+    """Published though they were rejected, because a person said so."""
+    return Message(
+        kind=Kind.APPROVED,
+        batch=note.batch,
+        table=note.table,
+        branch="",
+        files=tuple(ToldFile(key=file.key, reasons=file.reasons, rows=file.rows) for file in note.files),
+        published_rows=sum(file.rows for file in note.files),
+        quarantined_rows=sum(file.quarantined for file in note.files),
+        replaced_rows=sum(file.replaced for file in note.files),
+        why=f"{note.by}: {note.why}",
+        commands=(f"lakegate show {note.batch}",),
+    )
+
+
+def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) -> Message:
+    """No job gets through to files of a table, and why the last one did not."""
+    return Message(
+        kind=Kind.WAITING,
+        batch=attempt.batch,
+        table=attempt.table,
+        branch="",
+        files=tuple(ToldFile(key=file.key, reasons=()) for file in files),
+        why="Nothing is lost: they are tried again, at least every hour, until a job gets through. Other batches of "
+        f"the table may wait as well; this is told once a day. The last try: {why}",
+        commands=("lakegate status", f"lakegate show {attempt.batch}"),
+    )
+
+
+def unrouted_message(files: Iterable[ToldFile]) -> Message:
+    """Files that wait for a contract."""
+    return Message(
+        kind=Kind.UNROUTED,
+        batch="",
+        table="",
+        branch="",
+        files=tuple(files),
+        commands=("lakegate status", "lakegate contract push CONTRACT"),
+    )

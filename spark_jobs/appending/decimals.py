@@ -1,0 +1,49 @@
+"""A file's decimals, held to the type that the file itself says: Spark takes its word, and makes nulls of others."""
+
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, parse, spark_identifier
+from spark_jobs.jvm.spark_sql import literal
+
+_BEYOND = "it holds a number that is none of the type which the file says"
+
+
+def checked(name: str, type_name: str) -> str:
+    """The SQL of a column, which ends the reading where a decimal in it has more digits than its type."""
+    column, said = spark_identifier(name), f"{_BEYOND}: column {display_name(name)}"
+    beyond = _exceeds_sql(column, parse(type_name))
+    return f"CASE WHEN {beyond} THEN raise_error({literal(said)}) ELSE {column} END" if beyond else column
+
+
+def explain(said: str) -> str:
+    """What an error means where it tells of such a decimal, as Spark's own of some that are nested do; else nothing."""
+    if _BEYOND in said:
+        return said
+    return _BEYOND if "cannot be represented as Decimal" in said else ""
+
+
+def _exceeds_sql(value: str, kind: Type) -> str:
+    """The SQL of whether there is such a decimal; nothing where there can be none."""
+    if isinstance(kind, Struct):
+        each = [_exceeds_sql(f"{value}.{spark_identifier(name)}", part) for name, part in kind.fields.items()]
+        return " OR ".join(f"({it})" for it in each if it)
+    if isinstance(kind, Array):
+        return _any_sql(value, kind.element)
+    if isinstance(kind, Map):
+        each = [_any_sql(f"map_keys({value})", kind.key), _any_sql(f"map_values({value})", kind.value)]
+        return " OR ".join(filter(None, each))
+    return _atom_exceeds_sql(value, kind)
+
+
+def _any_sql(values: str, kind: Type) -> str:
+    item = f"it{values.count('(')}"  # lambdas within each other need names of their own
+    beyond = _exceeds_sql(item, kind)
+    return f"exists({values}, {item} -> {beyond})" if beyond else ""
+
+
+def _atom_exceeds_sql(value: str, kind: Atom) -> str:
+    """Not by what it is without its sign: Spark fails on that."""
+    size = digits(kind)
+    if not size:
+        return ""
+    most = f"{'9' * (size[0] - size[1]) or '0'}.{'9' * size[1]}BD"
+    return f"{value} NOT BETWEEN -{most} AND {most}"

@@ -1,0 +1,82 @@
+"""Columns, and parts of nested ones, in which a table takes no null: somebody else has made it so, for lakegate's own
+tables take them everywhere.
+
+A null there fails the write of whoever comes with it, and says nothing of whose it is.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import places, spark_identifier
+from spark_jobs.jvm.failures import causes
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.jvm.spark_sql import sql_type
+from spark_jobs.tables.ddl import table_name
+
+_REFUSED = "Null value appeared in non-nullable field"
+_Place = tuple[str, ...]
+_HasNull = Callable[[Column], Column]
+
+
+def is_null_error(error: Exception) -> bool:
+    """Whether a null came where the table takes none."""
+    return any(_REFUSED in str(cause.getMessage()) for cause in causes(error))
+
+
+def find_nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
+    """By file version, what is wrong with those that have nulls where the table takes none."""
+    schema = rows.sparkSession.table(table_name(LAKE, plan.table)).schema
+    asked = dict(_required_places(schema))
+    if not asked:
+        return {}
+    whole = F.struct(*(F.col(spark_identifier(name)) for name in rows.columns))
+    found = rows.groupBy(FILE_COLUMN).agg(*(F.max(has_null(whole)) for has_null in asked.values())).collect()
+    labels = {place: label for label, place in places(sql_type(schema.jsonValue()))}
+    told = [_fault(plan.table, labels[place], place) for place in asked]
+    return {file: tuple(said for said, is_so in zip(told, wrong, strict=True) if is_so) for file, *wrong in found}
+
+
+def _required_places(kind: DataType) -> Iterator[tuple[_Place, _HasNull]]:
+    """The places in a value where no null may be, each with how to ask a value whether there is one."""
+    for name, part, nullable, ask in _parts(kind):
+        if not nullable:
+            yield (name,), ask(Column.isNull)
+        for place, has_null in _required_places(part):
+            yield (name, *place), ask(has_null)
+
+
+def _parts(kind: DataType) -> Iterator[tuple[str, DataType, bool, Callable[[_HasNull], _HasNull]]]:
+    """The parts of a nested type: name, type, whether it may be null, and how a question about it is one about the
+    whole. The keys of a map are never null.
+    """
+    if isinstance(kind, StructType):
+        for field in kind.fields:
+            yield field.name, field.dataType, field.nullable, _of_field(field.name)
+    if isinstance(kind, ArrayType):
+        yield "element", kind.elementType, kind.containsNull, _of_items(lambda value: value)
+    if isinstance(kind, MapType):
+        yield "key", kind.keyType, True, _of_items(F.map_keys)
+        yield "value", kind.valueType, kind.valueContainsNull, _of_items(F.map_values)
+
+
+def _of_field(name: str) -> Callable[[_HasNull], _HasNull]:
+    return lambda has_null: lambda value: value.isNotNull() & has_null(value.getField(name))
+
+
+def _of_items(items: Callable[[Column], Column]) -> Callable[[_HasNull], _HasNull]:
+    return lambda has_null: lambda value: value.isNotNull() & F.exists(items(value), has_null)
+
+
+def _fault(table: str, label: str, place: _Place) -> str:
+    column = ".".join(name if name.isidentifier() else spark_identifier(name) for name in place)
+    statement = f"ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL"
+    return (
+        f"it has nulls in column {display_name(label)}, where the table takes none: unless the file is at fault, "
+        f"the table's owner runs {statement} on main, then lakegate retry takes it"
+    )

@@ -1,0 +1,56 @@
+"""Data files' paths, in which Iceberg writes the values of partition columns: a path has only so much room.
+
+A value without room fails the write of whoever comes with it, and says nothing of whose it is.
+"""
+
+import re
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.partitions import IDENTITY, partition
+from lakegate.audit.schema.types import spark_identifier
+from spark_jobs.jvm.failures import causes
+
+LONGEST = 700
+"""Bytes. S3 takes 1,024 for the whole of a key: the rest is the table's place, names of columns and of the file."""
+_NO_ROOM = re.compile(r"KeyTooLong|key is too long|File name too long|Mkdirs failed to create")
+
+
+def is_path_error(error: Exception) -> bool:
+    """Whether a path was too long for storage: S3's words, and those of a disk."""
+    return any(_NO_ROOM.search(str(cause.getMessage())) for cause in causes(error))
+
+
+def too_long(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
+    """By file version, what is wrong with those that have values that no path has room for."""
+    names = ", ".join(map(display_name, _written_texts(plan)))
+    return {
+        file: (f"its values of the partition columns {names} take {size:,} bytes in a path, and the most is {LONGEST}",)
+        for file, size in longest_values(plan, rows).items()
+        if size > LONGEST
+    }
+
+
+def longest_values(plan: Plan, rows: DataFrame) -> dict[str, int]:
+    """By file version, how many bytes of a path its values take at most; nothing where none are text or bytes."""
+    texts = _written_texts(plan).values()
+    if not texts:
+        return {}
+    size = " + ".join(f"coalesce(octet_length(url_encode({text})), 0)" for text in texts)
+    return dict(rows.groupBy(FILE_COLUMN).agg(F.max(F.expr(size))).collect())
+
+
+def _written_texts(plan: Plan) -> Mapping[str, str]:
+    """The SQL of what Iceberg writes, by the column of text or bytes."""
+    kinds, found = {column.name: column.type for column in plan.columns}, {}
+    for each in map(partition, plan.partitions):
+        kind, value = kinds.get(each.column), spark_identifier(each.column)
+        if kind in ("string", "binary") and each.transform in (IDENTITY, "truncate"):
+            written = f"substring({value}, 1, {each.width})" if each.width else value
+            found[each.column] = f"replace(base64({written}), '\\r\\n', '')" if kind == "binary" else written
+    return found

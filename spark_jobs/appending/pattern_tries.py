@@ -1,0 +1,79 @@
+"""How often patterns may be tried with a file's rows, before any is written or shown to a pattern.
+
+No text is looked at: its length is enough.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Metric, Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.names import display_name
+from spark_jobs.appending import text_sizes
+from spark_jobs.appending.append import check_sizes, rows_of, unreadable
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.isolate import THREADS, per_file
+
+
+def check_tries(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+    """The same files; those with whose rows patterns may be tried more often than is taken with that fault."""
+    tried = [metric for metric in plan.metrics if metric.tries]
+    asked = [inspection for inspection in inspections if tried and not inspection.faults]
+    told = {inspection.id: inspection for inspection in _check(spark, plan, tried, asked)} if asked else {}
+    return [told.get(inspection.id, inspection) for inspection in inspections]
+
+
+def _check(
+    spark: SparkSession, plan: Plan, tried: Sequence[Metric], inspections: Sequence[Inspection]
+) -> list[Inspection]:
+    """Of all files at once; where one of them cannot be read, of each by itself. Letters are counted in every row that
+    has a text, so files whose rows come to too many bytes are found first.
+    """
+    try:
+        found = _count_tries(tried, text_sizes.fail_beyond_share(plan, inspections, rows_of(spark, plan, inspections)))
+    except FAILURES as error:
+        if not text_sizes.is_beyond_share(error):
+            return _check_per_file(spark, plan, tried, inspections)
+        fit = check_sizes(spark, plan, inspections)
+        known = {
+            it.file.id: it
+            for it in _check_per_file(spark, plan, tried, [inspection for inspection in fit if not inspection.faults])
+        }
+        return [known.get(inspection.id, inspection) for inspection in fit]
+    return [_with_fault(plan, tried, inspection, found) for inspection in inspections]
+
+
+def _check_per_file(
+    spark: SparkSession, plan: Plan, tried: Sequence[Metric], inspections: Sequence[Inspection]
+) -> list[Inspection]:
+    found = per_file(inspections, lambda inspection: _count_tries(tried, rows_of(spark, plan, [inspection])), THREADS)
+    return [
+        unreadable(plan, inspection, it) if isinstance(it, Exception) else _with_fault(plan, tried, inspection, it)
+        for inspection, it in zip(inspections, found, strict=True)
+    ]
+
+
+def _count_tries(tried: Sequence[Metric], rows: DataFrame) -> dict[str, tuple[float, ...]]:
+    """By file version, the tries of each metric."""
+    sums = [F.sum(F.expr(metric.tries).cast("double")).alias(f"n{at}") for at, metric in enumerate(tried)]
+    return {row[0]: tuple(row[1:]) for row in rows.groupBy(FILE_COLUMN).agg(*sums).collect()}
+
+
+def _with_fault(
+    plan: Plan, tried: Sequence[Metric], inspection: Inspection, found: dict[str, tuple[float, ...]]
+) -> Inspection:
+    counted = found.get(inspection.id, (0.0,) * len(tried))
+    if not (wrong := beyond(plan.files.limits, tries=int(sum(counted)))):
+        return inspection
+    most = tried[max(range(len(counted)), key=counted.__getitem__)]
+    mend = (
+        "tie its pattern to the start with ^, say how many repetitions there may be, or let each end where the next one"
+        " cannot begin; let SQL look for no long text in another"
+    )
+    why = f"column {display_name(most.columns[0])} has most of them: {mend}"
+    return replace(inspection, faults=(*wrong, why))

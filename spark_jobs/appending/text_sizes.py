@@ -1,0 +1,75 @@
+"""The bytes of texts that a file's rows come to: a value that stands once in a file may be that of a billion rows.
+
+No text is looked at: its length is enough. Nothing is read for it where no row has more than its share.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import Array, Map, Struct, Type, parse, spark_identifier
+from spark_jobs.formats.registry import FORMATS
+from spark_jobs.jvm.failures import causes
+from spark_jobs.jvm.spark_sql import literal
+
+_BEYOND_SHARE = "lakegate: a row has more bytes of text than its share of what its file may have"
+
+
+def fail_beyond_share(plan: Plan, inspections: Sequence[Inspection], rows: DataFrame) -> DataFrame:
+    """The rows of these files, which fail where one has more than its share: the limit divided by the rows of the
+    largest file. Where none has, no file is beyond the limit.
+    """
+    size = _row_size_sql(plan)
+    if not size:
+        return rows
+    share = plan.files.limits.uncompressed // max(1, *(inspection.rows for inspection in inspections))
+    return rows.where(F.expr(f"CASE WHEN {size} > {share} THEN raise_error({literal(_BEYOND_SHARE)}) ELSE true END"))
+
+
+def is_beyond_share(error: Exception) -> bool:
+    """Whether a row with more than its share is what failed."""
+    return any(_BEYOND_SHARE in str(cause.getMessage()) for cause in causes(error))
+
+
+def too_large(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
+    """The fault of each file, by its version's id, whose rows come to more than is taken."""
+    size = _row_size_sql(plan)
+    if not size:
+        return {}
+    found = rows.groupBy(FILE_COLUMN).agg(F.sum(F.expr(size))).collect()
+    told = {file: beyond(plan.files.limits, uncompressed=int(total or 0)) for file, total in found}
+    return {file: faults for file, faults in told.items() if faults}
+
+
+def _row_size_sql(plan: Plan) -> str:
+    """The SQL of how many bytes the texts of a row have; nothing where a file has no more than its own."""
+    columns: Iterable[tuple[str, Type]] = (
+        (spark_identifier(column.name), parse(column.type)) for column in plan.columns
+    )
+    parts = [sql for name, kind in columns for sql in _bytes_sql(name, kind)]
+    return " + ".join(parts) if FORMATS[plan.files.kind].repeats else ""
+
+
+def _bytes_sql(value: str, kind: Type) -> Iterator[str]:
+    """The SQL of how many bytes each text in a value has."""
+    if isinstance(kind, Struct):
+        for name, part in kind.fields.items():
+            yield from _bytes_sql(f"{value}.{spark_identifier(name)}", part)
+    elif isinstance(kind, Array):
+        yield from _sum_sql(value, kind.element)
+    elif isinstance(kind, Map):
+        yield from _sum_sql(f"map_keys({value})", kind.key)
+        yield from _sum_sql(f"map_values({value})", kind.value)
+    elif kind.name in ("string", "binary"):
+        yield f"CAST(COALESCE(OCTET_LENGTH({value}), 0) AS DOUBLE)"
+
+
+def _sum_sql(values: str, kind: Type) -> Iterator[str]:
+    item = f"it{values.count('(')}"  # lambdas within each other need names of their own
+    for each_one in _bytes_sql(item, kind):
+        yield f"COALESCE(AGGREGATE({values}, 0D, (so_far, {item}) -> so_far + {each_one}), 0D)"

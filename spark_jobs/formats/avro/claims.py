@@ -1,0 +1,144 @@
+"""Whether an Avro file can hold the rows that its blocks claim, within its limits.
+
+It makes no row. What comes out of a packed block is counted only where it may be too much, and none of it is kept.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.model.limits import Limits, beyond, more_than
+from lakegate.counts import count
+from spark_jobs.formats.avro.blocks import MOST_BYTES, SYNC, Block, walk
+from spark_jobs.formats.footer import Unreadable
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES, is_unreachable
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import SPLIT
+
+# How many bytes may come out of one, at most.
+RATIOS = {"null": 1, "deflate": 1_032, "snappy": 32, "zstandard": 32_768, "bzip2": 1_100_000, "xz": 20_000}
+_XZ_MEMORY = 128 * 1024  # KiB, of what unpacks it: its own largest preset takes half of that
+ROWS_OF_NOTHING = 1_000_000
+"""How many rows may take no bytes at all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """Where a file's blocks begin, and how they are packed; the file is open."""
+
+    spark: SparkSession
+    uri: str
+    stream: Any
+    start: int
+    length: int
+    sync: bytes
+    codec: str
+
+    def __iter__(self) -> Iterator[Block]:
+        return walk(partial(hadoop.part, self.spark, self.stream), self.start, self.length, self.sync)
+
+
+def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[str, ...]]:
+    """How many rows there are, each of so many bytes at `least`, or which limits the file is beyond. Unreadable where
+    it claims what it cannot hold.
+    """
+    if blocks.codec not in RATIOS:
+        raise Unreadable(f"its blocks are packed by a codec that is none of {', '.join(RATIOS)}", blocks.codec[:60])
+    rows = packed = largest = 0
+    begins, split = dict[int, int](), SPLIT
+    for number, block in enumerate(blocks, 1):
+        if number > limits.blocks:
+            return 0, (more_than(limits, "blocks"),)
+        _check_rows(number, block, least, RATIOS[blocks.codec])
+        rows, packed, largest = rows + block.rows, packed + block.size, max(largest, block.size)
+        while split <= block.head - SYNC:
+            begins[split], split = block.head, split + SPLIT
+    begins |= dict.fromkeys(range(split, blocks.length, SPLIT), blocks.length)
+    if not least and rows > ROWS_OF_NOTHING:
+        raise Unreadable(
+            f"it says that it has {count(rows, 'row')} that take no bytes, and the limit is {ROWS_OF_NOTHING:,}"
+        )
+    if wrong := beyond(limits, rows=rows):
+        return 0, wrong
+    _check_splits(blocks, begins)
+    return rows, _uncompressed_faults(blocks, packed, largest, limits)
+
+
+def _check_rows(number: int, block: Block, least: int, ratio: int) -> None:
+    room = block.size * ratio
+    if block.rows * least > room:
+        raise Unreadable(
+            f"block {number:,} says that it has {count(block.rows, 'row')} in {count(block.size, 'byte')}, which "
+            f"hold at most {room // least:,}"
+        )
+
+
+def _check_splits(blocks: Blocks, begins: Mapping[int, int]) -> None:
+    """Who reads a part of a large file begins behind the first marker in it: that one must be a block's, and no piece
+    of a value that looks like it.
+    """
+    if not begins:
+        return
+    avro, conf = jvm(blocks.spark).org.apache.avro, hadoop.configuration(blocks.spark)
+    source = avro.mapred.FsInput(hadoop.path(blocks.spark, blocks.uri), conf)
+    with closing(avro.file.DataFileReader(source, avro.generic.GenericDatumReader())) as reader:
+        for split, begin in begins.items():
+            reader.sync(split)
+            if reader.previousSync() != begin:
+                raise Unreadable("the marker between its blocks stands within one, too: readers take it for an end")
+
+
+def _uncompressed_faults(blocks: Blocks, packed: int, largest: int, limits: Limits) -> tuple[str, ...]:
+    """What is said where more comes out of all blocks than is taken. Unreadable where more comes out of one than a
+    reader can hold, for it unpacks a block as a whole.
+    """
+    ratio, found = RATIOS[blocks.codec], 0
+    may_be_much = packed * ratio > limits.uncompressed
+    if not may_be_much and largest * ratio <= MOST_BYTES:
+        return ()
+    for number, block in enumerate(blocks, 1):
+        most = block.size * ratio
+        if may_be_much or most > MOST_BYTES:
+            most = _count_uncompressed(blocks, block, min(MOST_BYTES, limits.uncompressed - found) + 1)
+        found += most
+        if found > limits.uncompressed:
+            return (more_than(limits, "uncompressed"),)
+        if most > MOST_BYTES:
+            raise Unreadable(f"block {number:,} has more than {MOST_BYTES:,} bytes uncompressed, which no reader takes")
+    return ()
+
+
+def _count_uncompressed(blocks: Blocks, block: Block, most: int) -> int:
+    """How many bytes come out of a block; no more than so many are looked at."""
+    java = jvm(blocks.spark)
+    io = java.org.apache.commons.io
+    blocks.stream.seek(block.start)
+    bounded = io.input.BoundedInputStream(blocks.stream, block.size)
+    bounded.setPropagateClose(False)
+    try:
+        with closing(_UNPACK[blocks.codec](java, java.java.io.BufferedInputStream(bounded))) as unpacked:
+            return int(io.IOUtils.copyLarge(unpacked, io.output.NullOutputStream(), 0, most))
+    except FAILURES as error:
+        if is_unreachable(error):
+            raise
+        return 0  # what is wrong with it is told when its rows are read
+
+
+def _inflating(java: Any, packed: Any) -> Any:
+    no_wrap = java.java.util.zip.Inflater(True)  # noqa: FBT003 - Java has no names
+    return java.java.util.zip.InflaterInputStream(packed, no_wrap)
+
+
+_UNPACK: Mapping[str, Callable[[Any, Any], Any]] = {
+    "null": lambda _, packed: packed,
+    "snappy": lambda _, packed: packed,
+    "deflate": _inflating,
+    "zstandard": lambda java, packed: java.com.github.luben.zstd.ZstdInputStream(packed),
+    "bzip2": lambda java, packed: java.org.apache.commons.compress.compressors.bzip2.BZip2CompressorInputStream(packed),
+    "xz": lambda java, packed: java.org.tukaani.xz.XZInputStream(packed, _XZ_MEMORY),
+}

@@ -1,0 +1,154 @@
+"""Avro's header, read within limits, and the heads of its blocks: a file does not say elsewhere how many rows it has.
+
+It makes no row.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.model.limits import Limits, beyond, more_than
+from spark_jobs.formats.avro import schema as avro_schema
+from spark_jobs.formats.avro.blocks import SYNC, Read, Short, number, piece
+from spark_jobs.formats.avro.claims import Blocks, rows_in
+from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
+from spark_jobs.formats.format import Format
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES, root_cause
+from spark_jobs.jvm.gateway import jvm
+
+TRUNCATED = "it is truncated: it begins as an Avro file and does not end as one"
+# Dates are days of the calendar that Avro's specification means, whoever wrote them.
+_OPTIONS = {"datetimeRebaseMode": "CORRECTED"}
+_MAGIC = b"Obj\x01"
+_FIRST = 64 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Header:
+    """The schema's JSON, how blocks are packed, the marker behind each, and where the first begins."""
+
+    schema: str
+    codec: str
+    sync: bytes
+    end: int
+
+
+def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
+    """The header and the rows; a file that is beyond a limit has faults and no columns."""
+    if not ends.first.startswith(_MAGIC):
+        raise Unreadable("it is not an Avro file")
+    with hadoop.opened(spark, uri) as stream:
+        header = _header(partial(hadoop.part, spark, stream), ends.length, limits)
+        if not ends.last.endswith(header.sync):
+            raise Unreadable(TRUNCATED)
+        said = _schema(header.schema)
+        if wrong := _schema_faults(limits, *_size(said)):
+            return Footer(faults=wrong)
+        parsed = _parsed(spark, header.schema)
+        size = avro_schema.size(json.loads(_canonical(spark, parsed)))
+        if wrong := _schema_faults(limits, size.columns, size.nesting):
+            return Footer(faults=wrong)
+        columns = _spark_schema(spark, parsed)
+        if not isinstance(said, dict) or said.get("type") != "record":
+            raise Unreadable("its rows are no records")
+        blocks = Blocks(
+            spark=spark, uri=uri, stream=stream, start=header.end, length=ends.length, sync=header.sync,
+            codec=header.codec,
+        )  # fmt: skip
+        rows, wrong = rows_in(blocks, size.least, limits)
+    return Footer(faults=wrong) if wrong else Footer(rows=rows, columns=columns_in(columns))
+
+
+def _schema_faults(limits: Limits, columns: int, nesting: int) -> tuple[str, ...]:
+    return beyond(limits, columns=columns, nesting=nesting)
+
+
+def _parsed(spark: SparkSession, said: str) -> Any:
+    try:
+        return jvm(spark).org.apache.avro.Schema.Parser().parse(said)
+    except FAILURES as error:
+        raise _unreadable_schema(error) from None
+
+
+def _canonical(spark: SparkSession, schema: Any) -> str:
+    return str(jvm(spark).org.apache.avro.SchemaNormalization.toParsingForm(schema))
+
+
+def _spark_schema(spark: SparkSession, schema: Any) -> str:
+    """The columns as Spark would read them, in its JSON."""
+    try:
+        return str(jvm(spark).org.apache.spark.sql.avro.SchemaConverters.toSqlType(schema).dataType().json())
+    except FAILURES as error:
+        raise _unreadable_schema(error) from None
+
+
+def _unreadable_schema(error: Exception) -> Unreadable:
+    return Unreadable("its schema cannot be read", root_cause(error))
+
+
+def _header(read: Read, length: int, limits: Limits) -> _Header:
+    for size in (_FIRST, limits.footer):
+        try:
+            return _parse_header(read(0, min(size, length)))
+        except Short:
+            if length <= size:
+                raise Unreadable(TRUNCATED) from None
+    raise Unreadable(more_than(limits, "footer"))
+
+
+def _parse_header(head: bytes) -> _Header:
+    found, at = dict[bytes, bytes](), len(_MAGIC)
+    count, at = number(head, at)
+    while count:
+        if count < 0:  # then the block's bytes are said, too
+            count, (_, at) = -count, number(head, at)
+        for _ in range(count):
+            name, at = _bytes(head, at)
+            found[name], at = _bytes(head, at)
+        count, at = number(head, at)
+    sync = piece(head, at, SYNC)
+    try:
+        schema, codec = found[b"avro.schema"].decode(), found.get(b"avro.codec", b"null").decode()
+    except (KeyError, UnicodeDecodeError):
+        raise Unreadable("it has no schema that can be read") from None
+    return _Header(schema=schema, codec=codec, sync=sync, end=at + SYNC)
+
+
+def _bytes(head: bytes, at: int) -> tuple[bytes, int]:
+    size, at = number(head, at)
+    if size < 0:
+        raise Unreadable("its header is broken")
+    return piece(head, at, size), at + size
+
+
+def _schema(said: str) -> Any:
+    try:
+        return json.loads(said)
+    except (ValueError, RecursionError):
+        raise Unreadable("it has no schema that can be read") from None
+
+
+def _size(schema: Any) -> tuple[int, int]:
+    """How many fields the schema has, with those inside others, and how deep they are in each other."""
+    columns, deepest, left = 0, 0, [(schema, 0)]
+    while left:
+        part, depth = left.pop()
+        if isinstance(part, list):
+            left += [(it, depth) for it in part]
+        elif isinstance(part, dict):
+            fields = part.get("fields")
+            inner = [it.get("type") for it in fields if isinstance(it, dict)] if isinstance(fields, list) else []
+            columns += len(inner)
+            inner += [part[word] for word in ("items", "values") if word in part]
+            if isinstance(part.get("type"), dict | list):
+                left.append((part["type"], depth))
+            left += [(it, depth + 1) for it in inner]
+            deepest = max(deepest, depth + bool(inner))
+    return columns, deepest
+
+
+FORMAT = Format(read=read, options=_OPTIONS, corrupt="a block is corrupt")

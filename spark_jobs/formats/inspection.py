@@ -1,0 +1,80 @@
+"""A inspection at each staged file: does it open, is it within its limits, does it fit the plan and the table?
+
+One file's trouble is that file's fault and never the job's; that files cannot be reached is the job's.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import EMPTY, GONE, Inspection
+from spark_jobs.formats.footer import Ends, Footer, Unreadable
+from spark_jobs.formats.format import Read
+from spark_jobs.formats.registry import FORMATS
+from spark_jobs.formats.text.scan import inspect_text
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES, class_names, is_unreachable, root_cause
+from spark_jobs.jvm.isolate import THREADS
+
+_FIRST, _LAST = 4, 256  # bytes; the last hold ORC's postscript
+
+
+def inspect_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
+    """A look at every file, in their order."""
+    wrong = {file.id: beyond(plan.files.limits, bytes=file.size) for file in files}
+    within = [file for file in files if not wrong[file.id]]
+    inspections = {inspection.id: inspection for inspection in _inspect_readable(spark, plan, within)}
+    return [inspections.get(file.id) or Inspection(file=file, faults=wrong[file.id]) for file in files]
+
+
+def _inspect_readable(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
+    form = FORMATS[plan.files.kind]
+    if form.text:
+        return inspect_text(spark, plan, files, form.text)
+    if (read := form.read) is None:
+        raise NotImplementedError(f"a file of kind {plan.files.kind} has neither a footer nor lines")
+    with ThreadPoolExecutor(THREADS) as pool:
+        inspections = list(pool.map(lambda file: _inspect(spark, plan, file, read), files))
+    return form.check_machines(spark, inspections)
+
+
+def _inspect(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Inspection:
+    if file.size == 0:
+        return Inspection(file=file, faults=(EMPTY,))
+    try:
+        found = _read_footer(spark, plan, file, read)
+    except FAILURES as error:
+        if is_unreachable(error):
+            raise
+        found = Footer(faults=(_fault(plan, error),))
+    return Inspection(file=file, rows=found.rows, columns=found.columns, faults=found.faults)
+
+
+def _read_footer(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Footer:
+    """Once more where it fails, so that a network's hiccup does not end the job."""
+    try:
+        return _read_once(spark, plan, file.uri, read)
+    except FAILURES:
+        return _read_once(spark, plan, file.uri, read)
+
+
+def _read_once(spark: SparkSession, plan: Plan, uri: str, read: Read) -> Footer:
+    length, first, last = hadoop.ends(spark, uri, _FIRST, _LAST)
+    if length == 0:
+        return Footer(faults=(EMPTY,))
+    try:
+        ends = Ends(length=length, first=first, last=last)
+        return read(spark, uri, ends, plan.files.limits)
+    except Unreadable as error:
+        return Footer(faults=(error.fault(plan.columns),))
+
+
+def _fault(plan: Plan, error: Exception) -> str:
+    if any(name.endswith("FileNotFoundException") for name in class_names(error)):
+        return GONE
+    known = FORMATS[plan.files.kind].explain(root_cause(error))
+    return known or Unreadable("its footer cannot be read", root_cause(error)).fault(plan.columns)

@@ -1,0 +1,24 @@
+"""Rows of staged text files. Files of one layout are parsed together."""
+
+from collections.abc import Iterable
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import Inspection
+from spark_jobs.formats.registry import FORMATS
+from spark_jobs.formats.text.parsed import Parsed
+from spark_jobs.formats.text.text_format import Layout
+
+
+def parsed(spark: SparkSession, plan: Plan, inspections: Iterable[Inspection]) -> list[Parsed]:
+    """Return the rows of these files, in one part per layout."""
+    text = FORMATS[plan.files.kind].text
+    if text is None:
+        raise ValueError(f"{plan.files.kind} is no text format")
+    layouts: dict[Layout, list[str]] = {}
+    for inspection in inspections:
+        reads = [column.name for column in inspection.columns]
+        names = [name if name in reads else "" for name in inspection.layout] if text.is_positional else reads
+        layouts.setdefault(Layout(names=tuple(names), sound=inspection.sound), []).append(inspection.file.uri)
+    return [text.parse(spark, plan, layout, uris) for layout, uris in layouts.items()]

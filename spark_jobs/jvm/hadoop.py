@@ -1,0 +1,72 @@
+"""Small objects through Hadoop's file system, which has the cluster's own credentials. It knows no format."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.jvm.gateway import jvm, session_state
+
+
+def path(spark: SparkSession, uri: str) -> Any:
+    return jvm(spark).org.apache.hadoop.fs.Path(uri)
+
+
+def configuration(spark: SparkSession) -> Any:
+    return session_state(spark).newHadoopConf()
+
+
+def read(spark: SparkSession, uri: str) -> bytes:
+    """The whole object."""
+    return read_part(spark, uri, 0, None)
+
+
+def read_part(spark: SparkSession, uri: str, start: int, length: int | None) -> bytes:
+    """`length` bytes of the object from `start` on, or the rest of it."""
+    with opened(spark, uri) as stream:
+        return part(spark, stream, start, length)
+
+
+def ends(spark: SparkSession, uri: str, first: int, last: int) -> tuple[int, bytes, bytes]:
+    """How long the object is, and so many of its first and last bytes; it is looked up and opened once. Where none of
+    its last bytes are wanted, there is no second request for them.
+    """
+    place = path(spark, uri)
+    system = place.getFileSystem(configuration(spark))
+    found = system.getFileStatus(place)
+    length = int(found.getLen())
+    stream = system.openFile(place).withFileStatus(found).build().get()
+    try:
+        head = part(spark, stream, 0, min(first, length))
+        return length, head, part(spark, stream, max(length - last, 0), None) if last else b""
+    finally:
+        stream.close()
+
+
+def part(spark: SparkSession, stream: Any, start: int, length: int | None) -> bytes:
+    """The same of an object that is open."""
+    stream.seek(start)
+    utils = jvm(spark).org.apache.commons.io.IOUtils
+    return bytes(utils.toByteArray(stream) if length is None else utils.toByteArray(stream, length))
+
+
+@contextmanager
+def opened(spark: SparkSession, uri: str) -> Iterator[Any]:
+    """The object as Hadoop's stream: what is read of it stays in the JVM, for bytes come slowly to Python."""
+    place = path(spark, uri)
+    stream = place.getFileSystem(configuration(spark)).open(place)
+    try:
+        yield stream
+    finally:
+        stream.close()
+
+
+def write(spark: SparkSession, uri: str, body: bytes) -> None:
+    """Write or replace the object."""
+    place = path(spark, uri)
+    stream = place.getFileSystem(configuration(spark)).create(place, True)  # noqa: FBT003 - Hadoop has no name for "overwrite"
+    try:
+        stream.write(bytearray(body))
+    finally:
+        stream.close()

@@ -1,0 +1,35 @@
+"""Many files, each read by itself, so that what is wrong with one is known to be that one's. It knows no format."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from spark_jobs.jvm.failures import FAILURES, is_unreachable
+
+T = TypeVar("T")
+R = TypeVar("R")
+THREADS = 8
+
+
+def per_file(items: Sequence[T], read: Callable[[T], R], threads: int) -> list[R | Exception]:
+    """What was read of each, or why it failed. What fails beside others is read once more with nothing beside it:
+    another file may have taken the memory. What cannot be reached then either is nothing that is wrong with the item:
+    that is raised.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(lambda item: _attempt(read, item), items))
+    again = [
+        _attempt(read, item) if isinstance(it, Exception) and items[1:] else it
+        for item, it in zip(items, found, strict=True)
+    ]
+    for it in again:
+        if isinstance(it, Exception) and is_unreachable(it):
+            raise it
+    return again
+
+
+def _attempt(read: Callable[[T], R], item: T) -> R | Exception:
+    try:
+        return read(item)
+    except FAILURES as error:
+        return error

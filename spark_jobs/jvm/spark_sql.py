@@ -1,0 +1,22 @@
+"""Spark SQL's spelling of texts and types. It needs no session."""
+
+from typing import Any
+
+from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, canonical
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def sql_type(spoken: Any) -> Type:
+    """A type in Spark's JSON."""
+    if not isinstance(spoken, dict) or spoken["type"] == "udt":
+        return Atom(canonical(str(spoken)))
+    if spoken["type"] == "array":
+        return Array(sql_type(spoken["elementType"]))
+    if spoken["type"] == "map":
+        return Map(sql_type(spoken["keyType"]), sql_type(spoken["valueType"]))
+    return Struct({field["name"]: sql_type(field["type"]) for field in spoken["fields"]})

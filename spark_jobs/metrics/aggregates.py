@@ -1,0 +1,96 @@
+"""Metrics that a file has by itself, computed from its rows: one pass over all files for most, more where one is heavy.
+
+Which of them statistics have told already, it does not know.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Lock
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.model.plan import ROWS_VIEW, Metric
+from lakegate.audit.model.report import Source
+from lakegate.audit.schema.fit import FILE_COLUMN
+from spark_jobs.jvm.failures import FAILURES, class_names
+from spark_jobs.metrics.kinds import How, how, number
+
+Numbers = dict[str, dict[str, float | None]]
+"""File version → metric → its number, or None where there is none."""
+_THREADS = 4
+_VALUE_ERRORS = {"ArithmeticException", "DateTimeException", "SparkArithmeticException", "SparkDateTimeException"}
+"""Exceptions that a row's values cause, whatever the machines do."""
+_VIEW = Lock()
+
+
+def compute(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Iterable[str]], DataFrame]) -> Numbers:
+    """These metrics of these files."""
+    shared = [metric for metric in metrics if source_of(metric) is Source.AGGREGATE]
+    alone: dict[tuple[str, ...], list[Metric]] = {}
+    for metric in metrics:
+        if metric.alone:
+            alone.setdefault(metric.columns, []).append(metric)
+    queries = [metric for metric in metrics if how(metric) is How.QUERY]
+    jobs = [
+        *([partial(_compute, shared, files, read)] if shared else []),
+        *(partial(_compute, of_columns, files, read) for of_columns in alone.values()),
+        *(partial(_compute, [metric], [file], read) for metric in queries for file in files),
+    ]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return _merge(pool.map(lambda job: job(), jobs))
+
+
+def source_of(metric: Metric) -> Source:
+    """Where the metric comes from, unless statistics tell it."""
+    return Source.QUERY if metric.alone or how(metric) is How.QUERY else Source.AGGREGATE
+
+
+def _compute(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Iterable[str]], DataFrame]) -> Numbers:
+    """All at once, unless a value ends that (a date so far off that nothing can be added to it): what is wrong with one
+    file keeps no other from its numbers. Halved as often as needed, just that metric of that file has none.
+    """
+    try:
+        if how(metrics[0]) is How.QUERY:
+            return _query(read(files), metrics[0], files[0])
+        return _aggregate(read(files), metrics)
+    except FAILURES as error:
+        if not any(name.rpartition(".")[2] in _VALUE_ERRORS for name in class_names(error)):
+            raise
+        if len(files) == len(metrics) == 1:
+            return {files[0]: {metrics[0].id: None}}
+    if half := len(files) // 2:
+        return _merge(_compute(metrics, some, read) for some in (files[:half], files[half:]))
+    half = len(metrics) // 2
+    return _merge(_compute(some, files, read) for some in (metrics[:half], metrics[half:]))
+
+
+def _aggregate(rows: DataFrame, metrics: Sequence[Metric]) -> Numbers:
+    """The metrics by file version, in one pass over the columns concerned."""
+    aggregates = [number(metric).alias(str(at)) for at, metric in enumerate(metrics)]
+    found = rows.groupBy(FILE_COLUMN).agg(*aggregates).collect()
+    return {row[0]: {metric.id: _finite(row[at + 1]) for at, metric in enumerate(metrics)} for row in found}
+
+
+def _query(rows: DataFrame, metric: Metric, file: str) -> Numbers:
+    """A query over one file's rows. Its names are resolved at once, so the view's name is free again after that."""
+    with _VIEW:
+        rows.createOrReplaceTempView(ROWS_VIEW)
+        found = rows.sparkSession.sql(metric.sql)
+    [row] = found.toDF("number").select(F.col("number").cast("double")).collect()
+    return {file: {metric.id: _finite(row[0])}}
+
+
+def _finite(number: float | None) -> float | None:
+    """NaN and the infinities compare with nothing that a contract can say, and JSON has no word for them."""
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _merge(found: Iterable[Mapping[str, Mapping[str, float | None]]]) -> Numbers:
+    merged: Numbers = {}
+    for each in found:
+        for file, values in each.items():
+            merged.setdefault(file, {}).update(values)
+    return merged

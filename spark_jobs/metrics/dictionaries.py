@@ -1,0 +1,141 @@
+"""What the dictionaries of a data file's texts prove: all values of the column, each once, so none of the rows fails.
+
+Parquet writes a column's distinct values in front of their numbers while they are few. A predicate asked of the
+thousand zones is a proof for ten million rows, and the column itself is not read. It proves, it never counts; where a
+dictionary isn't whole, or can't be read, it says nothing.
+"""
+
+import json
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.model.plan import Metric, MetricKind
+from lakegate.audit.schema.types import spark_identifier
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES
+from spark_jobs.jvm.gateway import jvm
+
+# Below, one pass over the rows costs less than going from file to file.
+_ROWS = 1_000_000
+_ROWS_PER_VALUE = 5
+# The driver asks them alone; with more, the executors' pass over the rows is sooner done.
+_MOST_VALUES = 500_000
+_THREADS = 8
+_NOT_IN_VARIABLES = set(".`")  # what no variable's name may hold in Spark
+
+Values = Mapping[str, set[str | None]]
+"""By column, every value that a file version may hold, or by metric, those of them that fail it."""
+
+
+def prove(
+    metrics: Sequence[Metric],
+    files: Mapping[str, Sequence[DataFileStatistics]],
+    columns: Mapping[str, IcebergField],
+) -> dict[str, set[str]]:
+    """By file version, the metrics that its data files' dictionaries prove to be zero."""
+    asked = [metric for metric in metrics if _is_of_one_text(metric, columns)]
+    if not asked or sum(data.rows for listed in files.values() for data in listed) < _ROWS:
+        return {}
+    spark = SparkSession.active()
+    ids = {columns[metric.columns[0]].id: metric.columns[0] for metric in asked}
+    with ThreadPoolExecutor(_THREADS) as pool:
+        read = dict(zip(files, pool.map(lambda data: _values_of(spark, data, ids), files.values()), strict=True))
+        failing = _failing_values(spark, asked, list(read.values()), pool)
+    return {file: {metric.id for metric in asked if _is_zero(metric, values, failing)} for file, values in read.items()}
+
+
+def _is_of_one_text(metric: Metric, columns: Mapping[str, IcebergField]) -> bool:
+    if metric.kind is not MetricKind.FAILING or len(metric.columns) != 1:
+        return False
+    [name] = metric.columns
+    return name in columns and columns[name].type == "string" and not set(name) & _NOT_IN_VARIABLES
+
+
+def _is_zero(metric: Metric, values: Values, failing: Values) -> bool:
+    """Whether these are all values of the metric's column, and each is known not to fail it."""
+    [name] = metric.columns
+    return name in values and metric.id in failing and values[name].isdisjoint(failing[metric.id])
+
+
+def _failing_values(
+    spark: SparkSession, asked: Sequence[Metric], read: Sequence[Values], pool: ThreadPoolExecutor
+) -> Values:
+    """By metric, the values that fail it. What many files hold is asked once; too many values are not."""
+    held = {name: set().union(*(values.get(name, ()) for values in read)) for name in {m.columns[0] for m in asked}}
+    few = {name: values for name, values in held.items() if 0 < len(values) <= _MOST_VALUES}
+    of = {name: [metric for metric in asked if metric.columns == (name,)] for name in few}
+    told = pool.map(lambda name: _failing_of(spark, name, few[name], of[name]), few)
+    return {metric: values for found in told for metric, values in found.items()}
+
+
+def _failing_of(spark: SparkSession, name: str, values: Collection[str | None], asked: Sequence[Metric]) -> Values:
+    """Which of a column's values fail each metric. A row that stands in the query costs no job: Spark's planner works
+    it out.
+    """
+    texts = F.from_json(F.lit(json.dumps(list(values))), "array<string>").alias("texts")
+    # The predicate speaks of its column: within `filter`, of each value under the column's name.
+    failing = [F.expr(f"filter(texts, {spark_identifier(name)} -> {metric.sql})") for metric in asked]
+    try:
+        [told] = spark.sql("VALUES (1)").select(texts).select(*failing).collect()
+    except FAILURES:
+        return {}  # a predicate that cannot be asked of a value alone
+    return {metric.id: set(found) for metric, found in zip(asked, told, strict=True) if found is not None}
+
+
+def _values_of(spark: SparkSession, files: Sequence[DataFileStatistics], names: Mapping[int, str]) -> Values:
+    """What a file version's dictionaries hold, of the columns of which they hold everything and that repeat it."""
+    held: dict[str, set[str | None]] = {name: {None} for name in names.values()}
+    most = sum(data.rows for data in files) // _ROWS_PER_VALUE
+    try:
+        for data in files:
+            found = _dictionaries(spark, data.path, names, most)
+            held = {name: held[name] | texts for name, texts in found.items() if name in held}
+    except (*FAILURES, UnicodeDecodeError):
+        return {}  # the rows will tell
+    return {name: values for name, values in held.items() if len(values) <= most}
+
+
+def _dictionaries(spark: SparkSession, path: str, names: Mapping[int, str], most: int) -> dict[str, set[str]]:
+    """What a data file's whole dictionaries hold, at most so much each."""
+    parquet = jvm(spark).org.apache.parquet.hadoop
+    source = parquet.util.HadoopInputFile.fromPath(hadoop.path(spark, path), hadoop.configuration(spark))
+    with closing(parquet.ParquetFileReader.open(source)) as reader:
+        return {name: texts for name, pages in _pages(reader, names) if (texts := _texts_of(pages, most)) is not None}
+
+
+def _pages(reader: Any, names: Mapping[int, str]) -> Iterator[tuple[str, list[Any]]]:
+    """`names` are by Iceberg's field ids: parquet knows a column whose name is no identifier by another one."""
+    groups = list(reader.getRowGroups())
+    for at, column in enumerate(reader.getFileMetaData().getSchema().getColumns()):
+        name = names.get(column.getPrimitiveType().getId().intValue())
+        if name is not None and all(_is_whole(group.getColumns()[at]) for group in groups):
+            yield name, [reader.getDictionaryReader(group).readDictionaryPage(column) for group in groups]
+
+
+def _is_whole(chunk: Any) -> bool:
+    """Whether all pages of the column chunk are made of numbers in its dictionary."""
+    told = chunk.getEncodingStats()
+    return told is not None and told.hasDictionaryPages() and not told.hasNonDictionaryEncodedPages()
+
+
+def _texts_of(pages: Sequence[Any], most: int) -> set[str] | None:
+    """The texts of dictionaries; None where they are more than so many."""
+    if sum(page.getDictionarySize() for page in pages) > most:
+        return None
+    return {text for page in pages for text in _texts_in(page)}
+
+
+def _texts_in(page: Any) -> Iterator[str]:
+    """The texts of a dictionary, each behind its length."""
+    body, at = bytes(page.getBytes().toByteArray()), 0
+    while at < len(body):
+        [length] = struct.unpack_from("<I", body, at)
+        yield body[at + 4 : at + 4 + length].decode()
+        at += 4 + length

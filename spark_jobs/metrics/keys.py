@@ -1,0 +1,311 @@
+"""Keys: which of the batch's repeat, which the table has already, and which refer to nothing.
+
+One cheap query shows that no key is at fault; only where one is, further queries find which. A null among a key's
+columns makes it no key.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.data_files.key_ranges import MOST_RANGES, KeyRanges, Range, is_ordered, key_ranges
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, bound, exact
+from lakegate.audit.evaluation.duplicates import OwnRepeats, Pattern, Repeats
+from lakegate.audit.evaluation.table_scope import Orphans
+from lakegate.audit.evaluation.verdicts import Dependent
+from lakegate.audit.model.plan import Metric, Plan, Reference, Scope
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
+from spark_jobs.tables.base import Base, Candidates
+
+Read = Callable[[Iterable[str]], DataFrame]
+"""The rows of some file versions of the batch, by their ids."""
+_BROADCAST = 1_000_000  # keys that are held in memory as a whole
+_FAULTY = 100_000  # the same, of keys at fault with their rows to be found
+# The same for types whose bounds are kept as numbers.
+_AS_BOUND = {
+    "date": "unix_date({})",
+    "timestamptz": "unix_micros({})",
+    "timestamp": "unix_micros(cast({} as timestamp))",  # the session's zone is UTC
+}
+# So many rows of the table, and so many for each of the batch, take longer than a closer look at where its keys are.
+_MANY, _MANY_FOR_EACH = 10_000_000, 5
+_SPARSE = 32  # as many values for each key, and words of bits are no fewer than keys
+_PARENT = "_lakegate_parent"  # the file of a row that is referred to
+# Types that are whole numbers underneath, and how to see them as such.
+_WHOLE = {"int": "bigint({})", "long": "{}", "date": "bigint(unix_date({}))", "timestamptz": "unix_micros({})"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """The batch as the audit found it: its data files by file version, their columns, a way to read them."""
+
+    files: Mapping[str, Sequence[DataFileStatistics]]
+    columns: Mapping[str, IcebergField]
+    read: Read
+
+    def rows(self) -> int:
+        return sum(data.rows for files in self.files.values() for data in files)
+
+
+def existing_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str]) -> DataFrame | None:
+    """The keys of these files that the table has at the base, by the columns' own names; None where there are none."""
+    candidates = table_candidates(plan, metric, batch, base, files)
+    if candidates is None:
+        return None
+    return _renamed(_existing(_key_rows(batch.read(files), metric.columns), batch.rows(), candidates), metric.columns)
+
+
+def orphans(
+    plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str], good: Sequence[str], *others: str
+) -> DataFrame:
+    """The keys of these files' rows that refer to nothing, by the columns' own names, each with its file and what
+    `others` name. Where the table refers to itself, they may refer to rows of their own file and of `good` ones that
+    landed before it.
+    """
+    candidates = _referenced_candidates(metric, batch, base, files)
+    missing = _drop_existing(_key_rows(batch.read(files), metric.columns, *others), batch.rows(), candidates)
+    if is_own(plan, metric):
+        missing = _drop_with_parent(missing, _parent_keys(metric, batch), list(batch.files), good)
+    return _renamed(missing, metric.columns, FILE_COLUMN, *others)
+
+
+def is_own(plan: Plan, metric: Metric) -> bool:
+    """Whether it is about rows of the table that refer to others of it."""
+    return metric.refers_to is not None and metric.refers_to.table == plan.table
+
+
+def with_key(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The rows that have a key: a null makes it none."""
+    return rows.where(reduce(Column.__and__, [F.col(spark_identifier(column)).isNotNull() for column in columns]))
+
+
+def repeats(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
+    """How often keys repeat, in their own file or, with scope table, in any and in the table."""
+    if not (ids := _with_rows(batch)):
+        return Repeats()
+    rows = _key_rows(batch.read(ids), metric.columns)
+    if metric.scope is Scope.BATCH:
+        return _repeats_per_file(metric, batch, rows)
+    return _repeats(metric, batch, rows, table_candidates(plan, metric, batch, base, list(batch.files)))
+
+
+def references(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Orphans:
+    """How many rows of each file refer to nothing."""
+    if not (ids := _with_rows(batch)):
+        return Orphans()
+    return _count_orphans(plan, metric, batch, base, _key_rows(batch.read(ids), metric.columns))
+
+
+def _with_rows(batch: Batch) -> list[str]:
+    return [file for file, data in batch.files.items() if data]
+
+
+def _names(columns: Sequence[object]) -> list[str]:
+    """Names for a key's columns that need no care, whatever the columns are called; nothing else is called so."""
+    return [f"_lakegate_key{number}" for number in range(len(columns))]
+
+
+def _named(columns: Sequence[IcebergField]) -> list[tuple[str, IcebergField]]:
+    return list(zip(_names(columns), columns, strict=True))
+
+
+def _key_rows(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
+    """The keys of the rows that have one, each with its file and what `others` name."""
+    return with_key(rows, columns).select(*_keys(columns), FILE_COLUMN, *others)
+
+
+def _keys(columns: Sequence[str]) -> list[Column]:
+    return [F.col(spark_identifier(column)).alias(name) for name, column in zip(_names(columns), columns, strict=True)]
+
+
+def _renamed(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
+    keys = zip(_names(columns), columns, strict=True)
+    return rows.select(*(F.col(name).alias(column) for name, column in keys), *others)
+
+
+def table_candidates(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
+    """The table's own rows at the base that may repeat, if the metric is about them."""
+    if metric.scope is Scope.BATCH:
+        return None
+    return _candidates(metric, Reference(table=plan.table, columns=metric.columns), batch, base, files)
+
+
+def _referenced_candidates(metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
+    return _candidates(metric, metric.refers_to, batch, base, files) if metric.refers_to else None
+
+
+def _candidates(metric: Metric, target: Reference, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
+    ids, columns = list(files), [batch.columns[name] for name in metric.columns]
+    found = base.candidates(target, columns, key_ranges((data for file in ids for data in batch.files[file]), columns))
+    if found and found.rows > max(_MANY, _MANY_FOR_EACH * batch.rows()):
+        found = base.candidates(target, columns, _cluster_ranges(_key_rows(batch.read(ids), metric.columns), columns))
+    return found and Candidates(rows=found.rows, table=found.table.select(*_keys(target.columns)))
+
+
+def _cluster_ranges(rows: DataFrame, columns: Sequence[IcebergField]) -> list[KeyRanges]:
+    """Where the keys are, closer than the bounds of whole data files say it: neighbours together, and what is between
+    them left out.
+    """
+    numbers = [F.expr(_AS_BOUND.get(column.type, "{}").format(name)) for name, column in _named(columns)]
+    ends = [end for number in numbers for end in (F.min(number), F.max(number))]
+    spans_of = (
+        rows.repartitionByRange(MOST_RANGES, *_names(columns)).groupBy(F.spark_partition_id()).agg(*ends).collect()
+    )
+    ranges = [list(zip(row[1::2], row[2::2], strict=True)) for row in spans_of]
+    return [tuple(_range(column, *ends) for ends, column in zip(spans, columns, strict=True)) for spans in ranges]
+
+
+def _range(column: IcebergField, low: Any, high: Any) -> Range:
+    """The least and the greatest value as a range, if it is one."""
+    if not is_ordered(column):
+        return None
+    try:
+        return (exact(low), exact(high)) if column.type == "string" else (low, high)
+    except ValueError:
+        return None
+
+
+def _repeats_per_file(metric: Metric, batch: Batch, rows: DataFrame) -> OwnRepeats:
+    """Of each file by itself; whether any key repeats is asked first."""
+    if _is_surely_unique(rows, _dense_key(metric, batch), per_file=True):
+        return OwnRepeats()
+    more = rows.groupBy(FILE_COLUMN, *_names(metric.columns)).agg((F.count("*") - 1).alias("more")).where("more > 0")
+    found = more.groupBy(FILE_COLUMN).agg(F.sum("more")).collect()
+    return OwnRepeats(rows=dict(found))
+
+
+def _repeats(metric: Metric, batch: Batch, rows: DataFrame, candidates: Candidates | None) -> Repeats:
+    """Whether any key repeats is asked first: only a batch at fault pays for where."""
+    names = _names(metric.columns)
+    faulty = []
+    if not _is_surely_unique(rows, _dense_key(metric, batch)):
+        twice = rows.groupBy(*names).agg(F.count("*").alias("rows")).where("rows > 1")
+        faulty.append(twice.select(*names, F.lit(False).alias("taken")))  # noqa: FBT003 - a literal
+    if candidates is not None:
+        faulty.append(_existing(rows, batch.rows(), candidates).select(*names, F.lit(True).alias("taken")))  # noqa: FBT003
+    if not faulty:
+        return Repeats()
+    keys = reduce(DataFrame.union, faulty).groupBy(*names).agg(F.max("taken").alias("taken")).cache()
+    try:
+        number = keys.count()
+        found = F.broadcast(keys) if number <= _FAULTY else keys
+        return _patterns(rows.join(found, on=names), names) if number else Repeats()
+    finally:
+        keys.unpersist()
+
+
+def _is_surely_unique(rows: DataFrame, number: str, *, per_file: bool = False) -> bool:
+    """Whether a query far cheaper than grouping by the keys shows that no key is there twice, or twice in one file if
+    files are looked at `per_file`.
+
+    `number` is SQL for keys that are whole numbers, close together: they are marked as bits in words of 64, so that
+    there is a group for each word instead of each key, and as many bits as rows are as many keys. Others are grouped by
+    a hash. The file, too, is a hash within the one number by which rows are grouped: what it then collides with only
+    looks like a key that is there twice.
+    """
+    if number:
+        bits = F.expr(f"bit_or(shiftleft(1L, int({number} & 63)))").alias("bits")
+        word = F.expr(f"shiftright({number}, 6)")
+        of_file = word.bitwiseXOR(F.xxhash64(FILE_COLUMN)) if per_file else word
+        words = rows.groupBy(of_file.alias("word")).agg(bits, F.count("*").alias("rows"))
+        return words.where("bit_count(bits) <> rows").isEmpty()
+    names = [name for name in rows.columns if per_file or name != FILE_COLUMN]
+    # Told to shuffle first, Spark does not try to make groups of what hardly ever repeats before it does.
+    hashes = rows.select(F.xxhash64(*names).alias("hash")).repartition("hash")
+    return hashes.groupBy("hash").agg(F.count("*").alias("rows")).where("rows > 1").isEmpty()
+
+
+def _dense_key(metric: Metric, batch: Batch) -> str:
+    """The key as a whole number in SQL, if it is one, and if bounds say that its values are close together."""
+    column = batch.columns[metric.columns[0]]
+    if len(metric.columns) > 1 or column.type not in _WHOLE:
+        return ""
+    data = [each for files in batch.files.values() for each in files if column.id in each.lower]
+    if not data:
+        return ""
+    least = min(bound(column.type, each.lower[column.id]) for each in data)
+    most = max(bound(column.type, each.upper[column.id]) for each in data)
+    is_dense = most - least < _SPARSE * batch.rows()
+    return _WHOLE[column.type].format(_names(metric.columns)[0]) if is_dense else ""
+
+
+def _existing(rows: DataFrame, number: int, candidates: Candidates) -> DataFrame:
+    """The candidates that are keys of these rows, each once; `number` is how many rows there are at most."""
+    names = candidates.table.columns
+    mine = rows.select(*names)
+    if number <= _BROADCAST:
+        return candidates.table.join(F.broadcast(mine), on=names, how="left_semi").distinct()
+    theirs = F.broadcast(candidates.table) if candidates.rows <= _BROADCAST else candidates.table
+    return mine.join(theirs, on=names, how="left_semi").distinct()
+
+
+def _patterns(rows: DataFrame, names: Sequence[str]) -> Repeats:
+    """`rows` have keys at fault, every one of them."""
+    per_file = rows.groupBy(*names, FILE_COLUMN, "taken").agg(F.count("*").alias("rows"))
+    counts = F.sort_array(F.collect_list(F.struct(FILE_COLUMN, "rows"))).alias("counts")
+    per_key = per_file.groupBy(*names, "taken").agg(counts)
+    found = per_key.groupBy("counts", "taken").agg(F.count("*").alias("keys")).collect()
+    patterns = (Pattern(counts=dict(row["counts"]), keys=row["keys"], taken=row["taken"]) for row in found)
+    return Repeats(patterns=tuple(patterns))
+
+
+def _count_orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, rows: DataFrame) -> Orphans:
+    candidates = _referenced_candidates(metric, batch, base, list(batch.files))
+    missing = _drop_existing(rows, batch.rows(), candidates)
+    if is_own(plan, metric):
+        return _orphans_of_batch(missing, _parent_keys(metric, batch))
+    found = missing.groupBy(FILE_COLUMN).count().collect()
+    return Orphans(rows={row[0]: row[1] for row in found})
+
+
+def _parent_keys(metric: Metric, batch: Batch) -> DataFrame:
+    """The keys by which the batch's rows can be referred to, each once for every file that has it."""
+    columns = metric.refers_to.columns if metric.refers_to else ()
+    rows = with_key(batch.read(_with_rows(batch)), columns)
+    return rows.select(*_keys(columns), F.col(FILE_COLUMN).alias(_PARENT)).distinct()
+
+
+def _orphans_of_batch(missing: DataFrame, parents: DataFrame) -> Orphans:
+    """`missing` are the rows whose key is not on main: of those without a parent in their own file, in which files
+    there is one.
+    """
+    names = [name for name in parents.columns if name != _PARENT]
+    held = parents.groupBy(*names).agg(F.sort_array(F.collect_set(_PARENT)).alias("files"))
+    in_own = F.array_contains("files", F.col(FILE_COLUMN))
+    elsewhere_or_none = missing.join(held, on=names, how="left").where(in_own.isNull() | ~in_own)
+    rows: dict[str, int] = {}
+    elsewhere: dict[str, dict[frozenset[str], int]] = {}
+    for file, files, number in elsewhere_or_none.groupBy(FILE_COLUMN, "files").count().collect():
+        if files is None:
+            rows[file] = number
+        else:
+            elsewhere.setdefault(file, {})[frozenset(files)] = number
+    return Orphans(rows=rows, elsewhere=elsewhere)
+
+
+def _drop_with_parent(rows: DataFrame, parents: DataFrame, order: Sequence[str], good: Sequence[str]) -> DataFrame:
+    """The rows whose key no parent has, in their own file or in a good one that landed before it."""
+    names = [name for name in parents.columns if name != _PARENT]
+    theirs = parents.withColumnsRenamed({name: f"{name}_parent" for name in names})
+    landed = F.create_map(*(F.lit(part) for pair in ((file, at) for at, file in enumerate(order)) for part in pair))
+    before = F.col(_PARENT).isin(list(good)) & (landed[F.col(_PARENT)] < landed[F.col(FILE_COLUMN)])
+    same = reduce(Column.__and__, [F.col(name) == F.col(f"{name}_parent") for name in names])
+    there = (F.col(_PARENT) == F.col(FILE_COLUMN)) | before
+    return rows.join(theirs, on=same & there, how="left_anti")
+
+
+def _drop_existing(rows: DataFrame, number: int, candidates: Candidates | None) -> DataFrame:
+    """The rows whose key no candidate has; `number` is how many there are at most."""
+    if candidates is None:
+        return rows
+    theirs = candidates.table
+    if candidates.rows <= _BROADCAST:
+        theirs = F.broadcast(theirs)
+    elif number <= _BROADCAST:  # the batch is the smaller one: what it finds there is no more than itself
+        theirs = F.broadcast(_existing(rows, number, candidates))
+    return rows.join(theirs, on=theirs.columns, how="left_anti")

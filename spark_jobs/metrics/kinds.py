@@ -1,0 +1,121 @@
+"""Each kind of metric on Spark, one row a kind: how it is measured, and how the rows are found that fail it.
+
+It runs nothing. Kinds that statistics tell without reading rows are said in `lakegate.audit.data_files.statistics`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.evaluation.table_scope import TableRows
+from lakegate.audit.evaluation.verdicts import Dependent
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.schema.types import spark_identifier
+from spark_jobs.metrics import failing_keys, keys
+from spark_jobs.metrics.failing_keys import Find
+from spark_jobs.metrics.keys import Batch
+from spark_jobs.tables.base import Base
+
+
+class How(StrEnum):
+    """How a metric is measured."""
+
+    PASS = "in one pass over the rows, with others unless it is too heavy"
+    QUERY = "by a query of its own, of each file"
+    BATCH = "from the whole batch and what tables hold, then resolved file by file"
+    FILE = "from the staged file: the rows that it counts never get to the table"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByKey:
+    """How the rows are found that fail by their key. `at_fault` gives the keys of each file with how many rows have
+    them, for the report, which shows rows of one key `together` or takes them from the whole file. `places` tells where
+    the rows are, for quarantine.
+    """
+
+    at_fault: Find
+    places: Find
+    together: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkKind:
+    """One kind of metric. `number` is its aggregate, by default the count of rows that fail; `fails` is true of a row
+    that fails by itself, `by_key` finds those that fail by their key. `resolve` answers for the whole batch.
+    """
+
+    how: How
+    number: Callable[[Metric], Column] | None = None
+    fails: Callable[[Metric], Column] | None = None
+    by_key: ByKey | None = None
+    resolve: Callable[[Plan, Metric, Batch, Base], Dependent] | None = None
+
+    @property
+    def finds_rows(self) -> bool:
+        return bool(self.fails or self.by_key)
+
+
+def how(metric: Metric) -> How:
+    return How.BATCH if metric.scope is Scope.TABLE else KINDS[metric.kind].how
+
+
+def number(metric: Metric) -> Column:
+    """The metric as an aggregate over rows."""
+    said = KINDS[metric.kind].number
+    return said(metric) if said else F.count_if(failing(metric))
+
+
+def failing(metric: Metric) -> Column:
+    """A condition that is true of a row that counts."""
+    if (fails := KINDS[metric.kind].fails) is None:
+        raise NotImplementedError(f"no row fails a metric of kind {metric.kind} by itself")
+    return fails(metric)
+
+
+def resolve(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
+    """The metric for the whole batch, to be resolved file by file."""
+    if (resolved := KINDS[metric.kind].resolve) is None:
+        raise NotImplementedError(f"a metric of kind {metric.kind} is not resolved from the whole batch")
+    return resolved(plan, metric, batch, base)
+
+
+def _is_null(metric: Metric) -> Column:
+    return F.col(spark_identifier(metric.columns[0])).isNull()
+
+
+def _breaks_rule(metric: Metric) -> Column:
+    if metric.passes:  # where it isn't true, a null included, the predicate is asked
+        return F.when(F.expr(metric.passes), False).otherwise(F.expr(metric.sql))  # noqa: FBT003 - a value
+    return F.expr(metric.sql)
+
+
+def _value(metric: Metric) -> Column:
+    return F.expr(metric.sql).cast("double")
+
+
+def _rows_of_table(plan: Plan, _: Metric, batch: Batch, base: Base) -> TableRows:
+    rows = {file: sum(data.rows for data in files) for file, files in batch.files.items()}
+    return TableRows(before=base.rows(plan.table), rows=rows)
+
+
+KINDS: Mapping[MetricKind, SparkKind] = {
+    MetricKind.ROWS: SparkKind(how=How.PASS, number=lambda _: F.count("*"), resolve=_rows_of_table),
+    MetricKind.NULLS: SparkKind(how=How.PASS, fails=_is_null),
+    MetricKind.FAILING: SparkKind(how=How.PASS, fails=_breaks_rule),
+    MetricKind.DUPLICATES: SparkKind(
+        how=How.BATCH,
+        resolve=keys.repeats,
+        by_key=ByKey(at_fault=failing_keys.repeated_keys, places=failing_keys.repeating_rows, together=True),
+    ),
+    MetricKind.ORPHANS: SparkKind(
+        how=How.BATCH,
+        resolve=keys.references,
+        by_key=ByKey(at_fault=failing_keys.orphaned_keys, places=failing_keys.orphaned_rows),
+    ),
+    MetricKind.UNPARSED: SparkKind(how=How.FILE),  # `unparsed` counts, shows and puts them aside
+    MetricKind.VALUE: SparkKind(how=How.PASS, number=_value),
+    MetricKind.QUERY: SparkKind(how=How.QUERY),  # `aggregates` asks it of a view of the file's rows
+}

@@ -1,0 +1,84 @@
+"""The plan's metrics from the cheapest source that proves them: statistics, dictionaries, one pass, own queries.
+
+It reads the batch's data files alone, and of those only what statistics left open. Keys have a module of their own.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, measure
+from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.model.plan import Metric, Plan
+from lakegate.audit.model.report import Source
+from spark_jobs.metrics import dictionaries
+from spark_jobs.metrics.aggregates import compute, source_of
+from spark_jobs.metrics.keys import Batch, Read
+from spark_jobs.metrics.kinds import How, how, resolve
+from spark_jobs.tables.base import Base
+
+_THREADS = 4
+
+
+def measure_all(plan: Plan, batch: Batch, base: Base) -> tuple[list[Measurements], dict[str, Dependent]]:
+    """Every metric of the plan; the queries run side by side, because each alone leaves cores idle."""
+    with ThreadPoolExecutor(1) as pool:
+        resolved = pool.submit(batch_metrics, plan, batch, base)
+        return row_metrics(plan, batch.files, batch.columns, batch.read), resolved.result()
+
+
+def batch_metrics(plan: Plan, batch: Batch, base: Base) -> dict[str, Dependent]:
+    """Every metric, by id, that is resolved file by file from what is known of the whole batch."""
+    wanted = [metric for metric in plan.metrics if how(metric) is How.BATCH]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        found = pool.map(lambda metric: resolve(plan, metric, batch, base), wanted)
+        return {metric.id: measured for metric, measured in zip(wanted, found, strict=True)}
+
+
+def row_metrics(
+    plan: Plan, files: Mapping[str, Sequence[DataFileStatistics]], columns: Mapping[str, IcebergField], read: Read
+) -> list[Measurements]:
+    """Every metric of the rows one by one, for each file version (id → its data files, in their order; of a text file
+    none of whose rows parses there are none).
+    """
+    single = [metric for metric in plan.metrics if how(metric) in (How.PASS, How.QUERY)]
+    known = _without_reading_rows(single, files, columns)
+    open_files = [file for file, found in known.items() if len(found) < len(single) and files[file]]
+    open_metrics = [metric for metric in single if any(metric.id not in found for found in known.values())]
+    counted = compute(open_metrics, open_files, read) if open_files else {}
+    return [
+        Measurements(
+            file=file,
+            rows=sum(data.rows for data in files[file]),
+            metrics={
+                metric.id: found.get(metric.id)
+                or Measured(value=counted.get(file, _number_of_no_rows(metric))[metric.id], source=source_of(metric))
+                for metric in single
+            },
+        )
+        for file, found in known.items()
+    ]
+
+
+def _number_of_no_rows(metric: Metric) -> dict[str, float | None]:
+    """Of a file without rows none fail, and there is no other number."""
+    return {metric.id: 0 if metric.kind.counts_rows else None}
+
+
+def _without_reading_rows(
+    wanted: Sequence[Metric], files: Mapping[str, Sequence[DataFileStatistics]], columns: Mapping[str, IcebergField]
+) -> dict[str, dict[str, Measured]]:
+    """What is known without reading rows, by file version and metric: from statistics, the rest from dictionaries."""
+    known = {file: _from_statistics(wanted, data, columns) for file, data in files.items()}
+    left = [metric for metric in wanted if any(metric.id not in found for found in known.values())]
+    none = Measured(value=0, source=Source.DICTIONARIES)
+    short = {file: data for file, data in files.items() if len(known[file]) < len(wanted)}
+    for file, proved in dictionaries.prove(left, short, columns).items():
+        known[file] = dict.fromkeys(proved, none) | known[file]
+    return known
+
+
+def _from_statistics(
+    wanted: Sequence[Metric], data: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]
+) -> dict[str, Measured]:
+    told = {metric.id: measure(metric, data, columns) for metric in wanted}
+    return {name: Measured(value=value, source=Source.STATISTICS) for name, value in told.items() if value is not None}

@@ -1,0 +1,186 @@
+"""Rows put aside: the failing rows of files that may give them up go to the quarantine table, the rest stays.
+
+It judges nothing. No data file that it writes holds rows of two file versions, and the audit proves that again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.data_files.difference import Difference
+from lakegate.audit.errors import JobError
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.evaluation.verdicts import unparsed_checks
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Column as Kept
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import spark_identifier
+from spark_jobs.formats.text.lines import TEXT
+from spark_jobs.jvm.session import BASE, LAKE
+from spark_jobs.metrics.failing_keys import PLACE, Landed, by_file, with_places
+from spark_jobs.metrics.keys import Batch, Read
+from spark_jobs.metrics.kinds import KINDS, failing
+from spark_jobs.metrics.unparsed import LINE, WHY
+from spark_jobs.tables import iceberg
+from spark_jobs.tables.base import Base
+from spark_jobs.tables.ddl import FIXED, add_columns_sql, create_table_sql, set_properties_sql, table_name
+from spark_jobs.tables.overwrite import overwrite
+
+Failed = Mapping[str, Sequence[str]]
+"""The checks, by id, whose failing rows are to go, of each file version that has some."""
+_REASONS = "_lakegate_reasons"
+_JSON_OPTIONS = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+_COLUMNS = (
+    Kept(name=FILE_COLUMN, type="string", doc="The file version that the row came from."),
+    Kept(name="key", type="string", doc="The file's key in the landing bucket."),
+    Kept(name="batch", type="string", doc="The batch in which the row was put aside."),
+    Kept(name="attempt", type="int", doc="The attempt at the batch."),
+    Kept(name="reasons", type="array<string>", doc="The checks that the row failed."),
+    Kept(name="row_json", type="string", doc="The row as JSON, every value whole; null where it does not parse."),
+    Kept(name="put_aside_at", type="timestamp", doc="When."),
+    Kept(name="line", type="bigint", doc="Of a row that does not parse: its line in the file."),
+    Kept(name="text", type="string", doc="Its text, as far as it is kept; masked where any column is."),
+    Kept(name="why", type="string", doc="What is wrong with it."),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What the audit saw: the batch as its branch holds it, and the tables at the base; `read` gives the rows of some
+    of its file versions, by their ids, so that a task has rows of one data file alone. `entries` are Iceberg's own
+    objects of the batch's data files, by path.
+    """
+
+    plan: Plan
+    batch: Batch
+    base: Base
+    read: Read
+    entries: Mapping[str, Any] = field(default_factory=dict)
+
+
+def quarantine_rows(
+    spark: SparkSession,
+    job: Job,
+    view: View,
+    order: Sequence[str],
+    failed: Failed,
+    unparsed: DataFrame | None,
+) -> None:
+    """Append the failing rows to the quarantine table on the branch, then leave the files without them.
+
+    `order` are the good files as they landed, `unparsed` the rows that do not parse. A second run of a job that has
+    come so far is refused.
+    """
+    _prepare_table(spark, job)
+    table, of_rows = table_name(LAKE, job.plan.table), _failed_in_table(job.plan, failed)
+    leaving = [] if unparsed is None else [_quarantined_lines(job, unparsed)]
+    if of_rows:
+        rows, columns = with_reasons(view, order, of_rows), view.read(of_rows).columns
+        leaving.append(_quarantined_rows(job, rows, [name for name in columns if name != FILE_COLUMN]))
+    reduce(DataFrame.union, leaving).writeTo(table_name(LAKE, quarantine_of(job.plan.table))).append()
+    if of_rows:
+        kept = rows.where(F.size(_REASONS) == 0).select(*map(spark_identifier, columns))
+        going = [view.entries[data.path] for file in of_rows for data in view.batch.files[file]]
+        overwrite(spark, table, iceberg.load(spark, LAKE, job.plan.table), going, kept)
+
+
+def failing_rows(view: View, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
+    """How many rows of a file fail any of these checks, given the good files before it."""
+    rows = with_reasons(view, [*earlier, file], {file: checks})
+    return rows.where(F.size(_REASONS) > 0).count()
+
+
+def with_reasons(view: View, order: Sequence[str], failed: Failed) -> DataFrame:
+    """The rows of the files that failed, each with the names of the checks that it fails and that its file failed.
+
+    Of rows with the same key the first stays: in the file that landed first, and there in the first data file, unless
+    the table has it already. Rows are never shuffled, so that whoever writes them writes each file version apart.
+    """
+    rows, reasons = with_places(view.read(failed)), []
+    checks = [check for check in view.plan.checks if any(check.id in ids for ids in failed.values())]
+    for number, check in enumerate(checks):
+        metric, files = view.plan.metric(check.metric), [file for file, ids in failed.items() if check.id in ids]
+        if by_key := KINDS[metric.kind].by_key:
+            mark = f"_lakegate_mark_{number}"
+            landed = Landed(order=order, good=order, wanted=files)
+            places = by_key.places(view.plan, metric, view.batch, view.base, landed)
+            there = F.broadcast(places.withColumn(mark, F.lit(True)))  # noqa: FBT003 - a value
+            rows = rows.join(there, on=list(PLACE), how="left")
+            fails = F.col(mark).isNotNull()
+        else:
+            fails = F.col(FILE_COLUMN).isin(files) & failing(metric)
+        reasons.append(F.when(fails, F.lit(check.name)))
+    return rows.withColumn(_REASONS, F.array_compact(F.array(*reasons)))
+
+
+def _failed_in_table(plan: Plan, failed: Failed) -> dict[str, list[str]]:
+    """What failed, without the checks of rows that never got to the table."""
+    unparsed = unparsed_checks(plan)
+    of_rows = {file: [check for check in ids if check not in unparsed] for file, ids in failed.items()}
+    return {file: ids for file, ids in of_rows.items() if ids}
+
+
+def _prepare_table(spark: SparkSession, job: Job) -> None:
+    """The quarantine table on the branch, as it is at the base but for what the batch replaces. JobError where an
+    earlier run wrote there.
+    """
+    table = quarantine_of(job.plan.table)
+    there, base = (iceberg.load(spark, catalog, table) for catalog in (LAKE, BASE))
+    if there is not None and not _is_unchanged(job, iceberg.compare(spark, base, there)):
+        raise JobError(
+            f"batch {job.batch}: on branch {job.branch}, table {table} is not what it was at the base: an earlier run "
+            f"of this job has written there. Run: lakegate retry {job.batch}"
+        )
+    for statement in create_table_sql(table, _COLUMNS, FIXED) if there is None else _upgrade_sql(spark, table, there):
+        spark.sql(statement)
+
+
+def _upgrade_sql(spark: SparkSession, table: str, there: Any) -> list[str]:
+    """The statements for a table that an earlier release made, or of which somebody has said how it is written."""
+    known = iceberg.fields(spark, there)
+    new = [column for column in _COLUMNS if column.name not in known]
+    return [
+        *([add_columns_sql(table, new)] if new else []),
+        *set_properties_sql(table, FIXED, dict(there.properties())),
+    ]
+
+
+def _is_unchanged(job: Job, difference: Difference) -> bool:
+    """Whether nothing came, and just rows of what the batch replaces went: those are taken off before the job runs."""
+    gone = difference.lost.entries.keys() - {data.path for data in job.replaced_quarantined}
+    return not difference.added.entries and not gone
+
+
+def _quarantined_rows(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:
+    row = F.to_json(F.struct(*map(spark_identifier, columns)), _JSON_OPTIONS)
+    return _quarantined(job, rows.where(F.size(_REASONS) > 0), {"reasons": F.col(_REASONS), "row_json": row})
+
+
+def _quarantined_lines(job: Job, rows: DataFrame) -> DataFrame:
+    known = unparsed_checks(job.plan)
+    names = [F.lit(check.name) for check in job.plan.checks if check.id in known]
+    said = {"line": F.col(LINE), "text": F.col(TEXT), "why": F.col(WHY)}
+    return _quarantined(job, rows, {"reasons": F.array(*names), **said})
+
+
+def _quarantined(job: Job, rows: DataFrame, said: Mapping[str, Column]) -> DataFrame:
+    values = {
+        FILE_COLUMN: F.col(FILE_COLUMN),
+        "key": by_file({file.id: file.key for file in job.files}),
+        "batch": F.lit(job.batch),
+        "attempt": F.lit(job.attempt),
+        "put_aside_at": F.current_timestamp(),
+        **said,
+    }
+    return rows.select(
+        *(values.get(column.name, F.lit(None).cast(column.type)).alias(column.name) for column in _COLUMNS)
+    )

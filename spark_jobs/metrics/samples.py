@@ -1,0 +1,219 @@
+"""Failing rows for the report, as they are but for what is masked: one pass over the files at fault, for all checks.
+
+Every row is tagged with the metrics that it fails. How many rows do is known by then, so of each metric and file about
+as many are kept as the report takes, and neither Spark nor the driver ever holds them all.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from pyspark.sql.window import Window
+
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.evaluation.verdicts import good
+from lakegate.audit.model import plan as planned
+from lakegate.audit.model.plan import Metric, Plan
+from lakegate.audit.model.report import CheckResult, Verdict
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import canonical, spark_identifier
+from spark_jobs.metrics.failing_keys import ROWS_OF_KEY, Landed
+from spark_jobs.metrics.keys import Batch
+from spark_jobs.metrics.kinds import KINDS, ByKey, failing
+from spark_jobs.tables.base import Base
+
+Results = Mapping[str, tuple[CheckResult, ...]]
+Row = dict[str, Any]
+ROWS = 100  # of a check on a file, at most
+FEWEST = 5  # so many even where very much fails
+ALL_ROWS = 20_000  # of a batch, about
+PAIRS = 1000  # of file and metric: samples of more of them help nobody
+BYTES = 3_000_000  # of a batch, about
+COLUMNS = 20
+TEXT = 200
+_DICE, _SIDES = "_lakegate_dice", 1 << 30
+_RANK = "_lakegate_rank"
+_SPARE = 2  # so many times the rows wanted are kept, lest chance leaves too few
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A metric that some files fail, and how many of their rows do, by file id."""
+
+    number: int
+    metric: Metric
+    failing: Mapping[str, int]
+
+
+@dataclass(kw_only=True)
+class Search:
+    """One search for failing rows: the `rows` that are looked through, each with a random number (its dice), and the
+    DataFrames that are `held` in memory until the end.
+    """
+
+    results: Results
+    plan: Plan
+    batch: Batch
+    base: Base
+    limit: int
+    rows: DataFrame
+    held: list[DataFrame] = field(default_factory=list)
+
+    def sampled(self, rows: Mapping[str, int]) -> Column:
+        """Whether a row's dice keep it, where each file has so many of its kind; none of a file that is not named."""
+        if not rows:
+            return F.lit(False)  # noqa: FBT003 - a literal
+        most = self.limit * _SPARE
+        chances = {file: _SIDES if count <= most else _SIDES * most // count for file, count in rows.items()}
+        pairs = [F.lit(part) for file, chance in chances.items() for part in (file, chance)]
+        return F.col(_DICE) < F.create_map(*pairs)[F.col(FILE_COLUMN)]
+
+
+def with_samples(plan: Plan, results: Results, batch: Batch, base: Base) -> dict[str, tuple[CheckResult, ...]]:
+    """The same results, with failing rows at each check that did not pass."""
+    wanted = _wanted(plan, results)
+    pairs = sum(len(each.failing) for each in wanted)
+    if not pairs:
+        return dict(results)
+    limit = rows_per_sample(pairs)
+    rows = batch.read(dict.fromkeys(file for each in wanted for file in each.failing)).select("*", _dice())
+    search = Search(results=results, plan=plan, batch=batch, base=base, limit=limit, rows=rows)
+    samples = _find_rows(search, wanted)
+    chosen = {key: within_bytes(rows, BYTES // pairs) for key, rows in samples.items()}
+    return {
+        file: tuple(replace(check, sample=chosen.get((file, _metric_to_sample(check)), ())) for check in checks)
+        for file, checks in results.items()
+    }
+
+
+def rows_per_sample(pairs: int) -> int:
+    """How many rows the report takes of each, where so many pairs of file and metric have some."""
+    return max(FEWEST, min(ROWS, ALL_ROWS // pairs))
+
+
+def _metric_to_sample(check: CheckResult) -> str:
+    """The metric that a check wants failing rows of; none where it passed or knows none."""
+    return check.metric if check.failing_rows and check.verdict is not Verdict.PASS else ""
+
+
+def _wanted(plan: Plan, results: Results) -> list[Wanted]:
+    """The metrics whose failing rows can be found, with the files that fail them."""
+    found: dict[str, dict[str, int]] = {}
+    pairs = {
+        (check.metric, file): check.failing_rows
+        for file, checks in results.items()
+        for check in checks
+        if _metric_to_sample(check)
+    }
+    for (metric, file), rows in list(pairs.items())[:PAIRS]:
+        found.setdefault(metric, {})[file] = rows
+    known = [metric for metric in map(plan.metric, found) if KINDS[metric.kind].finds_rows]
+    return [Wanted(number=number, metric=metric, failing=found[metric.id]) for number, metric in enumerate(known)]
+
+
+def _dice() -> Column:
+    return F.pmod(F.xxhash64(F.monotonically_increasing_id()), F.lit(_SIDES)).alias(_DICE)
+
+
+def _find_rows(search: Search, wanted: Sequence[Wanted]) -> dict[tuple[str, str], list[Row]]:
+    """Failing rows by file and metric."""
+    plan = search.plan
+    tells = [_failing_condition(search, each) for each in wanted]
+    shown = {each.number: _shown_columns(plan, each.metric) for each in wanted}
+    names = dict.fromkeys(name for columns in shown.values() for name in columns)
+    found: dict[tuple[str, str], list[Row]] = {}
+    for file, tags, text in _collect(search, tells, [column for column in plan.columns if column.name in names]):
+        row = json.loads(text)
+        for each in (each for each, is_failing in zip(wanted, tags, strict=True) if is_failing):
+            found.setdefault((file, each.metric.id), []).append({name: row[name] for name in shown[each.number]})
+    by_id = {each.metric.id: each.metric for each in wanted}
+    return {key: _evenly(rows, by_id[key[1]], search.limit) for key, rows in found.items()}
+
+
+def _collect(search: Search, tells: Sequence[Column], columns: Sequence[planned.Column]) -> list[Any]:
+    """File, which of the metrics it fails, and JSON, of every row that fails any."""
+    values = F.struct(*(_shown_value(column).alias(column.name) for column in columns))
+    row = F.to_json(values, {"ignoreNullFields": "false"})
+    failed = search.rows.where(reduce(or_, tells))
+    try:
+        return failed.select(FILE_COLUMN, F.array(*tells), row).collect()
+    finally:
+        for each in search.held:
+            each.unpersist()
+
+
+def _failing_condition(search: Search, wanted: Wanted) -> Column:
+    by_key = KINDS[wanted.metric.kind].by_key
+    return _key_condition(search, wanted, by_key) if by_key else _row_condition(search, wanted)
+
+
+def _row_condition(search: Search, wanted: Wanted) -> Column:
+    """What is wrong with a row shows in the row. Rows of other files are not asked: a value of theirs may be one that
+    can't be computed with.
+    """
+    mine = F.col(FILE_COLUMN).isin(list(wanted.failing))
+    return F.when(mine, search.sampled(wanted.failing) & failing(wanted.metric)).otherwise(F.lit(False))  # noqa: FBT003
+
+
+def _key_condition(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
+    """What is wrong with a row is its key: some keys of each file are chosen, and joined to the rows."""
+    ranked = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(*map(spark_identifier, wanted.metric.columns)))
+    order, fine = list(search.results), good(search.results)
+    landed = Landed(order=order, good=fine, wanted=list(wanted.failing))
+    at_fault = by_key.at_fault(search.plan, wanted.metric, search.batch, search.base, landed).withColumn(_RANK, ranked)
+    keys = at_fault.where(F.col(_RANK) <= search.limit).drop(_RANK).persist()
+    search.held.append(keys)
+    rows = {row[0]: row[1] for row in keys.groupBy(FILE_COLUMN).agg(F.sum(ROWS_OF_KEY)).collect()}
+    names = (FILE_COLUMN, *wanted.metric.columns)
+    joined = {name: f"_lakegate_{wanted.number}_{at}" for at, name in enumerate(names)}
+    chosen = keys.select(*(F.col(spark_identifier(name)).alias(alias) for name, alias in joined.items()))
+    same = [F.col(spark_identifier(name)) == F.col(alias) for name, alias in joined.items()]
+    search.rows = search.rows.join(F.broadcast(chosen), on=same, how="left")
+    return F.col(joined[FILE_COLUMN]).isNotNull() & search.sampled(rows)
+
+
+def _evenly(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
+    """No more than the limit: from the whole file, or where rows belong together, key by key."""
+    by_key = KINDS[metric.kind].by_key
+    if by_key and by_key.together:
+        return sorted(rows, key=lambda row: [str(row[name]) for name in metric.columns])[:limit]
+    return [rows[at * len(rows) // limit] for at in range(limit)] if len(rows) > limit else rows
+
+
+def within_bytes(rows: Sequence[Row], size: int) -> tuple[Row, ...]:
+    """The first of them that take so many bytes, and at least one."""
+    taken = 0
+    for number, row in enumerate(rows):
+        taken += len(json.dumps(row, ensure_ascii=False).encode())
+        if taken > size:
+            return tuple(rows[: max(number, 1)])
+    return tuple(rows)
+
+
+def _shown_columns(plan: Plan, metric: Metric) -> list[str]:
+    """The row's key, the columns at fault, and as many others as a person looks at."""
+    there = [column.name for column in plan.columns]
+    first = [name for name in (*plan.key, *metric.columns) if name in there]
+    return list(dict.fromkeys([*first, *there]))[:COLUMNS]
+
+
+def _shown_value(column: planned.Column) -> Column:
+    """A value as JSON can say it, not longer than a person reads; of a masked one, whether it is there."""
+    value, kind = F.col(spark_identifier(column.name)), canonical(column.type)
+    if column.masked:
+        return F.when(value.isNotNull(), F.lit(MASK))
+    if kind == "string":
+        return F.substring(value, 1, TEXT)
+    if kind == "binary":
+        return F.hex(F.substring(value, 1, TEXT // 2))
+    if kind in ("timestamp", "timestamp_ntz"):
+        text = F.translate(value.cast("string"), " ", "T")
+        return F.concat(text, F.lit("Z")) if kind == "timestamp" else text
+    if kind.startswith(("struct<", "array<", "map<")):
+        return F.substring(F.to_json(value), 1, TEXT)
+    return value.cast("string") if kind == "date" or kind.startswith("decimal") else value

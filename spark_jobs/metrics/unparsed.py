@@ -1,0 +1,105 @@
+"""The rows that an append left out because they do not parse: counted, shown and given out, from the staged files.
+
+Only files of which fewer rows arrived than they have lines are read again.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.evaluation.mask import MASK, raw
+from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.report import CheckResult
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
+from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, lines
+from spark_jobs.formats.text.rows import parsed
+from spark_jobs.jvm.isolate import THREADS
+from spark_jobs.metrics import samples
+
+LINE, WHY = "line", "why"
+MOST_TEXT = 10_000  # characters of a row that is put aside
+
+
+def count(
+    spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
+) -> dict[str, int]:
+    """By file version, the rows that do not parse; none where no check would tell of them. `there` are the rows that
+    arrived.
+    """
+    told = any(metric.kind is MetricKind.UNPARSED for metric in plan.metrics)
+    short = [inspection for inspection in inspections if told and there.get(inspection.id, 0) != inspection.rows]
+    found = [part.unparsed().groupBy(FILE_COLUMN).count().collect() for part in parsed(spark, plan, short)]
+    return {file: rows for part in found for file, rows in part}
+
+
+def with_samples(
+    spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], checks: Mapping[str, tuple[CheckResult, ...]]
+) -> dict[str, tuple[CheckResult, ...]]:
+    """The same results, with rows at the check that every row parses."""
+    ours = {metric.id for metric in plan.metrics if metric.kind is MetricKind.UNPARSED}
+    wanted = [
+        inspection
+        for inspection in inspections
+        if any(it.metric in ours and it.failing_rows for it in checks[inspection.id])
+    ]
+    if not wanted:
+        return dict(checks)
+    most, size = samples.rows_per_sample(len(wanted)), samples.BYTES // len(wanted)
+    with ThreadPoolExecutor(THREADS) as pool:
+        rows = pool.map(lambda it: samples.within_bytes(_sample(spark, plan, it, most), size), wanted)
+        found = dict(zip([it.file.id for it in wanted], rows, strict=True))
+    return {
+        file: tuple(replace(it, sample=found[file]) if it.metric in ours and file in found else it for it in results)
+        for file, results in checks.items()
+    }
+
+
+def unparsed_rows(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> DataFrame:
+    """The rows of these files that do not parse: file, line (or row, where fields may hold line ends), text and why.
+
+    A task has rows of one file alone.
+    """
+    return reduce(DataFrame.union, (_unparsed_rows(spark, plan, inspection) for inspection in inspections))
+
+
+def _unparsed_rows(spark: SparkSession, plan: Plan, inspection: Inspection) -> DataFrame:
+    [part] = parsed(spark, plan, [inspection])
+    rows = part.unparsed()
+    blocks = {row[0] for row in rows.select(BLOCK).distinct().collect()}
+    before = {0: 0} if plan.files.multiline else _lines_before(spark, plan, inspection, blocks)
+    pairs = [F.lit(part).cast("bigint") for pair in before.items() for part in pair]
+    line = (F.create_map(*pairs)[F.col(BLOCK).cast("bigint")] + F.col(AT) + 1).alias(LINE)
+    return rows.select(FILE_COLUMN, line, _shown_text(plan, MOST_TEXT), WHY)
+
+
+def _shown_text(plan: Plan, most: int) -> Column:
+    """The row's text, no longer than that; masked where any column is: it may be any column's, or none's."""
+    text = F.lit(MASK) if raw(plan.columns, "") == MASK else F.substring(TEXT, 1, most)
+    return text.alias(TEXT)
+
+
+def _sample(
+    spark: SparkSession, plan: Plan, inspection: Inspection, most: int = samples.ROWS
+) -> tuple[dict[str, Any], ...]:
+    """The first rows that do not parse: where, why, and the text."""
+    [part] = parsed(spark, plan, [inspection])
+    chosen = part.unparsed().orderBy(BLOCK, AT).limit(most)
+    rows = chosen.select(BLOCK, AT, WHY, _shown_text(plan, samples.TEXT)).collect()
+    if plan.files.multiline:
+        return tuple({"row": row[AT] + 1, "why": row[WHY], "text": row[TEXT]} for row in rows)
+    before = _lines_before(spark, plan, inspection, {row[BLOCK] for row in rows})
+    return tuple({"line": before[row[BLOCK]] + row[AT] + 1, "why": row[WHY], "text": row[TEXT]} for row in rows)
+
+
+def _lines_before(spark: SparkSession, plan: Plan, inspection: Inspection, blocks: set[int]) -> dict[int, int]:
+    """How many lines the file has before each of these blocks; only a large file has more than one."""
+    if blocks <= {0}:
+        return {0: 0}
+    each = lines(spark, plan.files, [inspection.file.uri]).groupBy(BLOCK).count().collect()
+    return {block: sum(row["count"] for row in each if row[BLOCK] < block) for block in blocks}

@@ -1,0 +1,236 @@
+"""The table on the branch: made from the plan, or brought up to it where columns came new or wider. It never drops.
+
+Columns that it makes are all optional in Iceberg: the audit enforces what may be null, per file, with a report.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.data_files.statistics import asked
+from lakegate.audit.errors import Unfit
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
+from lakegate.audit.schema.partitions import Partition, partition
+from lakegate.audit.schema.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, spark_identifier
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import LAKE
+from spark_jobs.jvm.spark_sql import literal, sql_type
+
+CONTRACT_COLUMNS = "lakegate.contract-columns"
+_STATISTICS = "write.metadata.metrics.column."
+FIXED = {
+    # Of Avro, Iceberg keeps no bounds, by which a data file shows that it has rows of one file version alone.
+    "write.format.default": "parquet",
+    "write.distribution-mode": "none",
+    "write.spark.fanout.enabled": "true",
+    # A batch's data files stay in manifests of their own, so that two commits compare without reading the whole table.
+    "commit.manifest-merge.enabled": "false",
+    f"{_STATISTICS}{FILE_COLUMN}": "full",
+}
+_FILE = Column(name=FILE_COLUMN, type="string", doc="The file version that the row came from.")
+_CALLS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """A table as it is: column → Spark SQL type, partition transforms as the plan spells them, properties."""
+
+    columns: Mapping[str, str]
+    partitions: tuple[str, ...]
+    properties: Mapping[str, str]
+
+    @property
+    def own(self) -> Struct:
+        """The columns but for lakegate's."""
+        return Struct({name: parse(text) for name, text in self.columns.items() if name != FILE_COLUMN})
+
+    @property
+    def contract(self) -> Struct:
+        """The columns that the contract had when the table was last written: what else is there came with files."""
+        said = self.properties.get(CONTRACT_COLUMNS)
+        known = parse(said) if said else self.own
+        return known if isinstance(known, Struct) else self.own
+
+
+def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequence[Column] | None = None) -> None:
+    """Make the branch's table, or bring the one there up to these columns (the plan's, where no files bring more).
+
+    Unfit, and no change, where that won't do.
+    """
+    wanted = plan.columns if columns is None else columns
+    for statement in create_sql(plan, wanted) if table is None else evolve_sql(plan, shape(spark, table), wanted):
+        spark.sql(statement)
+
+
+def create_sql(plan: Plan, columns: Sequence[Column]) -> list[str]:
+    """The statements that make the plan's table and its namespace."""
+    partitions = f" PARTITIONED BY ({_listed(_partitions(plan))})" if plan.partitions else ""
+    return create_table_sql(plan.table, (*columns, _FILE), properties(plan, columns), partitions)
+
+
+def create_table_sql(table: str, columns: Iterable[Column], said: Mapping[str, str], partitions: str = "") -> list[str]:
+    """The statements that make a table and its namespace."""
+    namespace = ".".join(map(spark_identifier, table.split(".")[:-1]))
+    defined = ", ".join(map(_column_sql, columns))
+    stored = f"TBLPROPERTIES ({_properties_sql({'format-version': '2', **said})})"
+    return [
+        f"CREATE NAMESPACE IF NOT EXISTS {LAKE}.{namespace}",
+        f"CREATE TABLE {table_name(LAKE, table)} ({defined}) USING iceberg{partitions} {stored}",
+    ]
+
+
+def add_columns_sql(table: str, columns: Iterable[Column]) -> str:
+    """The statement that adds columns to a table."""
+    return f"ALTER TABLE {table_name(LAKE, table)} ADD COLUMNS ({', '.join(map(_column_sql, columns))})"
+
+
+def set_properties_sql(table: str, said: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
+    """The statement that makes a table say this of itself; none where it does."""
+    changed = {name: text for name, text in said.items() if there.get(name) != text}
+    return [f"ALTER TABLE {table_name(LAKE, table)} SET TBLPROPERTIES ({_properties_sql(changed)})"] if changed else []
+
+
+def evolve_sql(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
+    """The statements that add what is new and widen what is wider. Raises Unfit where anything else differs."""
+    if differences := mismatches(plan, there):
+        raise Unfit(
+            f"table {plan.table} does not fit its contract: {'; '.join(differences)}. Nothing was appended. A table "
+            f"gets new columns and wider types by itself, nothing else: correct the contract, run lakegate contract "
+            f"push, then lakegate retry; or give the new shape a table of its own, and upload the files again"
+        )
+    altered = f"ALTER TABLE {table_name(LAKE, plan.table)}"
+    docs = {column.name: column.doc for column in columns}
+    target = Struct({column.name: kept(parse(column.type)) for column in columns})
+    differing = [pair for pair in pairs(there.own, target) if pair.other is not None and pair.one != pair.other]
+    added = [_added_sql(pair, docs) for pair in differing if pair.one is None]
+    # A table that somebody else has made: its rows so far are of no file version.
+    added += [] if FILE_COLUMN in there.columns else [_column_sql(_FILE)]
+    return [
+        *([f"{altered} ADD COLUMNS ({', '.join(added)})"] if added else []),
+        *(f"{altered} ALTER COLUMN {_path(pair)} TYPE {pair.other}" for pair in differing if pair.one is not None),
+        *set_properties_sql(plan.table, properties(plan, columns, there), there.properties),
+    ]
+
+
+def properties(plan: Plan, columns: Sequence[Column] | None = None, there: Shape | None = None) -> dict[str, str]:
+    """What the table must say: the contract's hash, how it is written, and statistics of every column with a check.
+
+    By default Iceberg keeps statistics of the first hundred columns alone. The contract's own columns are said as soon
+    as the table has others.
+    """
+    checked = {column for metric in plan.metrics for column in asked(metric)}
+    statistics = {f"{_STATISTICS}{name}": "truncate(16)" for name in sorted(checked)}
+    contract = columns_of(plan)
+    more = columns is not None and dict(contract.fields) != {each.name: kept(parse(each.type)) for each in columns}
+    said = {CONTRACT_COLUMNS: str(contract)} if more or (there and CONTRACT_COLUMNS in there.properties) else {}
+    return {CONTRACT_HASH: plan.contract_hash, **said, **statistics, **FIXED}
+
+
+def shape(spark: SparkSession, table: Any) -> Shape:
+    """A loaded Iceberg table's shape."""
+    utility = jvm(spark).org.apache.iceberg.spark.SparkSchemaUtil
+    fields = json.loads(utility.convert(table.schema()).json())["fields"]
+    spec = json.loads(jvm(spark).org.apache.iceberg.PartitionSpecParser.toJson(table.spec()))
+    name = table.schema().findColumnName  # of a nested field, too
+    return Shape(
+        columns={field["name"]: str(sql_type(field["type"])) for field in fields},
+        partitions=tuple(
+            _plan_transform(field["transform"], str(name(field["source-id"]))) for field in spec["fields"]
+        ),
+        properties=dict(table.properties()),
+    )
+
+
+def mismatches(plan: Plan, there: Shape) -> list[str]:
+    """Why the table cannot become what the contract says; empty where it can."""
+    contract, known = columns_of(plan), there.contract
+    told = [_contract_mismatch(pair) for pair in pairs(known, contract)]
+    told += [_table_mismatch(pair) for pair in pairs(there.own, contract)]
+    told += confused(there.own, contract)
+    asked = _partitions(plan)
+    if there.partitions != asked:
+        told.append(f"the table is partitioned by {_listed(there.partitions)}, the contract says {_listed(asked)}")
+    return [*dict.fromkeys(filter(None, told)), *_hints(known, contract)]
+
+
+def _contract_mismatch(pair: Pair) -> str:
+    """What the contract said and does not hold any more."""
+    if pair.other is None:
+        return f'column "{pair.label}" is in the table and not in the contract'
+    if pair.one is None or _promoted(pair) == pair.other:
+        return ""
+    return _type_mismatch(pair)
+
+
+def _table_mismatch(pair: Pair) -> str:
+    """What the table has otherwise than the contract: wider is fine, by files that made it so."""
+    if pair.other is None:
+        return ""
+    if pair.one is None:
+        return f'column "{pair.label}" is new, and the keys of a map cannot change' if pair.keyed else ""
+    return "" if _promoted(pair) else _type_mismatch(pair)
+
+
+def _promoted(pair: Pair) -> Type | None:
+    if isinstance(pair.one, Atom) and isinstance(pair.other, Atom) and not pair.keyed:
+        return promoted(pair.one, pair.other)
+    return pair.one if pair.one == pair.other else None
+
+
+def _type_mismatch(pair: Pair) -> str:
+    found, wanted = (kind(each) for each in (pair.one, pair.other) if each)
+    return f'column "{pair.label}" is {found} in the table, the contract says {wanted}'
+
+
+def _hints(known: Struct, contract: Struct) -> list[str]:
+    gone = [name for name in known.fields if name not in contract.fields]
+    came = [name for name in contract.fields if name not in known.fields]
+    if gone and came:
+        return [f'if "{came[0]}" is "{gone[0]}" by a new name, say so with physicalName: {gone[0]}']
+    return (
+        ["a column that files need not have any more stays in the contract, with missingColumns: allow"] if gone else []
+    )
+
+
+def _path(pair: Pair) -> str:
+    return ".".join(map(spark_identifier, pair.path))
+
+
+def _added_sql(pair: Pair, docs: Mapping[str, str]) -> str:
+    comment = docs.get(pair.label, "") if len(pair.path) == 1 else ""
+    return f"{_path(pair)} {pair.other}" + (f" COMMENT {literal(comment)}" if comment else "")
+
+
+def _column_sql(column: Column) -> str:
+    defined = f"{spark_identifier(column.name)} {kept(parse(column.type))}"
+    return defined + (f" COMMENT {literal(column.doc)}" if column.doc else "")
+
+
+def table_name(catalog: str, table: str) -> str:
+    """The table in a catalog of the session, for a statement."""
+    return ".".join([catalog, *map(spark_identifier, table.split("."))])
+
+
+def _properties_sql(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in values.items())
+
+
+def _partitions(plan: Plan) -> tuple[str, ...]:
+    """The plan's partitions in their one spelling, which is that of a statement, too."""
+    return tuple(str(partition(spelled)) for spelled in plan.partitions)
+
+
+def _plan_transform(transform: str, column: str) -> str:
+    """An Iceberg transform as a plan spells it: `month` → ``months(`x`)``, `bucket[16]` → ``bucket(16, `x`)``."""
+    if sized := re.fullmatch(r"(\w+)\[(\d+)]", transform):
+        return str(Partition(column=column, transform=sized[1], width=int(sized[2])))
+    return str(Partition(column=column, transform=_CALLS.get(transform, transform)))
+
+
+def _listed(partitions: Iterable[str]) -> str:
+    return ", ".join(partitions) or "nothing"

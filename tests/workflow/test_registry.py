@@ -1,0 +1,41 @@
+"""Contracts as workers meet them in the registry, loaded once and asked for again and again."""
+
+import gc
+from contextlib import suppress
+from weakref import ref
+
+import pytest
+
+from lakegate.errors import ContractFaults, Refused
+from lakegate.testing import MemoryStore
+from lakegate.workflow.registry import contract_name, contract_of, push
+from lakegate.workflow.retry import discard, retry
+from lakegate.workflow.status import status
+from tests.workflow.world import CONTRACT, TABLE, World
+
+
+def test_a_contract_that_does_not_load_holds_on_to_nobody_who_met_it() -> None:
+    store = MemoryStore()
+    store.write(contract_name("nyc.flights"), b"schema: [")
+    met = ref(store)
+    with suppress(ContractFaults):
+        contract_of(store, "nyc.flights")
+    del store
+    gc.collect()
+    assert met() is None
+
+
+def test_a_route_goes_over_to_a_table_of_its_own_and_a_batch_stays_with_its_table() -> None:
+    world = World()
+    world.drop("1", rows=1, bad="a narrower type")
+    world.run()
+    [line] = status(world.service).rejected
+    new = CONTRACT.replace("nyc.flights", "nyc.flights_anew").encode()
+    with pytest.raises(Refused, match="overlaps"):
+        push(world.store, [("new.yaml", new)])
+    push(world.store, [("new.yaml", new), ("old.yaml", CONTRACT.replace("nyc/flights/", "nyc/before/").encode())])
+    assert retry(world.service, line.batch).attempts[0].table == TABLE
+    world.run()
+    assert discard(world.service, line.batch, "it goes to a table of its own", "me") == 1
+    world.drop("1 again", rows=1, under=world.key("1"), body=world.body_of("1"))
+    assert world.last_job().plan.table == "nyc.flights_anew"
