@@ -21,7 +21,8 @@ from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Struct
 from spark_jobs.appending import pattern_tries
-from spark_jobs.appending.append import append, find_faulty
+from spark_jobs.appending.append import append
+from spark_jobs.appending.faults import find_faulty
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, open_catalog, tune_for_size

@@ -25,8 +25,8 @@ from lakegate.landing.lifecycle import Decision, State
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.ledger.receipts import receipts_at
+from lakegate.workflow.ledger.rejected import decisions_of
 from lakegate.workflow.registry import Registry, contract_of
-from lakegate.workflow.retry import decisions_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import Line, Status, status
 

@@ -22,7 +22,7 @@ from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
-from lakegate.workflow.ledger.unrouted import is_new, note
+from lakegate.workflow.ledger.unrouted import make_room, note_as_unrouted
 from lakegate.workflow.notices.messages import rejected_message, rejection, unrouted_message
 from lakegate.workflow.notices.outbox import forget, prepare, send, tell
 from lakegate.workflow.registry import Registry
@@ -93,7 +93,7 @@ def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) ->
     """Tell of those that were not noted before, nor decided, then note them: a crash between the two may tell again,
     never not at all.
     """
-    new = [(file, reason) for file, reason in files if is_new(service, file)]
+    new = [(file, reason) for file, reason in files if make_room(service, file)]
     receipts = receipts_now(service, [file for file, _ in new])
     new = [(file, reason) for file, reason in new if entry_of(receipts, file) is None]
     if not new:
@@ -105,7 +105,7 @@ def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) ->
         unrouted_message(ToldFile(key=file.key, reasons=(reason,)) for file, reason in new),
     )
     for file, reason in new:
-        note(service, file, reason)
+        note_as_unrouted(service, file, reason)
 
 
 def _each(files: list[FileVersion], step: Callable[[FileVersion], None]) -> list[Failure]:

@@ -211,7 +211,7 @@ def test_a_retry_of_a_batch_takes_its_rejected_files_alone(world: World) -> None
 
 
 def test_a_batch_is_retried_however_much_was_decided_since(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakegate.workflow.retry.DECISIONS", 2)
+    monkeypatch.setattr("lakegate.workflow.ledger.rejected.DECISIONS", 2)
     world.drop("1.parquet", rows=3, bad="broken")
     world.run()
     (line,) = status(world.service).rejected

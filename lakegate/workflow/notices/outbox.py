@@ -14,7 +14,7 @@ from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retrya
 from lakegate.landing.chunks import rotated
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Kind, Message
-from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()

@@ -9,7 +9,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.ports import ToldFile
-from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.notices.messages import (
     approved_message,
     rejected_message,
