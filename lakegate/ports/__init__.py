@@ -29,7 +29,7 @@ from lakegate.ports.catalog import (
 from lakegate.ports.clock import Clock
 from lakegate.ports.jobs import JobRun, JobRunner, JobState
 from lakegate.ports.landing import Landing
-from lakegate.ports.notices import Kind, Message, Notifier, ToldFile
+from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
 from lakegate.ports.store import Store
 from lakegate.ports.tables import FileChanges, TableIdentity, Tables
 
@@ -46,10 +46,11 @@ __all__ = [
     "JobRun",
     "JobRunner",
     "JobState",
-    "Kind",
     "Landing",
     "Ledger",
     "Message",
+    "MessageFile",
+    "MessageKind",
     "Note",
     "Notifier",
     "Publisher",
@@ -57,5 +58,4 @@ __all__ = [
     "Store",
     "TableIdentity",
     "Tables",
-    "ToldFile",
 ]

@@ -15,7 +15,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.workflow.attempts.claims import base_of, files_claimed_in
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.ledger.rejected import Rejected, rejected_files
-from lakegate.workflow.notices.outcome import tell_approved
+from lakegate.workflow.notices.outcome import notify_approved
 from lakegate.workflow.publish import publish_rejected
 from lakegate.workflow.publishing.audited import Audited, NeedsNewAttempt
 from lakegate.workflow.retry import require_idle, require_publishable
@@ -75,7 +75,7 @@ def _publish(
     if reason:
         return Refused(reason.why)
     with noting(f"{count(len(files), 'file')} of {found.batch} published all the same; the next sweep tidies up"):
-        tell_approved(service, audited.attempt)
+        notify_approved(service, audited.attempt)
         settle(service, audited.attempt)
     return None
 

@@ -17,7 +17,7 @@ from lakegate.ports import Store
 
 log = structlog.get_logger()
 PREFIX = "contracts/"
-TOLD = 3  # contracts that do not load, where a file is held
+NAMED = 3  # contracts that do not load, where a file is held
 
 
 def contract_name(table: str) -> str:
@@ -62,8 +62,8 @@ class Registry:
         if routing:
             return f"several contracts route {key!r}: {', '.join(routing)}; push one of them with another route"
         unloadable = [f"{faults.source} does not load: {faults.faults[0]}" for faults in self.broken]
-        more = [f"{rest} more do not load either"] if (rest := len(unloadable) - TOLD) > 0 else []
-        return "; ".join([f"no contract routes {key!r}", *unloadable[:TOLD], *more])
+        more = [f"{rest} more do not load either"] if (rest := len(unloadable) - NAMED) > 0 else []
+        return "; ".join([f"no contract routes {key!r}", *unloadable[:NAMED], *more])
 
 
 def contract_of(store: Store, table: str) -> Contract:

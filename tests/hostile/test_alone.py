@@ -31,7 +31,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, Kind, Ref
+from lakegate.ports import MAIN, MessageKind, Ref
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow import registry
 from lakegate.workflow import settle as settling
@@ -212,7 +212,7 @@ def settled(scene: Scene) -> None:
     scene.end_jobs()
     scene.sweep()
     if isinstance(scene.error, Refused):  # a proof that fails is a rejection
-        scene.told += [scene.error for message in scene.world.messages() if message.kind is Kind.REJECTED]
+        scene.told += [scene.error for message in scene.world.messages() if message.kind is MessageKind.REJECTED]
     if isinstance(scene.error, Conflict):  # it is looked at again, and tried some times
         scene.told += [scene.error for error in scene.told if isinstance(error, Retryable)]
 
@@ -433,7 +433,7 @@ def stored_told(scene: Scene, body: bytes) -> None:
     world = scene.world
     world.drop("bad", rows=1, bad="odd")
     world.run()
-    spoil(world, "notes/told/", body)
+    spoil(world, "notes/sent/", body)
     scene.receive(scene.drop_good())
 
 

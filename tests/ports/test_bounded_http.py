@@ -25,7 +25,7 @@ from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.audit.bounded_http import asked
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
-from lakegate.ports import Kind, Message, Ref
+from lakegate.ports import Message, MessageKind, Ref
 from spark_jobs.tables import nessie
 from tests.ports.test_runner import SETTINGS
 
@@ -184,7 +184,7 @@ def tell(uri: str) -> None:
     notifier = SlackNotifier(its)
     with patch.object(slack, "boto3") as aws, patch.object(slack, "SECONDS", SECONDS):
         aws.client.return_value.get_secret_value.return_value = {"SecretString": "xoxb-secret"}
-        notifier.notify(Message(kind=Kind.UNROUTED, batch="", table="", branch="", files=(), commands=()))
+        notifier.notify(Message(kind=MessageKind.UNROUTED, batch="", table="", branch="", files=(), commands=()))
 
 
 @pytest.mark.usefixtures("patient")

@@ -18,7 +18,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Catalog, Kind, Message, Note, Ref, Tables
+from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Ref, Tables
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
@@ -175,7 +175,7 @@ class WatchedNotifier(MemoryNotifier):
 
     def __init__(self, clock: MemoryClock) -> None:
         super().__init__()
-        self.first: dict[tuple[Kind, str], datetime] = {}
+        self.first: dict[tuple[MessageKind, str], datetime] = {}
         self._clock = clock
 
     def notify(self, message: Message) -> None:
@@ -245,7 +245,7 @@ class Installation:
 
     def note_gone(self, branch: str) -> None:
         self.gone[branch] = self.clock.now()
-        if (Kind.EXPIRING, branch) in self.notifier.first:
+        if (MessageKind.EXPIRING, branch) in self.notifier.first:
             self.say("branch: expires", branch)
 
     # Vendors and their events.

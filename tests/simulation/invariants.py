@@ -18,7 +18,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, JobState, Kind, Ref
+from lakegate.ports import MAIN, JobState, MessageKind, Ref
 from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind
 from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
@@ -464,7 +464,7 @@ class End:
         alike = [it for it in receipt.entries if it.decision is Decision.DISCARDED and it.content in contents]
         return [*published, *(it for it in alike if (receipt.key, it.version_id) not in self.by_people)]
 
-    def told(self, kind: Kind, file: FileVersion, batch: str) -> bool:
+    def told(self, kind: MessageKind, file: FileVersion, batch: str) -> bool:
         messages = [it for it in self.world.notifier.messages if it.kind is kind and it.batch == batch]
         return any(told.key == file.key for message in messages for told in message.files)
 
@@ -493,7 +493,7 @@ def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Ite
         if entry.attempt:  # attempt 0 had no branch
             kept.setdefault(branch_of(entry), set()).add(file.id)
     branches = {branch.name for branch in end.world.service.branches.list_branches()}
-    expired = {message.branch for message in end.world.notifier.messages if message.kind is Kind.EXPIRING}
+    expired = {message.branch for message in end.world.notifier.messages if message.kind is MessageKind.EXPIRING}
     expired |= {branch for branch, files in kept.items() if all(map(end.may_be_superseded, files))}
     for branch in sorted((branches ^ kept.keys()) - (expired - branches)):
         yield f"{branch} is {'there for nothing' if branch in branches else 'gone, and had rejected files'}"
@@ -505,7 +505,7 @@ def a_branch_goes_when_its_life_is_over_and_people_were_told_before(end: End) ->
     told = end.world.notifier.first
     gone = end.world.gone.keys() - {branch.name for branch in end.world.service.branches.list_branches()}
     for branch in sorted({branch_of(entry) for _, entry in end.rejected if entry.attempt} & gone):
-        rejected, warned = (told.get((kind, branch)) for kind in (Kind.REJECTED, Kind.EXPIRING))
+        rejected, warned = (told.get((kind, branch)) for kind in (MessageKind.REJECTED, MessageKind.EXPIRING))
         if rejected and end.world.gone[branch] < max(rejected + LIFE, warned + NOTICE if warned else rejected + LIFE):
             yield f"{branch} went at {end.world.gone[branch]}, told of at {rejected}, warned of at {warned}"
 
@@ -524,26 +524,26 @@ def _nothing_else(end: End, branch: str, files: set[str]) -> Iterator[str]:
 
 def people_were_told(end: End) -> Iterator[str]:
     for file, entry in end.rejected:
-        if not end.told(Kind.REJECTED, file, entry.batch):
+        if not end.told(MessageKind.REJECTED, file, entry.batch):
             yield f"nobody was told that {file.key} {file.version_id} of {entry.batch} was rejected"
     for file, entry in end.entries.values():
         report = end.world.report(branch_of(entry)) if entry.decision is Decision.PUBLISHED else None
         if failed(report, file.id):
-            if not end.told(Kind.APPROVED, file, entry.batch):
+            if not end.told(MessageKind.APPROVED, file, entry.batch):
                 yield f"nobody was told that {file.key} {file.version_id} of {entry.batch} was let through"
             continue
         warnings = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
-        if warnings and not end.told(Kind.WARNED, file, entry.batch):
+        if warnings and not end.told(MessageKind.WARNED, file, entry.batch):
             yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"
     for held in unrouted_files(end.world.service):
-        if not end.told(Kind.UNROUTED, held.file, ""):
+        if not end.told(MessageKind.UNROUTED, held.file, ""):
             yield f"nobody was told that {held.file.key} is held"
 
 
 def people_were_told_what_is_true(end: End) -> Iterator[str]:
     notes = [commit.note for commit in end.world.lake.line(end.main.hash) if commit.note]
     rejected = {(note.batch, file.key) for note in notes if note.decision is Decision.REJECTED for file in note.files}
-    told = [it for it in end.world.notifier.messages if it.kind is Kind.REJECTED]
+    told = [it for it in end.world.notifier.messages if it.kind is MessageKind.REJECTED]
     for batch, key in sorted({(message.batch, file.key) for message in told for file in message.files} - rejected):
         yield f"somebody was told that {key} of {batch} was rejected, and it never was"
 

@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import MAIN, Kind, Ref
+from lakegate.ports import MAIN, MessageKind, Ref
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.publish import publish
@@ -99,7 +99,7 @@ def test_people_hear_of_rows_put_aside_and_how_to_read_them(world: World) -> Non
     one = audited(world, "1.parquet", aside=3)
     settle(world.service, one.attempt)
     [message] = world.messages()
-    assert (message.kind, message.published_rows, message.quarantined_rows) == (Kind.WARNED, 2, 3)
+    assert (message.kind, message.published_rows, message.quarantined_rows) == (MessageKind.WARNED, 2, 3)
     file = world.file("1.parquet").id
     sql = f"SELECT * FROM {QUARANTINE} WHERE _lakegate_file IN ('{file}') LIMIT 20"
     assert message.commands[-1] == f'lakegate query "{sql}"'
@@ -588,7 +588,7 @@ def test_people_hear_that_a_file_made_the_table_grow(world: World) -> None:
     world.drop("1.parquet", rows=5, evolves='"zip" string')
     world.run()
     [message] = world.messages()
-    assert message.kind is Kind.WARNED
+    assert message.kind is MessageKind.WARNED
     assert [file.reasons for file in message.files] == [('the table gains column "zip" (string)',)]
     [line] = [line for line in status(world.service).published if world.key("1.parquet") in line.files]
     assert line.reasons == ('the table gains column "zip" (string)',)

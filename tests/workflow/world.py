@@ -19,7 +19,7 @@ from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, FileChanges, Kind, Message, Ref, TableIdentity
+from lakegate.ports import MAIN, FileChanges, Message, MessageKind, Ref, TableIdentity
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
@@ -643,9 +643,9 @@ class World:
     def aside_of(self, name: str) -> int:
         return self.stories[self.files[name].id].aside
 
-    def told(self) -> dict[str, list[Kind]]:
+    def told(self) -> dict[str, list[MessageKind]]:
         """The kinds of all messages that name a key, by key."""
-        found: dict[str, list[Kind]] = {}
+        found: dict[str, list[MessageKind]] = {}
         for message in self.messages():
             for file in message.files:
                 found.setdefault(file.key.removeprefix("nyc/flights/"), []).append(message.kind)
