@@ -10,7 +10,7 @@ from lakegate.audit.model.plan import Check, MetricKind, Plan
 from lakegate.cli.exits import Exit
 from lakegate.cli.terminal import busy, say, say_json
 from lakegate.contracts import load
-from lakegate.contracts.odcs.vocabulary import meant
+from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.files import write
@@ -90,5 +90,5 @@ def _named(plan: Plan, fault: str) -> Check:
     if found is None:
         names = [check.name for check in plan.checks]
         known = "".join(f"\n  {name}" for name in names) or " none at all"
-        raise Misconfigured(f"{plan.table} has no check {fault!r}{meant(fault, names)}; it has:{known}")
+        raise Misconfigured(f"{plan.table} has no check {fault!r}{hint(fault, names)}; it has:{known}")
     return found

@@ -9,13 +9,13 @@ import structlog
 
 from lakegate.audit.model.plan import Plan
 from lakegate.contracts.contract import BRANCH_DAYS, MOST_DAYS, Contract
-from lakegate.contracts.files.formats import written
+from lakegate.contracts.files.formats import file_settings
 from lakegate.contracts.files.ingestion import ingestion_of
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Broken, Document, Enough, Item, parse
-from lakegate.contracts.odcs.json_schema import check_shape, server_words
+from lakegate.contracts.odcs.json_schema import check_json_schema, server_words
 from lakegate.contracts.odcs.settings import whole_number
-from lakegate.contracts.odcs.size_limits import check_bounds
+from lakegate.contracts.odcs.size_limits import check_size
 from lakegate.contracts.table import plan_of
 from lakegate.errors import Fault, Misconfigured
 from lakegate.landing.ingestion import Ingestion
@@ -49,9 +49,9 @@ def _read(text: bytes | str, document: Document) -> Contract | None:
         if not document.faults:
             document.fault((), "a contract is a mapping of ODCS's words, such as `id: flights`")
         return None
-    check_bounds(document)
-    vocabulary.check_document(document)
-    check_shape(document)
+    check_size(document)
+    vocabulary.check_vocabulary(document)
+    check_json_schema(document)
     return _contract(Item(document=document, path=(), value=document.root))
 
 
@@ -82,7 +82,7 @@ def _contract(root: Item) -> Contract | None:
         version.fault(f"apiVersion {version.value} is too old: v3.0.0 to v3.2.0 are read")
     landing, table = _landing(root), _the_table(root)
     name = _table_name(table) if table else None
-    files = written(landing) if landing else None
+    files = file_settings(landing) if landing else None
     plan = plan_of(table, name or "", root, files) if table else None
     location = landing.get("location") if landing else None
     route = _route(name or "", location) if location else None
@@ -108,10 +108,10 @@ def _landing(root: Item) -> Item | None:
     for server in root.each("servers"):
         if server.plain("server") == "landing":
             landing.append(server)
-            vocabulary.check(server, vocabulary.SERVER, where="a landing server")
+            vocabulary.check_words(server, vocabulary.SERVER, where="a landing server")
         elif isinstance(kind := server.plain("type"), str):
             known = {word: vocabulary.Word(answer=vocabulary.Answer.DESCRIBES) for word in server_words(kind)}
-            vocabulary.check(server, known, where=f"a server of type {kind}")
+            vocabulary.check_words(server, known, where=f"a server of type {kind}")
     if len(landing) != 1:
         if "servers" not in root.document.root or root.get("servers"):
             where = landing[1] if landing else root.get("servers") or root

@@ -10,15 +10,15 @@ from lakegate.audit.model.plan import Column, MetricKind, Plan, SchemaPolicy, Se
 from lakegate.audit.schema.names import folded
 from lakegate.audit.schema.partitions import IDENTITY, Partition
 from lakegate.contracts.checks.check import Checked, checked, without_repeats
-from lakegate.contracts.checks.column_rules import column_checks, key_checks
+from lakegate.contracts.checks.column_rules import column_checks, primary_key_checks
 from lakegate.contracts.checks.custom import COLUMN, TABLE
 from lakegate.contracts.checks.promises import promise_checks
-from lakegate.contracts.checks.quality import Around, quality_checks
+from lakegate.contracts.checks.quality import QueryContext, quality_checks
 from lakegate.contracts.checks.quarantine import budget_of
-from lakegate.contracts.checks.relationships import Referring, column_keys, table_keys
+from lakegate.contracts.checks.relationships import Referring, column_foreign_keys, table_foreign_keys
 from lakegate.contracts.columns.fields import Fields
 from lakegate.contracts.columns.reader import Read, check_names, check_places, read_column, widened
-from lakegate.contracts.files.formats import Written, parse_checks, spelled
+from lakegate.contracts.files.formats import FileSettings, parse_checks, with_spellings
 from lakegate.contracts.files.schema_policy import policy_of
 from lakegate.contracts.metrics.metric import fingerprint
 from lakegate.contracts.metrics.rows import nulls
@@ -34,9 +34,9 @@ _UNSAID = -1  # the standard's way of saying that a position isn't given
 _TRANSFORM = re.compile(r"(identity|years|months|days|hours)|(bucket|truncate)\[([1-9][0-9]{0,5})\]")
 
 
-def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
+def plan_of(table: Item, name: str, root: Item, files: FileSettings | None) -> Plan:
     """Return the plan as far as the table could be read: the document's faults say whether that is all of it."""
-    files = files or Written(form=PARQUET)
+    files = files or FileSettings(form=PARQUET)
     policy = policy_of(table)
     columns = [read for item in table.each("properties") if (read := read_column(item))]
     if policy.widened_types is Stance.EVOLVE:
@@ -64,12 +64,12 @@ def plan_of(table: Item, name: str, root: Item, files: Written | None) -> Plan:
         budget=budget_of(table, found),
         key=tuple(read.field.name for read in key),
         policy=policy,
-        files=spelled(files, [(read.field, read.item) for read in columns]),
+        files=with_spellings(files, [(read.field, read.item) for read in columns]),
     )
-    return replace(plan, contract_hash=meaning(plan))
+    return replace(plan, contract_hash=contract_hash(plan))
 
 
-def meaning(plan: Plan) -> str:
+def contract_hash(plan: Plan) -> str:
     """Return a hash of what the contract demands: not of its words, its version, its order of checks or its
     comments.
     """
@@ -92,16 +92,16 @@ def _checks(table: Item, name: str, columns: Sequence[Read], key: Sequence[Read]
     names = frozenset({name, str(table.plain("name", name))})
     own, around = (
         Referring(table=name, names=names, fields=fields, severities=severities),
-        Around(fields=fields, names=names),
+        QueryContext(fields=fields, names=names),
     )
-    found = key_checks([(it.field, _line(it, "primaryKey"), severities[it.field.name]) for it in key], table)
+    found = primary_key_checks([(it.field, _line(it, "primaryKey"), severities[it.field.name]) for it in key], table)
     for read in columns:
         found += [
             *_own_checks(read, severities[read.field.name]),
             *quality_checks(read.item, COLUMN, Fields([read.field]), around),
-            *column_keys(read.item, read.field, own),
+            *column_foreign_keys(read.item, read.field, own),
         ]
-    found += [*quality_checks(table, TABLE, fields, around), *table_keys(table, own)]
+    found += [*quality_checks(table, TABLE, fields, around), *table_foreign_keys(table, own)]
     _refuse_of_nested(found, table.document, columns)
     return found
 
@@ -123,7 +123,7 @@ def _required_properties(read: Read, severity: Severity) -> list[Checked]:
             field = parts[name.value]
             found.append(checked(f"{field.label} required", nulls(field), name.line, severity=severity))
         else:
-            name.fault(f"{read.field.label} has no property {name.value!r}{vocabulary.meant(str(name.value), parts)}")
+            name.fault(f"{read.field.label} has no property {name.value!r}{vocabulary.hint(str(name.value), parts)}")
     return found
 
 
@@ -234,7 +234,7 @@ def _severity(column: Item) -> Severity:
     entry = setting(column, _SEVERITY)
     said = entry.plain("value") if entry else Severity.ERROR.value
     if entry and said not in list(Severity):
-        near = vocabulary.meant(str(said), Severity)
+        near = vocabulary.hint(str(said), Severity)
         entry.fault(f"severity is {said!r}, and it can be {' or '.join(Severity)}{near}")
         return Severity.ERROR
     return Severity(said)

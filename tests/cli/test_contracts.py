@@ -136,7 +136,7 @@ def test_a_contract_that_its_reader_stumbles_over_is_a_fault_beside_others(
     def stumble(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(reading, "check_shape", stumble)
+    monkeypatch.setattr(reading, "check_json_schema", stumble)
 
     told = desk.json("contract", "check", desk.contract())
 

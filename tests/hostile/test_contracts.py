@@ -157,7 +157,7 @@ def _all_of(kind: type[Exception]) -> list[type[Exception]]:
 ERRORS = sorted({kind for kind in _all_of(Exception) if kind.__module__ == "builtins"}, key=lambda kind: kind.__name__)
 
 
-@pytest.mark.parametrize("step", ["parse", "check_bounds", "check_shape", "plan_of"])
+@pytest.mark.parametrize("step", ["parse", "check_size", "check_json_schema", "plan_of"])
 def test_whatever_a_reader_stumbles_over_is_a_fault_of_the_contract_and_of_nobody_else(
     monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

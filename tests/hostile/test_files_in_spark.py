@@ -25,7 +25,8 @@ from lakegate.contracts.metrics.rows import breaking
 from lakegate.contracts.sql.growth import tries_sql
 from lakegate.contracts.sql.statements import predicate
 from spark_jobs.appending import pattern_tries
-from spark_jobs.appending.append import check_sizes, find_corrupt, rows_of
+from spark_jobs.appending.faults import check_sizes, find_corrupt
+from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.avro import claims
 from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm.gateway import jvm
@@ -272,7 +273,7 @@ def test_keys_that_may_be_values_are_not_told_as_names_of_columns(spark: SparkSe
 
 def busy(limit: int) -> Plan:
     """A plan with a pattern whose tries grow with the square of a text."""
-    made = texts.unlike(Field(label="name", name="name", type=TYPES["string"]), r"x\d+y")
+    made = texts.without_pattern(Field(label="name", name="name", type=TYPES["string"]), r"x\d+y")
     return by(FileKind.CSV, replace(PLAN, metrics=(made,)), Limits(tries=limit))
 
 
@@ -312,8 +313,8 @@ def test_a_file_whose_texts_sql_would_look_for_in_each_other_for_hours_is_refuse
 
 def test_tries_are_added_up_over_all_values_of_a_row(spark: SparkSession) -> None:
     field = Field(label="a[][]", name="a", type=TYPES["string"], steps=(Step(into=Into.ITEMS), Step(into=Into.VALUES)))
-    counted = texts.unlike(field, r"x\d+y").tries
-    alone = texts.unlike(Field(label="t", name="t", type=TYPES["string"]), r"x\d+y").tries
+    counted = texts.without_pattern(field, r"x\d+y").tries
+    alone = texts.without_pattern(Field(label="t", name="t", type=TYPES["string"]), r"x\d+y").tries
     text, row = "repeat('7', 100) t", "array(map(1, repeat('7', 100), 2, null), null, map(3, repeat('7', 100))) a"
     [(nested, of_one, of_null)] = (
         spark.sql(f"SELECT {row}, {text}")

@@ -19,7 +19,7 @@ from lakegate.contracts import load
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import physical
 from lakegate.contracts.metrics import aggregates
-from lakegate.contracts.metrics.metric import queried, value
+from lakegate.contracts.metrics.metric import aggregated, queried
 from lakegate.contracts.sql.statements import Form, scalar
 from tests.support.held import Table
 from tests.support.plans import plan
@@ -117,7 +117,7 @@ def metric_of(query: str) -> Metric:
     found = scalar(query, list(FIELDS.values()), ())
     if found.form is Form.QUERY:
         return queried(found.columns, found.sql)
-    return value(found.columns, found.sql, alone=found.form is Form.HEAVY)
+    return aggregated(found.columns, found.sql, alone=found.form is Form.HEAVY)
 
 
 def test_numbers_of_files_are_what_python_makes_of_their_values(spark: SparkSession) -> None:

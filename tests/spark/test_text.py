@@ -22,8 +22,9 @@ from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Severity
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 from lakegate.audit.schema.inspection import Inspection, fit_all
-from lakegate.contracts.files.formats import pattern
-from spark_jobs.appending.append import find_corrupt, rows_of
+from lakegate.contracts.files.formats import date_spelling
+from spark_jobs.appending.faults import find_corrupt
+from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.formats.text.parsing import value
 from spark_jobs.jvm.spark_sql import literal
@@ -578,6 +579,6 @@ def test_every_letter_that_a_contract_may_spell_with_is_known_to_spark(spark: Sp
     spellings = [f"{y}/{m}/{d} 'at' {c}" for y, m, d, c in zip(*map(cycle, days), [*clocks, *offsets], strict=False)]
     instant = "timestamp'2013-01-05 10:00:00'"
     for spelling in spellings:
-        assert pattern(spelling, "timestamp") == spelling
+        assert date_spelling(spelling, "timestamp") == spelling
         text = f"date_format({instant}, {literal(spelling)})"
         assert spark.sql(f"SELECT {value(text, 'timestamp', spelling)} = {instant}").first() == (True,), spelling

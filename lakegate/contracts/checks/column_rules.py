@@ -14,10 +14,19 @@ from lakegate.contracts.columns.types import WIDENED, Comparable
 from lakegate.contracts.metrics.arrays import fewer, more, repeating
 from lakegate.contracts.metrics.metric import scoped
 from lakegate.contracts.metrics.rows import BOUNDS, Bound, duplicates, no_multiple, not_among, nulls, outside
-from lakegate.contracts.metrics.texts import DESCRIBING, FORMATS, like, longer, not_of_format, shorter, unlike, whole
+from lakegate.contracts.metrics.texts import (
+    DESCRIBING,
+    FORMATS,
+    longer,
+    not_of_format,
+    proved_by_pattern,
+    shorter,
+    whole,
+    without_pattern,
+)
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.settings import SCOPE, scope, setting
-from lakegate.contracts.odcs.vocabulary import meant
+from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.contracts.regex.prefilter import lengths
 
 LARGEST = 2**31 - 1
@@ -66,7 +75,9 @@ def _multiple(field: Field, item: Item) -> Metric | None:
     return no_multiple(field, of) if of else None
 
 
-def pattern(field: Field, item: Item, counted: Callable[[Field, str], Metric] = unlike) -> Metric | None:
+def pattern_metric(
+    field: Field, item: Item, counted: Callable[[Field, str], Metric] = without_pattern
+) -> Metric | None:
     """Count the rows that `counted` finds by a pattern, by default those that lack it. Return None, and note a fault,
     if the pattern cannot be used.
     """
@@ -82,7 +93,7 @@ def _format(field: Field, item: Item) -> Metric | None:
     if field.type.kind != "string" or item.value in DESCRIBING:
         return None
     if item.value not in FORMATS:
-        item.fault(f"{item.value!r} is no format here{meant(item.value, FORMATS)}; there are {', '.join(FORMATS)}")
+        item.fault(f"{item.value!r} is no format here{hint(item.value, FORMATS)}; there are {', '.join(FORMATS)}")
         return None
     return not_of_format(field, item.value)
 
@@ -106,7 +117,7 @@ OPTION_RULES = (
     Rule(word="multipleOf", says="{column} a multiple of {value}", metric=_multiple),
     Rule(word="minLength", says="{column} of {value} characters or more", metric=_size(shorter)),
     Rule(word="maxLength", says="{column} of {value} characters or fewer", metric=_size(longer)),
-    Rule(word="pattern", says="{column} like {value}", metric=pattern),
+    Rule(word="pattern", says="{column} like {value}", metric=pattern_metric),
     Rule(word="format", says="{column} of the format {value}", metric=_format),
     Rule(word="minItems", says="{column} of {value} items or more", metric=_size(fewer)),
     Rule(word="maxItems", says="{column} of {value} items or fewer", metric=_size(more)),
@@ -130,9 +141,9 @@ def _of_options(field: Field, options: Item, severity: Severity) -> list[Checked
             said = options.plain(word)
             least, most = lengths(said if word == "pattern" else whole(said))
             if (short := made["minLength"]) and least >= options.plain("minLength"):
-                made["minLength"] = short[0], like(short[1], found[1])
+                made["minLength"] = short[0], proved_by_pattern(short[1], found[1])
             if (long := made["maxLength"]) and most is not None and most <= options.plain("maxLength"):
-                made["maxLength"] = long[0], like(long[1], found[1])
+                made["maxLength"] = long[0], proved_by_pattern(long[1], found[1])
     return list(made.values())
 
 
@@ -148,7 +159,7 @@ def _in_table(within: Scope) -> str:
     return " in the table" if within is Scope.TABLE else ""
 
 
-def key_checks(key: Sequence[tuple[Field, int, Severity]], table: Item) -> list[Checked]:
+def primary_key_checks(key: Sequence[tuple[Field, int, Severity]], table: Item) -> list[Checked]:
     """Return the checks of a primary key, each column with its line and severity: unique together, and no nulls.
 
     The key is as severe as the severest of its columns.

@@ -13,7 +13,7 @@ from lakegate.contracts.columns.types import TEMPORAL
 from lakegate.contracts.metrics import aggregates
 from lakegate.contracts.metrics.rows import in_future
 from lakegate.contracts.odcs.document import Item
-from lakegate.contracts.odcs.vocabulary import OPERATORS, OURS, Answer, Word, check
+from lakegate.contracts.odcs.vocabulary import OPERATORS, OURS, Answer, Word, check_words
 
 COLUMN, TABLE = "a column", "the table"
 COUNTS = (Unit.ROWS, Unit.PERCENT)
@@ -142,7 +142,7 @@ def choose(item: Item, level: str) -> Choice | None:
 
 def _named(implementation: Item, level: str) -> Choice | None:
     known = {word for word, _ in CUSTOM}
-    check(
+    check_words(
         implementation, {word: Word(answer=Answer.ENFORCED) for word in (*known, *OPERATORS)}, where=f"{OURS}'s checks"
     )
     found = [word for word in implementation.value if word in known]

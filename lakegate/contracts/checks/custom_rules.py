@@ -12,7 +12,7 @@ from lakegate.contracts.columns.types import NUMERIC, Comparable
 from lakegate.contracts.metrics import aggregates
 from lakegate.contracts.metrics.rows import all_null, breaking
 from lakegate.contracts.odcs.document import Item
-from lakegate.contracts.odcs.vocabulary import meant
+from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.contracts.sql.allowlist import NotAllowed
 from lakegate.contracts.sql.growth import tries_sql
 from lakegate.contracts.sql.statements import predicate
@@ -39,16 +39,16 @@ def at_least_one_of(fields: Fields, value: Item) -> Metric | None:
     if not isinstance(value.value, list) or len(set(map(str, value.value))) < 2:  # noqa: PLR2004 - of one: `required`
         value.fault("atLeastOneOf takes a list of two columns or more: one alone is `required`")
         return None
-    chosen = named(fields, list(value.members()))
+    chosen = columns_named(fields, list(value.members()))
     return all_null(chosen) if chosen else None
 
 
-def named(fields: Fields, listed: Sequence[Item]) -> list[Field]:
+def columns_named(fields: Fields, listed: Sequence[Item]) -> list[Field]:
     """Return the columns that the contract calls so; return none, and note a fault, if one is not there."""
     labels = fields.by_label
     for entry in listed:
         if str(entry.value) not in labels:
-            entry.fault(f"the table has no column {str(entry.value)!r}{meant(str(entry.value), labels)}")
+            entry.fault(f"the table has no column {str(entry.value)!r}{hint(str(entry.value), labels)}")
     found = [labels[str(entry.value)] for entry in listed if str(entry.value) in labels]
     return found if len(found) == len(listed) else []
 

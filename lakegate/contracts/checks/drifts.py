@@ -6,10 +6,10 @@ from lakegate.audit.model.plan import Comparison, Drift, Metric
 from lakegate.contracts.checks.custom_rules import numeric
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.metrics import aggregates
-from lakegate.contracts.metrics.metric import rows
+from lakegate.contracts.metrics.metric import row_count
 from lakegate.contracts.metrics.rows import nulls
 from lakegate.contracts.odcs.document import Item
-from lakegate.contracts.odcs.vocabulary import Answer, Word, check, meant
+from lakegate.contracts.odcs.vocabulary import Answer, Word, check_words, hint
 
 FILES, AT_LEAST, MOST = 30, 5, 1_000
 _FEWEST = 2  # files that a deviation needs
@@ -37,7 +37,7 @@ def of_column(fields: Sequence[Field], value: Item) -> Metric | None:
 
 def of_table(_fields: Sequence[Field], value: Item) -> Metric | None:
     """Count the file's rows, which is all that there is of a table."""
-    return rows() if _of(value, "rowCount", ("rowCount",)) else None
+    return row_count() if _of(value, "rowCount", ("rowCount",)) else None
 
 
 def drift(value: Item) -> Drift | None:
@@ -45,7 +45,7 @@ def drift(value: Item) -> Drift | None:
     if not isinstance(value.value, dict):
         value.fault("drift takes a mapping, such as {of: rowCount, files: 30, as: rate}")
         return None
-    check(value, {word: Word(answer=Answer.ENFORCED) for word in _WORDS}, where="a drift")
+    check_words(value, {word: Word(answer=Answer.ENFORCED) for word in _WORDS}, where="a drift")
     files = _whole(value, "files", FILES)
     least = _whole(value, "atLeast", min(AT_LEAST, files or AT_LEAST))
     comparison = _comparison(value)
@@ -68,7 +68,7 @@ def _of(value: Item, otherwise: str, known: Mapping[str, object] | Sequence[str]
         return None
     name = value.plain("of", otherwise)
     if not isinstance(name, str) or name not in known:
-        (value.get("of") or value).fault(f"no drift of {name!r} here{meant(str(name), known)}: {', '.join(known)}")
+        (value.get("of") or value).fault(f"no drift of {name!r} here{hint(str(name), known)}: {', '.join(known)}")
         return None
     return name
 
@@ -85,6 +85,6 @@ def _comparison(value: Item) -> Comparison | None:
     name = value.plain("as", Comparison.RATE)
     if name not in list(Comparison):
         known = ", ".join(Comparison)
-        (value.get("as") or value).fault(f"{name!r} is no comparison{meant(str(name), Comparison)}: {known}")
+        (value.get("as") or value).fault(f"{name!r} is no comparison{hint(str(name), Comparison)}: {known}")
         return None
     return Comparison(name)

@@ -36,7 +36,7 @@ def _promise(promise: Item, table: str, fields: Fields) -> Checked | None:
     known = vocabulary.SLA.get(name) if name is not None else None
     if name is not None and (known is None or known.answer is vocabulary.Answer.REFUSED):
         promise.fault(
-            f"the promise {name!r} is not enforced{vocabulary.meant(name, vocabulary.SLA) if known is None else ''}"
+            f"the promise {name!r} is not enforced{vocabulary.hint(name, vocabulary.SLA) if known is None else ''}"
         )
     return _age(promise, table, fields) if name in _AGES else None
 
@@ -67,7 +67,7 @@ def _element(promise: Item, table: str, fields: Fields) -> Field | None:
     if label not in labels:
         label = label.removeprefix(f"{table}.")
     if (field := labels.get(label)) is None:
-        said.fault(f"the table has no column {said.value!r}{vocabulary.meant(label, labels)}")
+        said.fault(f"the table has no column {said.value!r}{vocabulary.hint(label, labels)}")
     elif field.type.kind not in TEMPORAL:
         said.fault(f"the column {field.label!r} is {field.type.name}: only a date or a timestamp has an age")
         return None
@@ -91,5 +91,5 @@ def _seconds(promise: Item) -> int | None:
             promise.fault("'unit' is missing, such as d for days")
         return None
     if said.value not in SECONDS:
-        said.fault(f"the unit {said.value!r} is none of {', '.join(SECONDS)}{vocabulary.meant(said.value, SECONDS)}")
+        said.fault(f"the unit {said.value!r} is none of {', '.join(SECONDS)}{vocabulary.hint(said.value, SECONDS)}")
     return SECONDS.get(said.value)

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from lakegate.audit.model.plan import Comparison, Drift, Metric, MetricKind, Operator, Scope, Severity, Unit
 from lakegate.contracts.checks import drifts
 from lakegate.contracts.checks.check import Checked, checked, value_of
-from lakegate.contracts.checks.column_rules import pattern
+from lakegate.contracts.checks.column_rules import pattern_metric
 from lakegate.contracts.checks.custom import COLUMN, COUNTS, TABLE, Choice, choose
-from lakegate.contracts.checks.custom_rules import named
+from lakegate.contracts.checks.custom_rules import columns_named
 from lakegate.contracts.columns.fields import Field, Fields
-from lakegate.contracts.metrics.metric import either, queried, rows, scoped, value
+from lakegate.contracts.metrics.metric import aggregated, either, queried, row_count, scoped
 from lakegate.contracts.metrics.rows import among, duplicates, not_among, nulls
-from lakegate.contracts.metrics.texts import having, unlike
+from lakegate.contracts.metrics.texts import with_pattern, without_pattern
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.settings import SCOPE, scope, setting
-from lakegate.contracts.odcs.vocabulary import OPERATORS, Answer, Word, check, meant
+from lakegate.contracts.odcs.vocabulary import OPERATORS, Answer, Word, check_words, hint
 from lakegate.contracts.sql.allowlist import NotAllowed
 from lakegate.contracts.sql.statements import Form, Scalar, scalar
 
@@ -52,7 +52,7 @@ def _missing(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
     if missing := said.get("missingValues"):
         made.append(_listed_as_missing(field, missing))
     if unwanted := said.get("pattern"):
-        made.append(_by_pattern(field, unwanted, having))
+        made.append(_by_pattern(field, unwanted, with_pattern))
     if made == [among(field, [None])]:
         return nulls(field)  # statistics count nulls
     return None if None in made else either([metric for metric in made if metric])
@@ -74,20 +74,20 @@ def _invalid(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
         values = [value_of(field, entry) for entry in _members(valid)]
         made.append(None if None in values or not values else not_among(field, values))
     if wanted := said.get("pattern"):
-        made.append(_by_pattern(field, wanted, unlike))
+        made.append(_by_pattern(field, wanted, without_pattern))
     return None if None in made else either([metric for metric in made if metric])
 
 
 def _by_pattern(field: Field, said: Item, counted: Callable[[Field, str], Metric]) -> Metric | None:
     if field.type.kind == "string" and isinstance(said.value, str):
-        return pattern(field, said, counted)
+        return pattern_metric(field, said, counted)
     said.fault(f"a pattern is text, of a column of text (the column {field.label!r} is {field.type.name})")
     return None
 
 
 def _repeated(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
     listed = _members(said["properties"])
-    chosen = named(fields, listed)
+    chosen = columns_named(fields, listed)
     if len({field.name for field in chosen}) < len(chosen):
         said["properties"].fault("a column is in the key twice")
         return None
@@ -97,7 +97,7 @@ def _repeated(fields: Fields, said: Mapping[str, Item]) -> Metric | None:
 LIBRARY = {
     ("rowCount", TABLE): LibraryRule(
         note="the file's rows; with `scope: table`, the table's once the file is in it",
-        metric=lambda _fields, _: rows(),
+        metric=lambda _fields, _: row_count(),
         of_table=True,
     ),
     ("nullValues", COLUMN): LibraryRule(note="rows with a null", metric=lambda fields, _: nulls(fields[0])),
@@ -126,7 +126,7 @@ LIBRARY = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Around:
+class QueryContext:
     """A query's surroundings beside its own column: the table's columns, and the names that the table goes by."""
 
     fields: Fields
@@ -146,12 +146,12 @@ class Asked:
     against: bool = False
 
 
-def quality_checks(owner: Item, level: str, fields: Fields, around: Around) -> list[Checked]:
+def quality_checks(owner: Item, level: str, fields: Fields, around: QueryContext) -> list[Checked]:
     """Return the checks of `quality`, on a column (its one field) or on the table (all of them)."""
     return [made for item in owner.each("quality") if (made := _quality(item, level, fields, around))]
 
 
-def _quality(item: Item, level: str, fields: Fields, around: Around) -> Checked | None:
+def _quality(item: Item, level: str, fields: Fields, around: QueryContext) -> Checked | None:
     kind = item.plain("type", "library")
     _check_strays(item, kind)
     match kind:
@@ -181,7 +181,7 @@ def _library(item: Item, level: str, fields: Fields) -> Asked:
     return Asked(metric=metric, name=f"{item.plain('metric')}{of}", unit=_unit(item, COUNTS))
 
 
-def _query(item: Item, level: str, fields: Fields, around: Around) -> Asked | None:
+def _query(item: Item, level: str, fields: Fields, around: QueryContext) -> Asked | None:
     if (said := item.get("query")) is None:
         return None
     try:
@@ -201,10 +201,10 @@ def _query(item: Item, level: str, fields: Fields, around: Around) -> Asked | No
 def _of(found: Scalar) -> Metric:
     match found.form:
         case Form.COUNT:
-            return rows()
+            return row_count()
         case Form.QUERY:
             return replace(queried(found.columns, found.sql), tries=found.tries)
-    return replace(value(found.columns, found.sql, alone=found.form is Form.HEAVY), tries=found.tries)
+    return replace(aggregated(found.columns, found.sql, alone=found.form is Form.HEAVY), tries=found.tries)
 
 
 def _custom(item: Item, level: str, fields: Fields) -> Checked | None:
@@ -301,7 +301,7 @@ def _arguments(item: Item, name: str, words: Sequence[str]) -> dict[str, Item] |
     """Return the arguments by their words; return None, and note a fault, if none is there that must be."""
     arguments = item.get("arguments")
     if arguments:
-        check(arguments, {word: Word(answer=Answer.ENFORCED) for word in words}, where=f"the arguments of {name}")
+        check_words(arguments, {word: Word(answer=Answer.ENFORCED) for word in words}, where=f"the arguments of {name}")
     said = {word: found for word in words if arguments and (found := arguments.get(word))}
     if words and not said:
         if not item.has("arguments") or (arguments and not any(arguments.has(word) for word in words)):
@@ -352,7 +352,7 @@ def _unit(item: Item, units: Sequence[Unit]) -> Unit | None:
         return None
     known = [unit for unit in units if unit is not Unit.NUMBER]
     if said.value not in known:
-        near = f"it can be {' or '.join(known)}{meant(said.value, known)}" if known else "its number has none"
+        near = f"it can be {' or '.join(known)}{hint(said.value, known)}" if known else "its number has none"
         said.fault(f"unit is {said.value!r}, and {near}")
         return None
     return Unit(said.value)
@@ -365,7 +365,7 @@ def _severity(item: Item) -> Severity | None:
         return None
     if said.value not in list(Severity):
         known = " or ".join(Severity)
-        said.fault(f"severity is {said.value!r}, and it can be {known}{meant(said.value, Severity)}")
+        said.fault(f"severity is {said.value!r}, and it can be {known}{hint(said.value, Severity)}")
         return None
     return Severity(said.value)
 

@@ -14,7 +14,7 @@ from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.metrics.rows import orphans
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
-from lakegate.contracts.odcs.vocabulary import meant
+from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.counts import count
 
 _TARGET = re.compile(r"(?P<table>[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*)\.(?P<column>[^./]+)")
@@ -30,12 +30,12 @@ class Referring:
     severities: Mapping[str, Severity]  # by column; a key is as severe as the severest of its columns
 
 
-def column_keys(column: Item, field: Field, of: Referring) -> list[Checked]:
+def column_foreign_keys(column: Item, field: Field, of: Referring) -> list[Checked]:
     """Return the foreign keys of one column."""
     return [made for item in _relationships(column) if (made := _check(item, [field], of))]
 
 
-def table_keys(table: Item, of: Referring) -> list[Checked]:
+def table_foreign_keys(table: Item, of: Referring) -> list[Checked]:
     """Return the foreign keys that are said of the whole table, of one column or several."""
     return [made for item in _relationships(table) if (made := _check(item, _from(item, of), of))]
 
@@ -43,7 +43,7 @@ def table_keys(table: Item, of: Referring) -> list[Checked]:
 def _relationships(owner: Item) -> list[Item]:
     found = list(owner.each("relationships"))
     for item in found:
-        vocabulary.check(item, vocabulary.RELATIONSHIP, where="a relationship")
+        vocabulary.check_words(item, vocabulary.RELATIONSHIP, where="a relationship")
     return found
 
 
@@ -82,7 +82,7 @@ def _own(said: Item, name: str, of: Referring) -> Field | None:
     if table not in of.names:
         said.fault(f"'from' is a column of this table, such as {of.table}.{label}, not {name!r}")
     elif label not in labels:
-        said.fault(f"the table has no column {label!r}{meant(label, labels)}")
+        said.fault(f"the table has no column {label!r}{hint(label, labels)}")
     else:
         return labels[label]
     return None

@@ -229,7 +229,7 @@ def _check_options(item: Item, kind: Type | None) -> None:
     options = item.get("logicalTypeOptions")
     if options is None or kind is None:
         return
-    vocabulary.check(options, kind.options, where=f"the options of a {kind.name}")
+    vocabulary.check_words(options, kind.options, where=f"the options of a {kind.name}")
     zone = options.get("defaultTimezone")
     if zone and zone.value not in _UTC:
         zone.fault(f"defaultTimezone {zone.value!r} is not supported: timestamps are kept in UTC")

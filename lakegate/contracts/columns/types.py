@@ -249,7 +249,7 @@ def physical(name: str) -> Type:
         return found
     if match := _DECIMAL.fullmatch(plain):
         return _decimals(int(match[1] or 10), int(match[2] or 0))
-    near = vocabulary.meant(plain, (*TYPES, *_ALIASES, "decimal(10,2)"))
+    near = vocabulary.hint(plain, (*TYPES, *_ALIASES, "decimal(10,2)"))
     raise ValueError(f"is no type of a column here{near}; there are {', '.join((*TYPES, 'decimal(p,s)'))}")
 
 

@@ -43,7 +43,7 @@ _CLOCK = set("HhmsSaXx")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class FileSettings:
     """A server's settings for how its files are written; columns may spell their dates in other ways.
 
     `severity` is that of the check that every row parses.
@@ -117,7 +117,7 @@ def _severity(value: Any, _: FileKind) -> dict[str, Any]:
 
 
 def _pattern(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
-    return lambda value, _: {field: pattern(value, field)}
+    return lambda value, _: {field: date_spelling(value, field)}
 
 
 def _limit(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
@@ -144,7 +144,7 @@ SETTINGS: Mapping[str, Setting] = {
 } | {name: Setting(kinds=_LIMITED.get(field, _EVERY), read=_limit(field)) for field, name in limits.SETTINGS.items()}
 
 
-def pattern(value: Any, kind: str) -> str:
+def date_spelling(value: Any, kind: str) -> str:
     """Return a spelling of dates or timestamps in the letters of Java's DateTimeFormatter. Raise ValueError if it is
     none.
     """
@@ -163,7 +163,7 @@ def pattern(value: Any, kind: str) -> str:
     return str(value)
 
 
-def written(server: Item) -> Written | None:
+def file_settings(server: Item) -> FileSettings | None:
     """Return how the landing server says that its files are written; return None, and note faults, if it cannot be
     told.
     """
@@ -173,7 +173,7 @@ def written(server: Item) -> Written | None:
             server.fault(f"'format' is missing: {', '.join(FileKind)}")
         return None
     if said.value not in list(FileKind):
-        known = f"{', '.join(FileKind)}{vocabulary.meant(str(said.value), FileKind)}"
+        known = f"{', '.join(FileKind)}{vocabulary.hint(str(said.value), FileKind)}"
         said.fault(f"the landing server's format is {said.value!r}, and it can be {known}")
         return None
     kind, chosen = FileKind(said.value), dict[str, Any]()
@@ -185,7 +185,7 @@ def written(server: Item) -> Written | None:
     most = {each.name: chosen.pop(each.name) for each in fields(limits.Limits) if each.name in chosen}
     form = FileFormat(kind=kind, limits=limits.Limits(**most), **chosen)
     _check_signs(server, form)
-    return Written(form=form, line=said.line, **spelled)
+    return FileSettings(form=form, line=said.line, **spelled)
 
 
 def _said(server: Item) -> list[tuple[str, Item]]:
@@ -217,7 +217,7 @@ def _check_signs(server: Item, form: FileFormat) -> None:
         server.fault(f"the delimiter {form.delimiter!r} cannot be the quote or the escape, too")
 
 
-def spelled(files: Written, columns: Sequence[tuple[Field, Item]]) -> FileFormat:
+def with_spellings(files: FileSettings, columns: Sequence[tuple[Field, Item]]) -> FileFormat:
     """Return the format with each column's spelling in text; note a fault at each column that text cannot hold."""
     patterns = {}
     for field, item in columns if files.form.kind.is_text else ():
@@ -228,13 +228,13 @@ def spelled(files: Written, columns: Sequence[tuple[Field, Item]]) -> FileFormat
     return replace(files.form, patterns={name: said for name, said in patterns.items() if said})
 
 
-def _column_pattern(files: Written, field: Field, item: Item) -> str:
+def _column_pattern(files: FileSettings, field: Field, item: Item) -> str:
     kind = "date" if field.type.kind == "date" else "timestamp"
     options = item.get("logicalTypeOptions")
     own = options.get("format") if options else None
     said = files.date if kind == "date" else files.timestamp
     try:
-        said = pattern(own.value, kind) if own else said
+        said = date_spelling(own.value, kind) if own else said
     except ValueError as error:
         (own or item).fault(f"format {own.value if own else ''!r} {error}")
         return ""
@@ -243,7 +243,7 @@ def _column_pattern(files: Written, field: Field, item: Item) -> str:
     return said
 
 
-def parse_checks(files: Written) -> list[Checked]:
+def parse_checks(files: FileSettings) -> list[Checked]:
     """Return the check that every row parses, for text alone: a row that does not cannot become a row."""
     if not files.form.kind.is_text:
         return []

@@ -22,7 +22,7 @@ def _reuploads(table: Item) -> Reuploads:
     said = setting(table, _REUPLOADS)
     value = said.plain("value") if said else Reuploads.REPLACE.value
     if said and value not in list(Reuploads):
-        known, near = " or ".join(Reuploads), vocabulary.meant(str(value), Reuploads)
+        known, near = " or ".join(Reuploads), vocabulary.hint(str(value), Reuploads)
         said.fault(f"{_REUPLOADS} is {value!r}, and it can be {known}{near}")
         return Reuploads.REPLACE
     return Reuploads(value)

@@ -27,9 +27,7 @@ def policy_of(table: Item) -> SchemaPolicy:
             setting.fault(f"{name} is given twice")
         elif value.value not in list(stances):
             known = " or ".join(stances)
-            value.fault(
-                f"{name} is {value.value!r}, and it can be {known}{vocabulary.meant(str(value.value), stances)}"
-            )
+            value.fault(f"{name} is {value.value!r}, and it can be {known}{vocabulary.hint(str(value.value), stances)}")
         else:
             chosen[field] = Stance(value.value)
     return SchemaPolicy(**chosen)

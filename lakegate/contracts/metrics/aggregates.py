@@ -14,7 +14,7 @@ from lakegate.audit.model.plan import Metric
 from lakegate.audit.schema.types import Atom, digits
 from lakegate.contracts.columns.fields import Field, column
 from lakegate.contracts.columns.types import Comparable
-from lakegate.contracts.metrics.metric import value
+from lakegate.contracts.metrics.metric import aggregated
 
 _HUNDRED = exp.Literal.number(100)
 _SUMMED = 28
@@ -138,4 +138,4 @@ def _without_nan(field: Field, number: exp.Expr) -> exp.Expr:
 
 
 def _value(field: Field, aggregate: exp.Expr, *, alone: bool = False, bound: str = "") -> Metric:
-    return value((field.name,), aggregate.sql(dialect="spark"), alone=alone, bound=bound)
+    return aggregated((field.name,), aggregate.sql(dialect="spark"), alone=alone, bound=bound)

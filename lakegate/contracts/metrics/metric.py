@@ -12,7 +12,7 @@ from lakegate.audit.model.plan import Metric, MetricKind, Proof, Scope
 from lakegate.contracts.columns.fields import Field
 
 
-def rows() -> Metric:
+def row_count() -> Metric:
     return identified(Metric(id="", kind=MetricKind.ROWS))
 
 
@@ -36,7 +36,7 @@ def either(metrics: Sequence[Metric]) -> Metric:
     )
 
 
-def value(columns: tuple[str, ...], aggregate: str, *, alone: bool = False, bound: str = "") -> Metric:
+def aggregated(columns: tuple[str, ...], aggregate: str, *, alone: bool = False, bound: str = "") -> Metric:
     """Return the number that an aggregate in Spark's SQL gives."""
     return identified(Metric(id="", kind=MetricKind.VALUE, columns=columns, sql=aggregate, alone=alone, bound=bound))
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from lakegate.audit.model.plan import NOW, Metric, MetricKind, Proof, Reference, Scope
 from lakegate.contracts.columns.fields import Field, column
 from lakegate.contracts.columns.types import Comparable, iso
-from lakegate.contracts.metrics.metric import failing, identified, value
+from lakegate.contracts.metrics.metric import aggregated, failing, identified
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ def age(field: Field, seconds: int) -> Metric:
     since = exp.Sub(this=_microseconds(exp.CurrentTimestamp()), expression=_of_newest(field))
     unit = exp.Literal.number(seconds * 1_000_000)
     units = exp.Div(this=exp.cast(since, "double", dialect="spark"), expression=unit, typed=False, safe=True)
-    return value((field.name,), units.sql(dialect="spark"))
+    return aggregated((field.name,), units.sql(dialect="spark"))
 
 
 def _of_newest(field: Field) -> exp.Expr:

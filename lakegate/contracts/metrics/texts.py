@@ -105,14 +105,14 @@ def longer(field: Field, length: int) -> Metric:
     return failing(field, exp.GT(this=_length(field), expression=limit.copy()), passes=few)
 
 
-def like(length: Metric, pattern: Metric) -> Metric:
+def proved_by_pattern(length: Metric, pattern: Metric) -> Metric:
     """Return the metric of a length with the cheap condition of a pattern that no text of a wrong length has. The
     condition shows both, and Spark asks it once for both.
     """
     return replace(length, passes=pattern.passes or length.passes)
 
 
-def unlike(field: Field, pattern: str) -> Metric:
+def without_pattern(field: Field, pattern: str) -> Metric:
     """Count the rows that have the pattern nowhere. Raise ValueError if engines would not agree on it, or never be
     done.
     """
@@ -123,9 +123,9 @@ def unlike(field: Field, pattern: str) -> Metric:
     return failing(field, _without(field, found.text, found.longest), passes=passes, tries=tries)
 
 
-def having(field: Field, pattern: str) -> Metric:
+def with_pattern(field: Field, pattern: str) -> Metric:
     """Count the rows that have the pattern somewhere. A text that is too long to be asked counts too, unless none with
-    the pattern is as long: a row that may be wrong is not published. Raise ValueError as `unlike` does.
+    the pattern is as long: a row that may be wrong is not published. Raise ValueError as `without_pattern` does.
     """
     found = portable(pattern)
     matches, tries = _matches(field, found.text), tries_with(field.value, found)

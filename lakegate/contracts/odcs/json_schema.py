@@ -19,7 +19,7 @@ from jsonschema.validators import extend
 
 from lakegate.contracts.columns.types import logical_of, physical
 from lakegate.contracts.odcs.document import MOST_FAULTS, Document, Path
-from lakegate.contracts.odcs.vocabulary import meant
+from lakegate.contracts.odcs.vocabulary import hint
 
 _A = {
     "string": "text",
@@ -32,7 +32,7 @@ _A = {
 }
 
 
-def check_shape(document: Document) -> None:
+def check_json_schema(document: Document) -> None:
     """Note a fault for everything that the standard's schema objects to; an unreadable place is closed to later
     steps.
     """
@@ -102,7 +102,7 @@ def _explain(error: ValidationError) -> Iterator[tuple[Path, str, bool]]:
         case "additionalProperties":
             known = schema["properties"]
             for extra in (name for name in value if name not in known):
-                yield (*path, extra), f"{extra!r} is not a word of ODCS{meant(extra, known)}", True
+                yield (*path, extra), f"{extra!r} is not a word of ODCS{hint(extra, known)}", True
         case "type":
             kinds = [wanted] if isinstance(wanted, str) else wanted
             yield path, f"{word} must be {' or '.join(_A[kind] for kind in kinds)}{_not(value)}", True
@@ -127,7 +127,7 @@ def _not(value: Any) -> str:
 
 
 def _near(value: Any, wanted: list[str]) -> str:
-    return meant(value, wanted) if isinstance(value, str) else ""
+    return hint(value, wanted) if isinstance(value, str) else ""
 
 
 def _shown(value: Any) -> str:

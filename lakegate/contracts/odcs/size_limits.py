@@ -23,7 +23,7 @@ _LIMITS: Mapping[str, tuple[int, str]] = {
 }
 
 
-def check_bounds(document: Document) -> None:
+def check_size(document: Document) -> None:
     """Raise Broken, with the line, at the first place where the document is beyond a limit."""
     found: Counter[str] = Counter()
     for path, value in _places(document.root):

@@ -303,7 +303,7 @@ _LONGEST = 60  # letters of a word that people misspell
 _MOST = 1_000  # words that it is compared with
 
 
-def meant(word: str, known: Iterable[str]) -> str:
+def hint(word: str, known: Iterable[str]) -> str:
     """Return ` (did you mean 'required'?)`, or nothing if no known word is near."""
     if len(word) > _LONGEST:
         return ""
@@ -312,39 +312,39 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {by_lower[near[0]]!r}?)" if near else ""
 
 
-def check(item: Item, place: Place, *, where: str = "ODCS") -> None:
+def check_words(item: Item, place: Place, *, where: str = "ODCS") -> None:
     """Note a fault for every word of the mapping that the place does not know or that is refused there."""
     for word in item.value:
         path = (*item.path, word)
         if path in item.document.closed:
             continue
         if word not in place:
-            item.document.close(path, f"{word!r} is not a word of {where}{meant(word, place)}")
+            item.document.close(path, f"{word!r} is not a word of {where}{hint(word, place)}")
         elif place[word].answer is Answer.REFUSED:
             item.document.close(path, f"{word!r} is refused: {place[word].note}")
 
 
-def check_document(document: Document) -> None:
+def check_vocabulary(document: Document) -> None:
     """Note a fault for every unknown or refused word at the places that the tables above describe."""
     root = Item(document=document, path=(), value=document.root)
-    check(root, CONTRACT)
+    check_words(root, CONTRACT)
     _check_settings(root)
     for table in _mappings(root, "schema"):
-        check(table, TABLE)
+        check_words(table, TABLE)
         _check_quality(table)
         for column in _mappings(table, "properties"):
             _check_column(column)
 
 
 def _check_column(column: Item) -> None:
-    check(column, COLUMN)
+    check_words(column, COLUMN)
     _check_quality(column)
     for value in _mappings(column, "enum"):
-        check(value, ENUM_VALUE)
+        check_words(value, ENUM_VALUE)
     for part in (*_mappings(column, "properties"), *_mapping(column, "items")):
         _check_column(part)
     for entries in _mapping(column, "map"):
-        check(entries, MAP)
+        check_words(entries, MAP)
         for part in (*_mapping(entries, "key"), *_mapping(entries, "value")):
             _check_column(part)
 
@@ -361,14 +361,14 @@ def _check_settings(item: Item) -> None:
     if vendor != OURS and str(vendor).strip().lower() == OURS:
         item.fault(f"the vendor {vendor!r} is {OURS!r}, as it stands")
     elif vendor == OURS and name not in known:
-        item.fault(f"{name!r} is no setting of {OURS} here{meant(name, known or EVERY_SETTING)}")
+        item.fault(f"{name!r} is no setting of {OURS} here{hint(name, known or EVERY_SETTING)}")
     elif vendor is None and name in known:
         item.fault(f"{name!r} takes effect with `vendor: {OURS}` beside it")
 
 
 def _check_quality(item: Item) -> None:
     for quality in _mappings(item, "quality"):
-        check(quality, QUALITY)
+        check_words(quality, QUALITY)
 
 
 def _mappings(item: Item, word: str) -> list[Item]:

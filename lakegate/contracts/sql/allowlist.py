@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from enum import StrEnum
 from typing import Any
 
 from sqlglot import exp
@@ -19,33 +18,15 @@ from lakegate.audit.model.plan import ROWS_VIEW
 from lakegate.audit.schema.names import folded
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import TYPES, Type, physical
-from lakegate.contracts.odcs.vocabulary import meant
+from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.contracts.regex.like import once_through
+from lakegate.contracts.sql.functions import AGGREGATES, FUNCTIONS, MAY_BE_LEFT_OUT, Kind, Signature
 
 _DIGITS = 38
 
 
 class NotAllowed(ValueError):
     """SQL that is none, or none that a contract may say; the message goes on after its name."""
-
-
-class Kind(StrEnum):
-    """Kinds of value that a piece of SQL gives, as far as they decide what can be done with it."""
-
-    NUMBER = "a number"
-    TEXT = "text"
-    TRUTH = "a condition"
-    DATE = "a date"
-    INSTANT = "a timestamp"
-    CLOCK = "a timestamp without a zone"
-    BYTES = "bytes"
-    INTERVAL = "an interval"
-    NULL = "null"
-    STEP = "a whole number, written out"
-    PLACES = "up to 99 places, a whole number, written out"
-    FRACTION = "a number from 0 to 1, written out"
-    ANY = "a value"
-    TIME = "a date or a timestamp"
 
 
 _KINDS = {
@@ -69,92 +50,6 @@ _STARTS: Mapping[type[exp.Expr], Collection[str]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Signature:
-    """A function's arguments, by sqlglot's names, and its result; `flags` are arguments without meaning."""
-
-    gives: Kind
-    takes: Mapping[str, Kind]
-    flags: Collection[str] = ()
-
-
-def _takes(gives: Kind, *flags: str, **takes: Kind) -> Signature:
-    return Signature(gives=gives, takes=takes, flags=flags)
-
-
-NUMBER, TEXT, TRUTH, DATE, ANY, TIME = Kind.NUMBER, Kind.TEXT, Kind.TRUTH, Kind.DATE, Kind.ANY, Kind.TIME
-
-FUNCTIONS: Mapping[type[exp.Expr], Signature] = {
-    exp.And: _takes(TRUTH, this=TRUTH, expression=TRUTH),
-    exp.Or: _takes(TRUTH, this=TRUTH, expression=TRUTH),
-    exp.Not: _takes(TRUTH, this=TRUTH),
-    exp.Add: _takes(NUMBER, this=NUMBER, expression=NUMBER),
-    exp.Sub: _takes(NUMBER, this=NUMBER, expression=NUMBER),
-    exp.Mul: _takes(NUMBER, this=NUMBER, expression=NUMBER),
-    exp.Div: _takes(NUMBER, "safe", "typed", this=NUMBER, expression=NUMBER),
-    exp.Mod: _takes(NUMBER, this=NUMBER, expression=NUMBER),
-    exp.Neg: _takes(NUMBER, this=NUMBER),
-    exp.Abs: _takes(NUMBER, this=NUMBER),
-    exp.Ceil: _takes(NUMBER, this=NUMBER),
-    exp.Floor: _takes(NUMBER, this=NUMBER),
-    exp.Round: _takes(NUMBER, this=NUMBER, decimals=Kind.PLACES),
-    exp.Sqrt: _takes(NUMBER, this=NUMBER),
-    exp.Pow: _takes(NUMBER, this=NUMBER, expression=NUMBER),
-    exp.Exp: _takes(NUMBER, this=NUMBER),
-    exp.Ln: _takes(NUMBER, this=NUMBER),
-    exp.Sign: _takes(NUMBER, this=NUMBER),
-    exp.IsNan: _takes(TRUTH, this=NUMBER),
-    exp.Length: _takes(NUMBER, this=TEXT),
-    exp.Lower: _takes(TEXT, this=TEXT),
-    exp.Upper: _takes(TEXT, this=TEXT),
-    exp.Trim: _takes(TEXT, "position", this=TEXT, expression=TEXT),
-    exp.Substring: _takes(TEXT, this=TEXT, start=NUMBER, length=NUMBER),
-    exp.Concat: _takes(TEXT, "safe", expressions=TEXT),
-    exp.DPipe: _takes(TEXT, "safe", this=TEXT, expression=TEXT),
-    exp.StartsWith: _takes(TRUTH, this=TEXT, expression=TEXT),
-    exp.EndsWith: _takes(TRUTH, this=TEXT, expression=TEXT),
-    exp.Contains: _takes(TRUTH, this=TEXT, expression=TEXT),
-    exp.Replace: _takes(TEXT, this=TEXT, expression=TEXT, replacement=TEXT),
-    exp.Left: _takes(TEXT, this=TEXT, expression=NUMBER),
-    exp.Right: _takes(TEXT, this=TEXT, expression=NUMBER),
-    exp.StrPosition: _takes(NUMBER, this=TEXT, substr=TEXT),
-    exp.TsOrDsToDate: _takes(DATE, "safe", this=TIME),
-    exp.Year: _takes(NUMBER, this=TIME),
-    exp.Quarter: _takes(NUMBER, this=TIME),
-    exp.Month: _takes(NUMBER, this=TIME),
-    exp.Day: _takes(NUMBER, this=TIME),
-    exp.DayOfMonth: _takes(NUMBER, this=TIME),
-    exp.DayOfWeek: _takes(NUMBER, this=TIME),
-    exp.DayOfYear: _takes(NUMBER, this=TIME),
-    exp.WeekOfYear: _takes(NUMBER, this=TIME),
-    exp.Hour: _takes(NUMBER, this=TIME),
-    exp.Minute: _takes(NUMBER, this=TIME),
-    exp.Second: _takes(NUMBER, this=TIME),
-    exp.DateDiff: _takes(NUMBER, this=TIME, expression=TIME),
-    exp.AddMonths: _takes(DATE, this=TIME, expression=Kind.STEP),
-    exp.LastDay: _takes(DATE, this=TIME),
-}
-_MAY_BE_LEFT_OUT: Mapping[type[exp.Expr], str] = {
-    exp.Round: "decimals",
-    exp.Trim: "expression",
-    exp.Substring: "length",
-    exp.Replace: "replacement",
-}
-AGGREGATES: Mapping[type[exp.Expr], Signature] = {
-    exp.CountIf: _takes(NUMBER, this=TRUTH),
-    exp.Sum: _takes(NUMBER, this=NUMBER),
-    exp.Avg: _takes(NUMBER, this=NUMBER),
-    exp.Stddev: _takes(NUMBER, this=NUMBER),
-    exp.StddevSamp: _takes(NUMBER, this=NUMBER),
-    exp.StddevPop: _takes(NUMBER, this=NUMBER),
-    exp.Variance: _takes(NUMBER, this=NUMBER),
-    exp.VariancePop: _takes(NUMBER, this=NUMBER),
-    exp.Median: _takes(NUMBER, this=NUMBER),
-    exp.Quantile: _takes(NUMBER, this=NUMBER, quantile=Kind.FRACTION),
-    exp.Min: _takes(ANY, this=ANY),
-    exp.Max: _takes(ANY, this=ANY),
-    exp.Count: _takes(NUMBER, "big_int", this=ANY),
-}
 _TRUTHS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _COMPARISONS = (*_TRUTHS, exp.Nullif)
 
@@ -194,14 +89,14 @@ class Reader:
     seen: dict[str, None] = field(default_factory=dict)
     derived: bool = False
 
-    def want(self, node: exp.Expr, kind: Kind, who: str) -> Kind:
-        """Return the kind that the node gives, which must be the wanted one; a null is of any."""
+    def want(self, node: exp.Expr, kind: Kind, who: exp.Expr | str) -> Kind:
+        """Return the kind that the node gives, which must be the wanted one; a null is of any. `who` wants it."""
         if kind in _WRITTEN:
             return _written_out(node, kind, who)
         found = self.kind(node)
         fits = kind in (Kind.ANY, found) or found is Kind.NULL or (kind is Kind.TIME and found in _TIMES)
         if not fits:
-            raise NotAllowed(f"{who} wants {kind}, and {shown(node)} is {found}")
+            raise NotAllowed(f"{_named(who)} wants {kind}, and {shown(node)} is {found}")
         return found
 
     def kind(self, node: exp.Expr) -> Kind:
@@ -304,7 +199,7 @@ class Reader:
         known = self.columns.get(folded(node.name))
         if known is None:
             names = [name for name, _ in self.columns.values()]
-            raise NotAllowed(f"the table has no column {node.name!r}{meant(node.name, names)}")
+            raise NotAllowed(f"the table has no column {node.name!r}{hint(node.name, names)}")
         return known
 
     def column(self, node: exp.Column) -> Kind:
@@ -442,7 +337,7 @@ class Reader:
             return self._call(node, FUNCTIONS[type(node)])
         only(node, "this", "expression")
         self.kind(node.expression)
-        return self.want(node.this, Kind.TIME, _named(node))
+        return self.want(node.this, Kind.TIME, node)
 
     def interval(self, node: exp.Expr) -> Kind:
         only(node, "this", "unit")
@@ -459,7 +354,7 @@ class Reader:
         unit = node.args["unit"]
         if not isinstance(unit, exp.Literal | exp.Var) or unit.name.upper() not in _STARTS[type(node)]:
             raise NotAllowed(f"{shown(node)}: the unit is one of {', '.join(_STARTS[type(node)])}")
-        self.want(node.this, Kind.TIME, _named(node))
+        self.want(node.this, Kind.TIME, node)
         return Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.INSTANT
 
     def shift(self, node: exp.Expr) -> Kind:
@@ -522,10 +417,10 @@ class Reader:
             raise NotAllowed(f"{shown(node)}: a quote in a text is written \\'")
         for name, wanted in signature.takes.items():
             given = node.args.get(name)
-            if given in (None, []) and _MAY_BE_LEFT_OUT.get(type(node)) != name:
+            if given in (None, []) and MAY_BE_LEFT_OUT.get(type(node)) != name:
                 raise NotAllowed(f"{_named(node)} wants {wanted}, and nothing is there")
             for each in given if isinstance(given, list) else [given] if given is not None else []:
-                self.want(each, wanted, _named(node))
+                self.want(each, wanted, node)
         return signature.gives
 
     def _alike(self, nodes: Sequence[exp.Expr]) -> Kind:
@@ -665,14 +560,16 @@ def _like(one: Kind, other: Kind) -> bool:
     return one is other or (one in _TIMES and other in _TIMES)
 
 
-def _written_out(node: exp.Expr, kind: Kind, who: str) -> Kind:
+def _written_out(node: exp.Expr, kind: Kind, who: exp.Expr | str) -> Kind:
     number = _literal(node)
     if number is None or number.is_string or not re.fullmatch(_WRITTEN[kind], number.name):
-        raise NotAllowed(f"{who} wants {kind}, not {shown(node)}")
+        raise NotAllowed(f"{_named(who)} wants {kind}, not {shown(node)}")
     return kind
 
 
-def _named(node: exp.Expr) -> str:
+def _named(node: exp.Expr | str) -> str:
+    if isinstance(node, str):
+        return node
     if isinstance(node, exp.Anonymous):
         return f"the function {node.name.lower()}"
     if isinstance(node, exp.Func) and not isinstance(node, exp.And | exp.Or):

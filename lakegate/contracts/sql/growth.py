@@ -13,7 +13,8 @@ from sqlglot import exp
 from lakegate.audit.schema.names import folded
 from lakegate.contracts.columns.fields import Field, column
 from lakegate.contracts.regex.cost import FEW
-from lakegate.contracts.sql.allowlist import Kind, NotAllowed, columns_of, shown
+from lakegate.contracts.sql.allowlist import NotAllowed, columns_of, shown
+from lakegate.contracts.sql.functions import Kind
 
 TIMES = 100  # as long as the row's longest text
 CHARACTERS = 100_000  # besides

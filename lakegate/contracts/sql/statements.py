@@ -17,7 +17,8 @@ from sqlglot.errors import SqlglotError
 
 from lakegate.audit.model.plan import ROWS_VIEW
 from lakegate.contracts.columns.fields import Field, column
-from lakegate.contracts.sql.allowlist import Kind, NotAllowed, Reader, check_pieces, columns_of
+from lakegate.contracts.sql.allowlist import NotAllowed, Reader, check_pieces, columns_of
+from lakegate.contracts.sql.functions import Kind
 from lakegate.contracts.sql.growth import check_growth, tries_sql
 from lakegate.counts import count
 

@@ -14,7 +14,7 @@ from lakegate.audit.model.limits import beyond
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.claims import Claim, claims_since
 from lakegate.workflow.attempts.history import attempt_history
@@ -89,7 +89,7 @@ def _stage_or_leave_out(
     rejects these. A file beyond its contract's limit is not copied: its copy could take longer than a function may run,
     and every sweep would begin it again.
     """
-    published = MainSnapshot(service=service, table=attempt.table, ref=f"{MAIN}@{base}")
+    published = MainSnapshot(service=service, table=attempt.table, ref=Ref(MAIN, base))
     large = {claim.file.id: beyond(form.limits, bytes=claim.file.size) for claim in claims}
     left_out = {file: "; ".join(why) for file, why in large.items() if why}
     names = {  # Spark tells by its suffix how a file is compressed

@@ -14,17 +14,18 @@ from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Entry
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.service import Service
 
 
 @dataclass(frozen=True, kw_only=True)
 class MainSnapshot:
-    """A table and its quarantine at a commit of main, `ref` (`main@hash`), with the reports of what is published."""
+    """A table and its quarantine at a commit of main, with the reports of what is published."""
 
     service: Service
     table: str
-    ref: str
+    ref: Ref
     reports: dict[Attempt, Report | None] = field(default_factory=dict)  # those that were read so far
     listed: dict[str, frozenset[str]] = field(default_factory=dict)  # paths of data files, by table, likewise
 
@@ -70,11 +71,15 @@ def remove_replaced(service: Service, job: Job) -> None:
 
 
 def _remove(service: Service, job: Job, table: str, paths: frozenset[str]) -> None:
-    there = paths and paths - service.tables.compare(table, job.base, job.branch).removed
+    there = _not_removed(service, job, table, paths) if paths else paths
     if not there:
         return
     try:
         service.tables.remove(table, job.branch, there)
     except Refused:
-        if paths - service.tables.compare(table, job.base, job.branch).removed:  # otherwise another worker was first
+        if _not_removed(service, job, table, paths):  # otherwise another worker was first
             raise
+
+
+def _not_removed(service: Service, job: Job, table: str, paths: frozenset[str]) -> frozenset[str]:
+    return paths - service.tables.compare(table, Ref(MAIN, job.base), Ref(job.branch)).removed

@@ -16,7 +16,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open, standing
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.claims import base_of, claim_receipt, claims_since
 from lakegate.workflow.attempts.job import job_name
 from lakegate.workflow.attempts.launch import launch
@@ -143,7 +143,7 @@ def _claim_on_new_branch(service: Service, attempt: Attempt, files: list[FileVer
     base = service.branches.base(attempt.branch)
     if service.branches.head(attempt.branch) != base:
         return False
-    receipts = receipts_of(service, f"{MAIN}@{base}", files)
+    receipts = receipts_of(service, Ref(MAIN, base), files)
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     claims = _claims_of(receipts, attempt, files, reuploads)
     if not claims:
