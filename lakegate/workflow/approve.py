@@ -14,10 +14,11 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.attempts.claims import base_of, files_claimed_in
 from lakegate.workflow.attempts.reports import read_report
-from lakegate.workflow.notices.outcome import tell_approved
+from lakegate.workflow.ledger.rejected import Rejected, rejected_files
+from lakegate.workflow.notices.outcome import notify_approved
 from lakegate.workflow.publish import publish_rejected
 from lakegate.workflow.publishing.audited import Audited, NeedsNewAttempt
-from lakegate.workflow.retry import Rejected, rejected, without_closed
+from lakegate.workflow.retry import require_idle, require_publishable
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 
@@ -39,7 +40,7 @@ def approve(service: Service, batch: str, why: str, by: str) -> Approved:
 
     Raises Refused, with the next command, where that are all of them.
     """
-    found, left = without_closed(service, rejected(service, batch))
+    found, left = require_publishable(service, require_idle(service, rejected_files(service, batch)))
     chosen = _chosen(service, found)
     published, refused = 0, dict[str, Refused]()
     for audited, files in chosen:
@@ -74,7 +75,7 @@ def _publish(
     if reason:
         return Refused(reason.why)
     with noting(f"{count(len(files), 'file')} of {found.batch} published all the same; the next sweep tidies up"):
-        tell_approved(service, audited.attempt)
+        notify_approved(service, audited.attempt)
         settle(service, audited.attempt)
     return None
 

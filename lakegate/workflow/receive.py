@@ -16,15 +16,15 @@ from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import Standing, standing
-from lakegate.ports import Message, ToldFile
+from lakegate.ports import Message, MessageFile
 from lakegate.workflow.attempts.claims import ClaimIndex, OpenClaims
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
-from lakegate.workflow.ledger.unrouted import is_new, note
+from lakegate.workflow.ledger.unrouted import make_room, note_as_unrouted
 from lakegate.workflow.notices.messages import rejected_message, rejection, unrouted_message
-from lakegate.workflow.notices.outbox import forget, prepare, send, tell
+from lakegate.workflow.notices.outbox import forget, notify, prepare, send
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 
@@ -93,19 +93,19 @@ def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) ->
     """Tell of those that were not noted before, nor decided, then note them: a crash between the two may tell again,
     never not at all.
     """
-    new = [(file, reason) for file, reason in files if is_new(service, file)]
+    new = [(file, reason) for file, reason in files if make_room(service, file)]
     receipts = receipts_now(service, [file for file, _ in new])
     new = [(file, reason) for file, reason in new if entry_of(receipts, file) is None]
     if not new:
         return
     digest = hashlib.sha256("".join(file.id for file, _ in new).encode()).hexdigest()[:20]
-    tell(
+    notify(
         service,
         f"unrouted-{digest}",
-        unrouted_message(ToldFile(key=file.key, reasons=(reason,)) for file, reason in new),
+        unrouted_message(MessageFile(key=file.key, reasons=(reason,)) for file, reason in new),
     )
     for file, reason in new:
-        note(service, file, reason)
+        note_as_unrouted(service, file, reason)
 
 
 def _each(files: list[FileVersion], step: Callable[[FileVersion], None]) -> list[Failure]:
@@ -229,14 +229,14 @@ def _reject(service: Service, table: str, findings: list[Finding]) -> None:
     prepared = prepare(service, name, message)
     record(service, attempt, Decision.REJECTED, findings)
     if prepared or prepare(service, name, message):  # an old note may be forgotten by now
-        _tell(service, attempt, name, findings)
+        _notify_rejected(service, attempt, name, findings)
 
 
 def _untried(table: str, findings: list[Finding]) -> Attempt:
     return Attempt(table=table, batch=batch_id(table, [finding.file for finding in findings], tried=False), number=0)
 
 
-def _tell(service: Service, attempt: Attempt, name: str, findings: list[Finding]) -> None:
+def _notify_rejected(service: Service, attempt: Attempt, name: str, findings: list[Finding]) -> None:
     """Tell of what was rejected as this batch, by this worker or by another; not of what is told elsewhere."""
     _, receipts = main_receipts(service, [finding.file for finding in findings])
     decided = Decision.REJECTED, attempt.batch  # another worker may have discarded them, by a contract pushed since
@@ -248,5 +248,5 @@ def _tell(service: Service, attempt: Attempt, name: str, findings: list[Finding]
 
 
 def _message(attempt: Attempt, findings: list[Finding]) -> Message:
-    told = [ToldFile(key=finding.file.key, reasons=finding.reasons) for finding in findings]
+    told = [MessageFile(key=finding.file.key, reasons=finding.reasons) for finding in findings]
     return rejected_message(attempt, told, branch="")

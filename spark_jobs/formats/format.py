@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.model.limits import Limits
 from lakegate.audit.schema.inspection import Inspection
 from spark_jobs.formats.footer import Ends, Footer
+from spark_jobs.formats.text.text_format import TextFormat
 
 Read = Callable[[SparkSession, str, Ends, Limits], Footer]
 
@@ -16,13 +17,14 @@ Read = Callable[[SparkSession, str, Ends, Limits], Footer]
 class Format:
     """A format's row in the registry.
 
-    `read` returns a file's footer; text has none, so its lines are scanned instead. `options` are for Spark's reader.
-    `corrupt` is the fault of a file that cannot be read to its end, unless `explain` knows what the reader's error
-    means (else ""). `check_machines` returns the same files, with a fault on each that these machines would misread.
-    `repeats` is true if a value may be stored once and stand in many rows.
+    `read` returns a file's footer. Text files have none: `text` says how their lines are scanned and parsed instead.
+    `options` are for Spark's reader. `corrupt` is the fault of a file that cannot be read to its end, unless `explain`
+    knows what the reader's error means (else ""). `check_machines` returns the same files, with a fault on each that
+    these machines would misread. `repeats` is true if a value may be stored once and stand in many rows.
     """
 
     read: Read | None = None
+    text: TextFormat | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     corrupt: str = "it is corrupt"
     explain: Callable[[str], str] = lambda _: ""

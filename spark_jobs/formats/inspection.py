@@ -33,8 +33,10 @@ def inspect_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> li
 
 def _inspect_readable(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
     form = FORMATS[plan.files.kind]
+    if form.text:
+        return inspect_text(spark, plan, files, form.text)
     if (read := form.read) is None:
-        return inspect_text(spark, plan, files)
+        raise NotImplementedError(f"a file of kind {plan.files.kind} has neither a footer nor lines")
     with ThreadPoolExecutor(THREADS) as pool:
         inspections = list(pool.map(lambda file: _inspect(spark, plan, file, read), files))
     return form.check_machines(spark, inspections)

@@ -20,7 +20,7 @@ from lakegate.audit.model.plan import Column as Kept
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import spark_identifier
-from spark_jobs.formats.text.rows import TEXT
+from spark_jobs.formats.text.lines import TEXT
 from spark_jobs.jvm.session import BASE, LAKE
 from spark_jobs.metrics.failing_keys import PLACE, Landed, by_file, with_places
 from spark_jobs.metrics.keys import Batch, Read

@@ -17,7 +17,8 @@ from lakegate.audit.model.plan import MetricKind, Plan
 from lakegate.audit.model.report import CheckResult
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
-from spark_jobs.formats.text.rows import AT, BLOCK, TEXT, lines, parsed
+from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, lines
+from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm.isolate import THREADS
 from spark_jobs.metrics import samples
 

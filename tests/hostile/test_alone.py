@@ -31,7 +31,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, Kind
+from lakegate.ports import MAIN, MessageKind, Ref
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow import registry
 from lakegate.workflow import settle as settling
@@ -129,7 +129,7 @@ class Scene:
 
     @property
     def good_is_published(self) -> bool:
-        return self.world._rows(MAIN, PLANES) == {GOOD: 2}
+        return self.world._rows(Ref(MAIN), PLANES) == {GOOD: 2}
 
     def is_told(self, logs: list[Any]) -> bool:
         told = [type(error) for error in self.told] + [type(self.error) for it in logs if self.is_logged(it)]
@@ -186,7 +186,7 @@ def started(scene: Scene) -> None:
 def another_s_claims(scene: Scene) -> None:
     scene.receive(scene.world.drop("bad", rows=1, deliver=False))
     [branch] = scene.world.branches()
-    scene.fail(scene.world.service.ledger, "receipts", lambda ref, _: ref.startswith(branch))
+    scene.fail(scene.world.service.ledger, "receipts", lambda ref, _: ref.branch == branch)
     scene.receive(scene.drop_good())
 
 
@@ -212,7 +212,7 @@ def settled(scene: Scene) -> None:
     scene.end_jobs()
     scene.sweep()
     if isinstance(scene.error, Refused):  # a proof that fails is a rejection
-        scene.told += [scene.error for message in scene.world.messages() if message.kind is Kind.REJECTED]
+        scene.told += [scene.error for message in scene.world.messages() if message.kind is MessageKind.REJECTED]
     if isinstance(scene.error, Conflict):  # it is looked at again, and tried some times
         scene.told += [scene.error for error in scene.told if isinstance(error, Retryable)]
 
@@ -433,7 +433,7 @@ def stored_told(scene: Scene, body: bytes) -> None:
     world = scene.world
     world.drop("bad", rows=1, bad="odd")
     world.run()
-    spoil(world, "notes/told/", body)
+    spoil(world, "notes/sent/", body)
     scene.receive(scene.drop_good())
 
 
@@ -538,7 +538,7 @@ def test_keys_that_two_stored_contracts_route_are_held_and_all_others_go_on() ->
     world.drop("2", rows=2)
     world.drop(GOOD, rows=2, absolute=True)
     world.run()
-    assert (world.rows_on_main(), world._rows(MAIN, PLANES)) == ({"1": 1}, {GOOD: 2})
+    assert (world.rows_on_main(), world._rows(Ref(MAIN), PLANES)) == ({"1": 1}, {GOOD: 2})
     [message] = world.messages()
     told = "several contracts route 'nyc/flights/2': nyc.all by nyc/flights/*2, nyc.flights by nyc/flights/**"
     assert told in message.files[0].reasons[0]
@@ -551,7 +551,7 @@ def test_a_stored_contract_that_routes_everything_takes_no_key_of_another_and_ho
     world.drop("1", rows=1)
     world.drop(GOOD, rows=2, absolute=True)
     world.run()
-    assert (world.rows_on_main(), world._rows(MAIN, PLANES), world.messages()) == ({"1": 1}, {GOOD: 2}, [])
+    assert (world.rows_on_main(), world._rows(Ref(MAIN), PLANES), world.messages()) == ({"1": 1}, {GOOD: 2}, [])
 
 
 def test_stored_contracts_that_overlap_keep_nobody_from_pushing_another() -> None:
@@ -595,7 +595,7 @@ def test_a_message_that_is_no_event_is_given_back_alone(body: str, monkeypatch: 
     event["Records"].insert(0, {"messageId": "bad", "body": body})
     assert ingest.handler(event, None) == {"batchItemFailures": [{"itemIdentifier": "bad"}]}
     world.run()
-    assert world._rows(MAIN, PLANES) == {GOOD: 2}
+    assert world._rows(Ref(MAIN), PLANES) == {GOOD: 2}
 
 
 @pytest.mark.parametrize(
@@ -608,7 +608,7 @@ def test_a_branch_that_is_named_like_ours_stops_nobody(name: str) -> None:
     world.runner.finish_all()
     world.wait_out_the_grace()
     assert [it for it in reconcile(world.service) if name not in str(it)] == []
-    assert world._rows(MAIN, PLANES) == {GOOD: 2}
+    assert world._rows(Ref(MAIN), PLANES) == {GOOD: 2}
     assert status(world.service).published
 
 

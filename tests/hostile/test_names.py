@@ -12,7 +12,7 @@ from lakegate.adapters.notes import LIMIT, decided, message, properties
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, receipt_name
-from lakegate.ports import DecidedFile, Kind, Note
+from lakegate.ports import DecidedFile, MessageKind, Note
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -119,6 +119,6 @@ def test_a_message_of_hostile_names_says_of_each_that_it_is_there() -> None:
         world.drop(f"{number}", rows=1, under=f"elsewhere/{text}", deliver=False)
     world.deliver(*(world.file(f"{number}") for number in range(len(SOUND))))
     [told] = world.messages()
-    assert told.kind is Kind.UNROUTED
+    assert told.kind is MessageKind.UNROUTED
     assert {file.key for file in told.files} == {f"elsewhere/{text}" for text in SOUND.values()}
     assert len(json.dumps(slack.blocks(told), ensure_ascii=False)) <= slack.BLOCKS

@@ -240,7 +240,7 @@ MUTATIONS = (
             Edit(
                 function=outbox.send,
                 old="    try:\n",
-                new="    service.store.create(TOLD + name, to_json(Told(at=service.clock.now())).encode())\n    try:\n",
+                new="    service.store.create(SENT + name, to_json(Sent(at=service.clock.now())).encode())\n    try:\n",
             ),
         ),
         seeds_from=1740,

@@ -10,4 +10,6 @@ def test_every_kind_of_file_has_its_row() -> None:
 
 
 def test_a_file_says_of_itself_what_it_holds_unless_it_is_text() -> None:
-    assert {kind for kind, form in FORMATS.items() if form.read is None} == {kind for kind in FileKind if kind.is_text}
+    texts = {kind for kind in FileKind if kind.is_text}
+    assert {kind for kind, form in FORMATS.items() if form.read is None} == texts
+    assert {kind for kind, form in FORMATS.items() if form.text} == texts

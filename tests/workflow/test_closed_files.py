@@ -262,7 +262,7 @@ def test_what_was_rejected_though_its_worker_died_before_it_could_tell_is_told(
 ) -> None:
     world.push_contract(reuploads="reject")
     again(world, "1b", deliver=False)
-    monkeypatch.setattr("lakegate.workflow.receive._tell", lambda *_: None)
+    monkeypatch.setattr("lakegate.workflow.receive._notify_rejected", lambda *_: None)
     world.deliver(world.files["1b"])
     sweep(world)
     [message] = world.messages()

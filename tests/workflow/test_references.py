@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.errors import Retryable
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import Kind
+from lakegate.ports import MessageKind
 from lakegate.settings import LONGEST_QUEUE
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import push
@@ -119,7 +119,7 @@ def test_warnings_that_could_not_be_told_are_told_before_the_next_attempt_delete
     world.run(settle_after=False)
     settle(world.service, flights.next())
     assert world.rows_on_main() == {"1": 2, "2": 5}
-    assert ([message.kind for message in world.messages()], world.branches()) == ([Kind.WARNED], [])
+    assert ([message.kind for message in world.messages()], world.branches()) == ([MessageKind.WARNED], [])
 
 
 def test_a_file_whose_rows_would_be_put_aside_waits_and_none_of_them_is(world: World) -> None:

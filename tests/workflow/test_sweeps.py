@@ -7,7 +7,7 @@ import pytest
 from lakegate.errors import OutcomeUnknown
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.ports import JobRun, Kind, Message
+from lakegate.ports import JobRun, Message, MessageKind
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.ledger.unrouted import unrouted_files
@@ -64,7 +64,7 @@ def test_people_are_told_though_the_landing_bucket_is_too_large_to_be_listed(
     monkeypatch.setattr(world.landing, "versions", endless)
     with pytest.raises(TimeIsUpError):
         reconcile(world.service)
-    assert world.told() == {"1": [Kind.REJECTED]}
+    assert world.told() == {"1": [MessageKind.REJECTED]}
 
 
 def test_a_file_whose_event_is_lost_does_not_wait_behind_many_versions_of_a_key_that_is_being_worked_on(
@@ -100,7 +100,7 @@ def test_a_message_that_waits_for_an_hour_is_a_failure_that_is_heard_of_elsewher
     assert "can't be sent since 1:0" in str(error)
     world.notifier_up()
     assert reconcile(world.service) == []
-    assert world.told() == {"1": [Kind.REJECTED]}
+    assert world.told() == {"1": [MessageKind.REJECTED]}
 
 
 def test_where_slack_does_not_answer_a_sweep_does_not_ask_for_every_message(
@@ -195,7 +195,7 @@ def test_messages_that_slack_never_takes_keep_no_other_from_being_sent(world: Wo
     for _ in range(12):
         world.clock.advance(240)
         reconcile(world.service)
-    assert world.told() == {name: [Kind.REJECTED] for name in ("3", "4", "5")}
+    assert world.told() == {name: [MessageKind.REJECTED] for name in ("3", "4", "5")}
 
 
 def test_an_event_of_a_published_file_that_no_contract_routes_any_more_tells_nobody(world: World) -> None:

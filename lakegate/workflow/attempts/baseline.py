@@ -12,11 +12,11 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note
 from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.service import Service
 
 Version = tuple[str, str]
 """A landing key and one of its version ids."""
-DECISIONS = 10_000  # as far back as main's log is searched, of a table or a batch
 
 
 def baseline(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:

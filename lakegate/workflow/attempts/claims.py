@@ -12,7 +12,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import Branch, Branches
+from lakegate.ports import Branch, Branches, Ref
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.ledger.receipts import receipts_now, with_closed
 from lakegate.workflow.service import Service
@@ -164,7 +164,7 @@ class ClaimIndex:
         """
         try:
             if branch not in self._seen:
-                receipts = self._service.ledger.receipts(f"{branch.name}@{branch.head}", self._keys)
+                receipts = self._service.ledger.receipts(Ref(branch.name, branch.head), self._keys)
                 self._seen[branch] = files_claimed_in(receipts, attempt)
             return self._seen[branch]
         except Exception as error:

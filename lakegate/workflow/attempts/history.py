@@ -10,7 +10,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import End, given_up, report_in_force
 from lakegate.workflow.ledger.receipts import receipts_of
@@ -48,7 +48,7 @@ def _last_rejected(service: Service, attempt: Attempt, base: str, files: list[Fi
     """The number of the last attempt that rejected one of the files; 0 where none did."""
     if attempt.number == 1:
         return 0
-    receipts = receipts_of(service, f"{MAIN}@{base}", files)
+    receipts = receipts_of(service, Ref(MAIN, base), files)
     entries = [entry_of(receipts, file) for file in files]
     return max((e.attempt for e in entries if e and e.decision is Decision.REJECTED), default=0)
 

@@ -15,7 +15,7 @@ from lakegate.audit.model.limits import beyond
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE, FileVersion
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.claims import Claim, claims_since
 from lakegate.workflow.attempts.history import attempt_history
@@ -95,7 +95,7 @@ def _stage_or_leave_out(
     """What is claimed, staged; and why the rest is not: the settling will say so. A file that is larger than its
     contract allows is not copied first: that takes longer than a function may, and would be begun by every sweep.
     """
-    published = Published(service=service, table=attempt.table, ref=f"{MAIN}@{base}")
+    published = Published(service=service, table=attempt.table, ref=Ref(MAIN, base))
     large = {claim.file.id: beyond(form.limits, bytes=claim.file.size) for claim in claims}
     left_out = {file: "; ".join(why) for file, why in large.items() if why}
     claims = [claim for claim in claims if claim.file.id not in left_out]

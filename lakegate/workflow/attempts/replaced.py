@@ -14,17 +14,18 @@ from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Entry
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.service import Service
 
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """What of one table is published at a commit of main (`main@hash`)."""
+    """What of one table is published at a commit of main."""
 
     service: Service
     table: str
-    ref: str
+    ref: Ref
     reports: dict[Attempt, Report | None] = field(default_factory=dict)  # as far as they were read
     listed: dict[str, frozenset[str]] = field(default_factory=dict)  # data files by table, the same
 
@@ -70,11 +71,13 @@ def remove_replaced(service: Service, job: Job) -> None:
 
 
 def _take_off(service: Service, job: Job, table: str, paths: frozenset[str]) -> None:
-    there = paths and paths - service.tables.compare(table, job.base, job.branch).removed
+    there = paths and paths - service.tables.compare(table, Ref(MAIN, job.base), Ref(job.branch)).removed
     if not there:
         return
     try:
         service.tables.remove(table, job.branch, there)
     except Refused:
-        if paths - service.tables.compare(table, job.base, job.branch).removed:  # otherwise another worker was at it
+        if (
+            paths - service.tables.compare(table, Ref(MAIN, job.base), Ref(job.branch)).removed
+        ):  # otherwise another worker was at it
             raise

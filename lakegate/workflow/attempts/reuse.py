@@ -19,7 +19,7 @@ from lakegate.audit.model.report import FileReport, Report
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.ports import FileChanges
+from lakegate.ports import MAIN, FileChanges, Ref
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.service import Service
 
@@ -43,7 +43,7 @@ def reusable_data_files(
         return None
     paths = {entry.id: tuple(data.path for data in entry.data_files) for entry in entries}
     wanted = FileChanges(added=frozenset(path for its in paths.values() for path in its))
-    there = service.tables.compare(plan.table, base, attempt.branch)
+    there = service.tables.compare(plan.table, Ref(MAIN, base), Ref(attempt.branch))
     return Reusable(data_files=paths, report=report) if there in (FileChanges(), wanted) else None
 
 
@@ -52,21 +52,21 @@ def reuse_data_files(service: Service, job: Job) -> None:
     something else, the job will say so.
     """
     wanted = frozenset(path for file in job.files for path in file.data_files)
-    if not job.reuses or service.tables.compare(job.plan.table, job.base, job.branch) != FileChanges():
+    if not job.reuses or service.tables.compare(job.plan.table, Ref(MAIN, job.base), Ref(job.branch)) != FileChanges():
         return
     with suppress(Conflict, Refused):  # another worker was first
         source = _source(service, job)
         service.tables.append(job.plan.table, job.branch, source, wanted)
-        log.info("data_files_reused", branch=job.branch, source=source, data_files=len(wanted))
+        log.info("data_files_reused", branch=job.branch, source=str(source), data_files=len(wanted))
 
 
-def _source(service: Service, job: Job) -> str:
+def _source(service: Service, job: Job) -> Ref:
     """The commit that was audited by the report which the job names."""
     attempt = Attempt.parse(job.reuses.rpartition("/")[2].removesuffix(".json"))
     report = read_report(service.store, attempt) if attempt else None
     if report is None:
         raise Refused(f"the report {job.reuses} is gone")
-    return f"{report.branch}@{report.audited}"
+    return Ref(report.branch, report.audited)
 
 
 def _entries(
@@ -83,6 +83,6 @@ def _entries(
     ]
     if len(found) < len(files) or not any(entry.data_files for entry in found):
         return None
-    table = service.tables.identity(base, plan.table)
-    same = table is not None and table == service.tables.identity(f"{report.branch}@{report.audited}", plan.table)
+    table = service.tables.identity(Ref(MAIN, base), plan.table)
+    same = table is not None and table == service.tables.identity(Ref(report.branch, report.audited), plan.table)
     return found if same else None

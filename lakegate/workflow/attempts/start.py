@@ -10,7 +10,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open, standing
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.claims import base_of, claim_receipt, claims_since, files_claimed_on
 from lakegate.workflow.attempts.job import job_name
 from lakegate.workflow.attempts.launch import launch
@@ -129,7 +129,7 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
     """Put receipts on the branch, which are claims; merged, they are the decision "published". False where somebody
     else has committed there first. With nothing to claim there is nothing left of the branch.
     """
-    receipts = receipts_of(service, f"{MAIN}@{base}", files)
+    receipts = receipts_of(service, Ref(MAIN, base), files)
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     wanted = [
         (file, its)

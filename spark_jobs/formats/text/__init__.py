@@ -1,5 +1,6 @@
-"""Text files: CSV and JSON lines. They have no footer and no types, so lines are counted and values are parsed.
+"""Text files. They have no footer and no types, so lines are counted and values are parsed.
 
-Where to begin reading: `scan` looks at staged files and counts their lines without parsing a value. `rows` turns lines
-into rows of the contract's types and says what is wrong with the others, by the strict rules of `parsing`.
+Where to begin reading: `text_format` says what a text format is, and `delimited` (CSV) and `json_lines` are the two.
+`scan` inspects staged files after `first_bytes` has looked at their ends. `rows` gives files of one layout to their
+format, which makes them `parsed`: rows of `lines`, with values by the strict rules of `parsing`.
 """

@@ -1,0 +1,237 @@
+"""CSV: fields between delimiters, a header if the contract says so, and quotes that may hold line ends."""
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.model.files import FileFormat
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import canonical
+from lakegate.counts import count
+from spark_jobs.formats.footer import Unreadable
+from spark_jobs.formats.format import Format
+from spark_jobs.formats.origin import origin
+from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines, number_in_block
+from spark_jobs.formats.text.parsed import Parsed, Value, encoding_fault, parsed_rows
+from spark_jobs.formats.text.parsing import value
+from spark_jobs.formats.text.text_format import Layout, Scan, TextFormat
+from spark_jobs.jvm.spark_sql import literal
+
+# Options that Spark's parser needs and no file has: unset, they are NUL, which some files do have.
+_EMPTY = "\ufdd0empty"  # a field with nothing in it is read as this
+_NO_QUOTE, _NO_ESCAPE = "\ufdd1", "\ufdd2"
+_REPLACEMENT = "\ufffd"  # stands for bytes that cannot be decoded
+_DEFAULT_FIELDS = 20_480  # of a line, which Spark takes unless told otherwise
+_CORRUPT = "corrupt"
+
+
+def scan(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Scan]:
+    """Return the files' lines; if fields may hold line ends, their records."""
+    found = _scan_lines(spark, form, uris)
+    if not form.multiline:
+        return found
+    last = F.max_by(F.expr(f"{is_short_sql(form)} AND {_left_open_sql(form)}"), F.col(AT))
+    counts = [F.count(TEXT).alias("rows"), last.alias("left_open"), F.max(F.octet_length(TEXT)).alias("longest")]
+    counted = _records(spark, form, uris).groupBy(FILE_COLUMN).agg(*counts).collect()
+    none = {file: replace(lines_of, rows=0) for file, lines_of in found.items()}
+    return none | {row[FILE_COLUMN]: _with_records(found[row[FILE_COLUMN]], row) for row in counted}
+
+
+def columns(plan: Plan, found: Scan) -> list[str]:
+    """Return the names in the header, or the contract's if there is none."""
+    if not plan.files.header:
+        return [column.name for column in plan.columns]
+    try:
+        return _header_names(plan.files, found.header)
+    except csv.Error:
+        raise Unreadable("its first line is no header: a name in it is too long, or broken in two") from None
+
+
+def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) -> Parsed:
+    """Parse files whose fields stand in one order."""
+    form, width = plan.files, len(layout.names)
+    read = (
+        _fields_of_records(spark, form, uris, layout) if form.multiline else _fields_of_lines(spark, form, uris, width)
+    )
+    there = {name: at for at, name in enumerate(layout.names)}
+    texts = [_text_sql(form, column, there.get(column.name)) for column in plan.columns]
+    read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
+    quotes = {} if form.multiline else {"a quote is out of place": f"NOT {TEXT} RLIKE {literal(_well_quoted(form))}"}
+    missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
+    broken = {**encoding_fault(form.encoding), **quotes, f"it does not have {count(width, 'field')}": missing}
+    return parsed_rows(plan, read, [_value(form, at, column) for at, column in enumerate(plan.columns)], broken)
+
+
+def _value(form: FileFormat, at: int, column: Column) -> Value:
+    typed = value(f"t{at}", column.type, form.patterns.get(column.name, ""))
+    return Value(typed=typed, given=f"t{at} IS NOT NULL", is_checked=canonical(column.type) != "string")
+
+
+def _header_names(form: FileFormat, header: str) -> list[str]:
+    quoting = {"quotechar": form.quote} if form.quote else {"quoting": csv.QUOTE_NONE}
+    escaped = {"escapechar": form.escape, "doublequote": False} if form.escape not in ("", form.quote) else {}
+    options: dict[str, Any] = {"delimiter": form.delimiter, **quoting, **escaped}
+    if form.multiline:
+        _refuse_open_quote(header, options)
+    return next(csv.reader([header], **options))
+
+
+def _refuse_open_quote(header: str, options: Mapping[str, Any]) -> None:
+    """Raise csv.Error if a quote is open at the end of the line: the header goes on in the next one."""
+    try:
+        next(csv.reader([header], strict=True, **options))
+    except csv.Error as error:
+        if "end of data" in str(error):
+            raise
+
+
+def _header_sql(form: FileFormat) -> str:
+    return f"({BLOCK} = 0 AND {AT} = 0)" if form.header else "false"
+
+
+def _row_sql(form: FileFormat) -> str:
+    """Return the SQL that is true of a row. An empty line is none; a space is a field."""
+    return f"NOT ({TEXT} = '') AND NOT {_header_sql(form)}"
+
+
+def _scan_lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Scan]:
+    header = F.max(F.expr(f"CASE WHEN {_header_sql(form)} AND {is_short_sql(form)} THEN {TEXT} END"))
+    sound = F.min("sound") if form.multiline else F.lit(False)  # noqa: FBT003
+    counted, longest = F.count_if(F.expr(_row_sql(form))), F.max(F.octet_length(TEXT))
+    found = lines(spark, form, uris).groupBy(FILE_COLUMN).agg(counted, header, sound, longest).collect()
+    return {
+        file: Scan(rows=rows, header=first or "", sound=is_sound, longest=most)
+        for file, rows, first, is_sound, most in found
+    }
+
+
+def _with_records(of_lines: Scan, row: Row) -> Scan:
+    longest = max(of_lines.longest, row["longest"] or 0)
+    return replace(of_lines, rows=row["rows"], left_open=row["left_open"], longest=longest)
+
+
+def _records(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> DataFrame:
+    """Return the raw text of each record, whose fields may hold line ends.
+
+    Spark's parser returns the raw text only of a record that it cannot parse, so it is asked for a date in a format
+    that nothing matches.
+    """
+    read = _read_records(spark, form, 1, {"dateFormat": f"'{_EMPTY}'"}, f"c0 date, {_CORRUPT} string", uris)
+    text = F.coalesce(_CORRUPT, F.col("c0").cast("string"))
+    return read.select(origin(read), number_in_block(), text.alias(TEXT))
+
+
+def _read_records(
+    spark: SparkSession, form: FileFormat, width: int, more: dict[str, str], schema: str, uris: Sequence[str]
+) -> DataFrame:
+    """Return Spark's own records of whole files. A broken quote ends the reading."""
+    whole = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding, **more}
+    options = {**_options(form, width), **whole, "unescapedQuoteHandling": "RAISE_ERROR"}
+    return spark.read.schema(schema).options(**options).csv(list(uris))
+
+
+def _fields_of_records(spark: SparkSession, form: FileFormat, uris: Sequence[str], layout: Layout) -> DataFrame:
+    """Return records with their fields as texts c0, c1, …"""
+    width = len(layout.names)
+    read, fields = _read_records(spark, form, width, {}, _schema(width), uris), [f"c{at}" for at in range(width)]
+    text = F.coalesce(_CORRUPT, F.concat_ws(form.delimiter, *fields))
+    # A file whose bytes are all text may hold the replacement character itself.
+    is_sound = F.lit(layout.sound) | ~text.contains(_REPLACEMENT)
+    place = F.lit(0).alias(BLOCK), number_in_block()
+    return read.select(origin(read), *place, text.alias(TEXT), is_sound.alias("sound"), *fields, _CORRUPT)
+
+
+def _fields_of_lines(spark: SparkSession, form: FileFormat, uris: Sequence[str], width: int) -> DataFrame:
+    """Return lines with their fields as texts c0, c1, …"""
+    body = lines(spark, form, uris).where(_row_sql(form))
+    # The parser fails on a line with more fields than its limit, so it gets a null instead.
+    text = F.expr(f"CASE WHEN {_too_wide_sql(form, width)} THEN NULL ELSE {TEXT} END")
+    fields = F.from_csv(text, _schema(width), _options(form, width))
+    return body.select("*", fields.alias("f")).select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "f.*", "f")
+
+
+def _schema(width: int) -> str:
+    return ", ".join(f"{name} string" for name in (*(f"c{at}" for at in range(width)), _CORRUPT))
+
+
+def _max_fields(width: int) -> int:
+    return max(_DEFAULT_FIELDS, width + 1)
+
+
+def _too_wide_sql(form: FileFormat, width: int) -> str:
+    """Return the SQL that is true of a line with too many fields for the parser; only a long line has them counted."""
+    others, most = f"length(replace({TEXT}, {literal(form.delimiter)}, ''))", _max_fields(width)
+    return f"octet_length({TEXT}) >= {most} AND length({TEXT}) - {others} >= {most}"
+
+
+def _options(form: FileFormat, width: int) -> dict[str, str]:
+    """Return the options of Spark's parser: an empty field is null, and an empty text between quotes is not."""
+    return {
+        "sep": form.delimiter,
+        "quote": form.quote or _NO_QUOTE,
+        "escape": form.escape,
+        **({"charToEscapeQuoteEscaping": _NO_ESCAPE} if form.escape in ("", form.quote) else {}),
+        "nullValue": _EMPTY,
+        "emptyValue": "",
+        "columnNameOfCorruptRecord": _CORRUPT,
+        "maxColumns": str(_max_fields(width)),
+    }
+
+
+def _text_sql(form: FileFormat, column: Column, at: int | None) -> str:
+    """Return the SQL of a field's text, null if the contract says so. An empty text between quotes is null unless the
+    column is a string.
+    """
+    if at is None:
+        return "CAST(NULL AS string)"
+    there = f"c{at}" if "" in form.nulls else f"coalesce(c{at}, '')"
+    nulls = [text for text in form.nulls if text or canonical(column.type) != "string"]
+    among = ", ".join(literal(text) for text in nulls)
+    return f"CASE WHEN {there} IN ({among}) THEN NULL ELSE {there} END" if nulls else there
+
+
+def _well_quoted(form: FileFormat) -> str:
+    """Return the pattern of a line with quotes where they may stand: around a whole field, and escaped within one.
+
+    The repetitions are possessive, so Java's engine needs no recursion for a long line.
+    """
+    if not form.quote:
+        return "^"
+    quote, inner, delimiter = _quoting(form)
+    field = f"(?:{quote}{inner}{quote}|(?!{quote})[^{delimiter}]*+)"
+    return rf"(?s)^{field}(?:{delimiter}{field})*+\z"  # unlike `$`, which matches before a last U+2028, too
+
+
+def _left_open_sql(form: FileFormat) -> str:
+    """Return the SQL that is true of a record with a quote that is never closed; only a file's last can have one."""
+    if not form.quote:
+        return "false"
+    quote, inner, delimiter = _quoting(form)
+    field = f"(?:{quote}{inner}{quote} *+|(?!{quote})[^{delimiter}]*+)"
+    cut = "" if form.escape in ("", form.quote) else f"{re.escape(form.escape)}?+"
+    pattern = rf"(?s)^[\r\n]*+(?:{field}{delimiter})*+{quote}{inner}{cut}\z"
+    return f"{TEXT} RLIKE {literal(pattern)}"
+
+
+def _quoting(form: FileFormat) -> tuple[str, str, str]:
+    """Return the patterns of a quote, of the text between two of them, and of the delimiter."""
+    quote, escape, delimiter = (re.escape(sign) for sign in (form.quote, form.escape or form.quote, form.delimiter))
+    escaped = f"{quote}{quote}" if quote == escape else f"{escape}."
+    return quote, f"(?:[^{quote}{escape}]++|{escaped})*+", delimiter
+
+
+CSV = TextFormat(
+    scan=scan,
+    columns=columns,
+    parse=parse,
+    no_names="its first line names none of the contract's columns",
+    is_positional=True,
+    has_header=lambda form: form.header,
+)
+FORMAT = Format(text=CSV)

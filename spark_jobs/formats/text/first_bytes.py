@@ -1,0 +1,99 @@
+"""Faults of a staged text file that its first and last bytes show: another format, or a compression that is not there.
+
+A compressed file is decompressed to the end only if so few bytes could hold more than the limit.
+"""
+
+import re
+from contextlib import closing
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.model.files import SUFFIXES
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.limits import Limits, more_than
+from lakegate.audit.schema.inspection import EMPTY, GONE
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.failures import FAILURES, class_names
+from spark_jobs.jvm.gateway import jvm
+
+_FIRST = 64  # bytes
+_UNSAID = "compressed by {}, and neither its name nor the contract says so"
+_UNREAD = "compressed by {}, which is not read: gzip, bzip2 and zstd are"
+_OTHER_FORMATS = {
+    b"PAR1": "a parquet file",
+    b"ORC": "an ORC file",
+    b"Obj\x01": "an Avro file",
+    b"PK\x03\x04": "a zip file",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+    b"\x1f\x8b": _UNSAID.format("gzip"),
+    b"BZh": _UNSAID.format("bzip2"),
+    b"\x28\xb5\x2f\xfd": _UNSAID.format("zstd"),
+    b"\xfd7zX": _UNREAD.format("xz"),
+    b"\x04\x22\x4d\x18": _UNREAD.format("lz4"),
+}
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+# The most bytes that one byte can hold: deflate's limit, and blocks of bzip2 and zstd that repeat one letter.
+_MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000, SUFFIXES["zstd"]: 32_768}
+_BEGINS = {
+    SUFFIXES["gzip"]: re.compile(rb"\x1f\x8b"),
+    SUFFIXES["bzip2"]: re.compile(rb"BZh"),
+    SUFFIXES["zstd"]: re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),  # a frame, or a skippable one
+}
+# bzip2 ends with this marker, a checksum, and bits that fill the last byte. Hadoop does not ask for it, and reports no
+# error for a file that is cut off just before it.
+_BZIP2_END, _BZIP2_BITS = 0x177245385090, 48
+_CHECKSUM_BITS, _BYTE_BITS = 32, 8
+_TAIL = (_BZIP2_BITS + _CHECKSUM_BITS) // _BYTE_BITS + 1
+
+
+def fault_of_bytes(spark: SparkSession, file: JobFile, limits: Limits) -> str:
+    """Return why the file cannot be the text that its name says; "" if its bytes show nothing wrong."""
+    if file.size == 0:
+        return EMPTY
+    suffix = next((suffix for suffix in _BEGINS if file.uri.endswith(suffix)), "")
+    try:
+        _, start, end = hadoop.ends(spark, file.uri, _FIRST, _TAIL if suffix == SUFFIXES["bzip2"] else 0)
+    except FAILURES as error:
+        if any(name.endswith("FileNotFoundException") for name in class_names(error)):
+            return GONE
+        raise
+    if suffix and not _BEGINS[suffix].match(start):
+        return "it is not compressed as its name or the contract says"
+    if suffix == SUFFIXES["bzip2"] and not _ends_as_bzip2(end):
+        return "it does not end as bzip2 does: it is cut off, or something stands behind its end"
+    if suffix:
+        return _uncompressed_fault(spark, file, limits)
+    found = next((other for magic, other in _OTHER_FORMATS.items() if _is(start, magic)), "")
+    return f"it is {found}" if found else ""
+
+
+def _is(start: bytes, magic: bytes) -> bool:
+    """Return True if a file begins as another format. A header may begin with the same letters, but goes on as text."""
+    return start.startswith(magic) and bool(not magic.isalnum() or _NO_TEXT.search(start))
+
+
+def _ends_as_bzip2(end: bytes) -> bool:
+    """Return True if the end marker is there; it may begin at any bit."""
+    bits = int.from_bytes(end) >> _CHECKSUM_BITS
+    return any(bits >> pad & (1 << _BZIP2_BITS) - 1 == _BZIP2_END for pad in range(_BYTE_BITS))
+
+
+def _uncompressed_fault(spark: SparkSession, file: JobFile, limits: Limits) -> str:
+    ratio = next(ratio for suffix, ratio in _MOST_RATIO.items() if file.uri.endswith(suffix))
+    if file.size * ratio <= limits.uncompressed:
+        return ""
+    try:
+        found = _count_uncompressed(spark, file.uri, limits.uncompressed + 1)
+    except FAILURES:
+        return ""  # the scan of its lines reports the error
+    return more_than(limits, "uncompressed") if found > limits.uncompressed else ""
+
+
+def _count_uncompressed(spark: SparkSession, uri: str, most: int) -> int:
+    """Count the bytes that a file decompresses to, up to `most`. None is kept."""
+    path, java = hadoop.path(spark, uri), jvm(spark).org.apache
+    codec = java.hadoop.io.compress.CompressionCodecFactory(hadoop.configuration(spark)).getCodec(path)
+    nowhere = java.commons.io.output.NullOutputStream()
+    with hadoop.opened(spark, uri) as stream, closing(codec.createInputStream(stream)) as unpacked:
+        return int(java.commons.io.IOUtils.copyLarge(unpacked, nowhere, 0, most))

@@ -1,0 +1,133 @@
+"""JSON lines: one object a line, its keys the columns."""
+
+from collections.abc import Sequence
+from secrets import token_hex
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.model.files import FileFormat
+from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import canonical, spark_identifier
+from spark_jobs.formats.format import Format
+from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines
+from spark_jobs.formats.text.parsed import Parsed, Value, encoding_fault, parsed_rows
+from spark_jobs.formats.text.parsing import scientific, value
+from spark_jobs.formats.text.text_format import Layout, Scan, TextFormat
+from spark_jobs.jvm.spark_sql import literal
+
+_ROW_SQL = f"NOT (trim({TEXT}) = '')"
+_REPEATS_A_KEY = "size(filter(keys, (key, at) -> at > 0 AND key = keys[at - 1])) > 0"  # of sorted keys
+_CORRUPT = "corrupt"
+_END = f"end_{token_hex(8)}"
+_RAW = "from_json(wrapped, 'row map<string, string>').row"
+_ENDS = r"[}]\s*,"  # an object's end, with something after it
+_HALF = r"\\u[dD][89a-fA-F]"  # half of a surrogate pair
+_NO_HALF = r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+# A number, behind everything since the last one. Strings are passed over as a whole, with the digits in them.
+_TO_NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][0-9.eE+-]*+)'
+# Each costly question is asked only of the few lines that a cheap pattern leaves in doubt.
+_GOES_ON = f"CASE WHEN {TEXT} RLIKE {literal(_ENDS)} THEN size(json_object_keys(wrapped)) <> 2 ELSE FALSE END"
+_HALVED = (
+    f"CASE WHEN {TEXT} RLIKE {literal(_HALF)}"
+    f" THEN regexp_replace({TEXT}, {literal(_NO_HALF)}, ' ') RLIKE {literal(_HALF)} ELSE FALSE END"
+)
+_BROKEN = {
+    "it is no JSON object": f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
+    "half of a letter stands alone in it, such as \\ud83d": _HALVED,
+}
+
+
+def scan(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Scan]:
+    """Return the files' objects. Lines with the same keys are examined once."""
+    most = form.limits.columns
+    keys = F.expr(f"CASE WHEN {is_short_sql(form)} THEN json_object_keys({TEXT}) END").alias("keys")
+    body = lines(spark, form, uris).where(_ROW_SQL).select(FILE_COLUMN, F.octet_length(TEXT).alias("long"), keys)
+    sorted_keys = F.when(F.size("keys") <= most, F.sort_array("keys")).alias("keys")
+    shapes = body.select(FILE_COLUMN, "long", F.size("keys").alias("wide"), sorted_keys).groupBy(FILE_COLUMN, "keys")
+    counted = shapes.agg(F.count(F.lit(1)).alias("rows"), F.max("wide").alias("wide"), F.max("long").alias("long"))
+    # A `select` that explodes an array computes its other columns anew for each element, so this is one before it.
+    marked = counted.select("*", F.coalesce(F.expr(_REPEATS_A_KEY), F.lit(False)).alias("twice"))  # noqa: FBT003
+    each = marked.select(FILE_COLUMN, "rows", "wide", "long", "twice", F.posexplode_outer("keys").alias("at", "key"))
+    rows = F.sum(F.when(F.coalesce("at", F.lit(0)) == 0, F.col("rows")).otherwise(0)).alias("rows")
+    greatest = [F.max(name).alias(name) for name in ("wide", "long", "twice")]
+    by_key = each.groupBy(FILE_COLUMN, "key").agg(rows, *greatest)
+    place = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(F.col("key").asc_nulls_last()))
+    first = F.collect_list(F.when(F.col("place") <= most + 1, F.col("key"))).alias("keys")
+    found = by_key.withColumn("place", place).groupBy(FILE_COLUMN).agg(F.sum("rows").alias("rows"), *greatest, first)
+    return {
+        row[FILE_COLUMN]: Scan(
+            rows=row["rows"], keys=tuple(row["keys"]), twice=row["twice"], widest=row["wide"], longest=row["long"]
+        )
+        for row in found.collect()
+    }
+
+
+def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) -> Parsed:
+    """Parse files whose objects have the same keys among them.
+
+    Numbers and truth values are read as such, and other types from strings. A decimal is read from its spelling,
+    because Spark's reader would round it, and multiply out any exponent. Each object is read inside another one,
+    because Spark's reader passes over anything after an object; the key that ends the outer one is random, so no line
+    can spell it.
+    """
+    form, there = plan.files, [column for column in plan.columns if column.name in layout.names]
+    types = ", ".join(f"{spark_identifier(column.name)}: {_json_type(column)}" for column in there)
+    wrapped = F.concat(F.lit('{"row":'), TEXT, F.lit(f',"{_END}":true}}'))
+    options = {"columnNameOfCorruptRecord": _CORRUPT, "allowNonNumericNumbers": "false", "allowSingleQuotes": "false"}
+    read = F.from_json(wrapped, f"row struct<{types}>, {_END} boolean, {_CORRUPT} string", options)
+    body = lines(spark, form, uris).where(_ROW_SQL).select("*", wrapped.alias("wrapped"), read.alias("f"))
+    if spelled := [f"{spark_identifier(column.name)}: string" for column in there if _is_decimal(column)]:
+        quotes = F.regexp_replace("wrapped", _TO_NUMBER, '$1"$2"')
+        body = body.select("*", F.from_json(quotes, f"row struct<{', '.join(spelled)}>").alias("spelled"))
+    texts = [_json_value(column) if column in there else F.lit(None).cast(column.type) for column in plan.columns]
+    named = [text.alias(f"t{at}") for at, text in enumerate(texts)]
+    rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *named)
+    values = [_value(form, at, column) for at, column in enumerate(plan.columns)]
+    broken = {**encoding_fault(form.encoding), **_BROKEN}
+    return parsed_rows(plan, rows, values, broken, [f"{_CORRUPT} IS NOT NULL"])
+
+
+def _value(form: FileFormat, at: int, column: Column) -> Value:
+    is_checked = canonical(column.type) not in ("string", "int", "bigint", "boolean")
+    return Value(
+        typed=_typed_sql(form, at, column),
+        given=f"{_RAW}[{literal(column.name)}] IS NOT NULL",
+        is_checked=is_checked,
+    )
+
+
+def _typed_sql(form: FileFormat, at: int, column: Column) -> str:
+    kind = canonical(column.type)
+    if _is_decimal(column):
+        return scientific(f"t{at}", kind)
+    if kind in ("float", "double"):
+        return f"CASE WHEN abs(t{at}) < {kind}('infinity') THEN t{at} END"
+    if kind in ("int", "bigint", "boolean"):
+        return f"t{at}"
+    return value(f"t{at}", kind, form.patterns.get(column.name, ""))
+
+
+def _json_value(column: Column) -> SparkColumn:
+    return F.col("spelled.row" if _is_decimal(column) else "f.row").getField(column.name)
+
+
+def _is_decimal(column: Column) -> bool:
+    return canonical(column.type).startswith("decimal")
+
+
+def _json_type(column: Column) -> str:
+    kind = canonical(column.type)
+    return kind if kind in ("int", "bigint", "float", "double", "boolean") else "string"
+
+
+FORMAT = Format(
+    text=TextFormat(
+        scan=scan,
+        columns=lambda _, found: list(found.keys),
+        parse=parse,
+        no_names="its objects have none of the contract's columns",
+    )
+)

@@ -1,0 +1,84 @@
+"""Text as rows of the contract's types, with the reasons of those that do not parse.
+
+Such a row is never appended with nulls in it. It is left out, counted, and shown with its line.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import canonical
+from spark_jobs.formats.text.lines import AT, BLOCK, TEXT
+from spark_jobs.jvm.spark_sql import literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """A column's value in SQL: `typed` is null if it does not parse, `given` is true if the file has one.
+
+    `is_checked` is false if the reader has parsed the value already.
+    """
+
+    typed: str
+    given: str
+    is_checked: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parsed:
+    """Rows of text files. `values` has each column's SQL; `broken` and `wrong` have a condition for each fault of a row
+    and of a value. `bad` is the condition that a row has any.
+    """
+
+    rows: DataFrame
+    values: Mapping[str, str]
+    broken: Mapping[str, str]
+    wrong: Mapping[str, str]
+    bad: str
+
+    def good(self) -> DataFrame:
+        """Return the rows that parse: the contract's columns and the file version."""
+        columns = [F.expr(sql).alias(name) for name, sql in self.values.items()]
+        return self.rows.where(f"once >= 0 AND NOT ({self.bad})").select(*columns, FILE_COLUMN)
+
+    def unparsed(self) -> DataFrame:
+        """Return the other rows: the file version, the place, the text and why."""
+        values = ", ".join(f"CASE WHEN {sql} THEN {literal(fault)} END" for fault, sql in self.wrong.items())
+        broken = " ".join(f"WHEN {sql} THEN {literal(fault)}" for fault, sql in self.broken.items())
+        why = F.expr(f"CASE {broken} ELSE concat_ws('; ', {values}) END").alias("why")
+        return self.rows.where(f"once >= 0 AND ({self.bad})").select(FILE_COLUMN, BLOCK, AT, TEXT, why)
+
+
+def parsed_rows(
+    plan: Plan, rows: DataFrame, values: Sequence[Value], broken: Mapping[str, str], also_bad: Sequence[str] = ()
+) -> Parsed:
+    """Return rows that hold the plan's columns as t0, t1, … with their values, in the plan's order.
+
+    `broken` has a condition for each fault of a row. A row with a condition of `also_bad` is left out as well, with the
+    faults of its values.
+    """
+    # Spark would push the conditions below the parsing and parse each row once for each; it pushes nothing past an id.
+    once = F.monotonically_increasing_id().alias("once")
+    rows = rows.select("*", once, *(F.expr(value.typed).alias(f"v{at}") for at, value in enumerate(values)))
+    unparsed = [f"(t{at} IS NOT NULL AND v{at} IS NULL)" for at, value in enumerate(values) if value.is_checked]
+    wrong = {
+        f"column {display_name(column.name)} is no {canonical(column.type)}": f"({value.given} AND v{at} IS NULL)"
+        for at, (column, value) in enumerate(zip(plan.columns, values, strict=True))
+    }
+    return Parsed(
+        rows=rows,
+        values={column.name: f"v{at}" for at, column in enumerate(plan.columns)},
+        broken=broken,
+        wrong=wrong,
+        bad=" OR ".join(f"({condition})" for condition in (*broken.values(), *also_bad, *unparsed)),
+    )
+
+
+def encoding_fault(encoding: str) -> dict[str, str]:
+    """Return the fault of a row with bytes that are no text, and its condition."""
+    return {f"its bytes are not {encoding}": "NOT sound"}
