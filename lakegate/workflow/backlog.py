@@ -1,5 +1,5 @@
 """What has landed and is not decided: found by looking, never from events. Only what landed since the watermark is
-looked at, for everything before it is decided, or held.
+looked at, for everything before it is decided, or unrouted.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -35,25 +35,25 @@ class Seen:
 
 
 def unclaimed(
-    service: Service, versions: Iterable[FileVersion] | None = None, held: Container[str] | None = None
+    service: Service, versions: Iterable[FileVersion] | None = None, unrouted: Container[str] | None = None
 ) -> list[FileVersion]:
     """Those of the landed versions (all, if not said) that nobody works on: neither decided, nor claimed on an open
-    branch, nor `held` (by id; as the notes have it, if not said). Oldest first, and last of all those that wait for
+    branch, nor `unrouted` (by id; as the notes have it, if not said). Oldest first, and last of all those that wait for
     another version of their key: they can't be taken up now, and a sweep takes up only so many.
     """
     files, receipts = undecided(service, versions)
-    if held is None:
-        held = {entry.file.id for entry in unrouted_files(service)}
-    return _not_worked_on(service, [file for file in files if file.id not in held], receipts)
+    if unrouted is None:
+        unrouted = {entry.file.id for entry in unrouted_files(service)}
+    return _not_worked_on(service, [file for file in files if file.id not in unrouted], receipts)
 
 
 def still_unrouted(service: Service, among: Iterable[Unrouted] | None = None) -> list[Unrouted]:
     """Unrouted files (all, if not said) that are neither decided nor claimed by now, in the same order."""
-    held = {each.file.id: each for each in (unrouted_files(service) if among is None else among)}
-    files = [each.file for each in held.values()]
+    unrouted = {each.file.id: each for each in (unrouted_files(service) if among is None else among)}
+    files = [each.file for each in unrouted.values()]
     receipts = receipts_now(service, files)
     free = _not_worked_on(service, files, receipts)
-    return [held[file.id] for file in free]
+    return [unrouted[file.id] for file in free]
 
 
 def _not_worked_on(service: Service, files: list[FileVersion], receipts: Mapping[str, Receipt]) -> list[FileVersion]:

@@ -1,4 +1,4 @@
-"""Receiving: from files that landed to attempts. It drops what is decided or claimed, and holds what is not routed."""
+"""Receiving: from files that landed to attempts. It drops what is decided or claimed, and notes what is not routed."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
@@ -50,27 +50,27 @@ class Failure:
 
 
 def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
-    """Bring each arrival on its way. Files that can't be looked at, what is held, and each table fail alone: the
+    """Bring each arrival on its way. Files that can't be looked at, what is unrouted, and each table fail alone: the
     failures name what to deliver again. What is a fault of ours is raised when all were tried.
     """
     registry = Registry.read(service.store)
     by_table: dict[str, tuple[Contract, list[FileVersion]]] = {}
-    held: list[FileVersion] = []
+    unrouted: list[FileVersion] = []
     found, failures = _look(service, arrivals)
     for file in found:
         contract = registry.route(file.key)
-        (by_table.setdefault(contract.table, (contract, []))[1] if contract else held).append(file)
+        (by_table.setdefault(contract.table, (contract, []))[1] if contract else unrouted).append(file)
     index = ClaimIndex(service, [file.key for _, files in by_table.values() for file in files])
     steps: list[tuple[list[FileVersion], Callable[[], None]]] = [
         (files, partial(ingest, service, contract, files, index)) for contract, files in by_table.values()
     ]
-    failures += _hold(service, registry, held)
+    failures += _note_unrouted(service, registry, unrouted)
     failures += [failure for files, step in steps if (failure := _try(files, step))]
     foreseen(failure.error for failure in failures)
     return failures
 
 
-def _hold(service: Service, registry: Registry, files: list[FileVersion]) -> list[Failure]:
+def _note_unrouted(service: Service, registry: Registry, files: list[FileVersion]) -> list[Failure]:
     """Those that no contract routes, told in one message, or each in its own where one of them fails. Where a contract
     can't be read now, nobody knows whether it routes them.
     """
@@ -78,15 +78,15 @@ def _hold(service: Service, registry: Registry, files: list[FileVersion]) -> lis
         return []
     reasons = {file: registry.why_unrouted(file.key) for file in files}
 
-    def held(some: list[FileVersion]) -> None:
+    def note_some(some: list[FileVersion]) -> None:
         for error in registry.unread:
             raise error
         note_unrouted(service, [(file, reasons[file]) for file in some])
 
-    failed = _try(files, partial(held, files))
+    failed = _try(files, partial(note_some, files))
     if failed is None or len(files) == 1 or registry.unread:
         return [failed] if failed else []
-    return _each(files, lambda file: held([file]))
+    return _each(files, lambda file: note_some([file]))
 
 
 def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) -> None:

@@ -103,13 +103,12 @@ def _delete_left_behind(service: Service, rebase: Attempt) -> None:
 
 
 def _receive_routed(service: Service) -> None:
-    """Receive held files that a contract routes by now. Their notes stay until they are decided: the watermark has not
-    waited for them, so that nothing else would find them again. What is routed nowhere may be held for ever: nothing
-    more is asked of it.
+    """Receive unrouted files that a contract routes by now. Their notes stay until they are decided: the watermark does
+    not wait for them, so that nothing else would find them again. Of a file that no contract routes, nothing is asked.
     """
-    if held := unrouted_files(service):
+    if unrouted := unrouted_files(service):
         registry = Registry.read(service.store)
-        routed = still_unrouted(service, [it for it in held if registry.route(it.file.key)])
+        routed = still_unrouted(service, [it for it in unrouted if registry.route(it.file.key)])
         _raise_first(_receive_some(service, [it.file for it in routed]))
 
 
@@ -120,13 +119,13 @@ def _receive_lost(service: Service) -> None:
     """
     began = service.clock.now()  # to list: what lands in the minutes that this takes is listed in part
     due = began - service.grace
-    held, listed = {entry.file.id: entry.file for entry in unrouted_files(service)}, set[str]()
-    files = unclaimed(service, _noting(service.landing.versions(), held, listed), held)
+    unrouted, listed = {entry.file.id: entry.file for entry in unrouted_files(service)}, set[str]()
+    files = unclaimed(service, _noting(service.landing.versions(), unrouted, listed), unrouted)
     note_unclaimed(service, files, began)
-    receipts = receipts_now(service, held.values())
+    receipts = receipts_now(service, unrouted.values())
     failed = [
         error
-        for file_id, file in held.items()
+        for file_id, file in unrouted.items()
         if file_id not in listed or entry_of(receipts, file) or file.is_marker
         if (error := _try(partial(forget_unrouted, service, file)))
     ]

@@ -2,7 +2,7 @@
 cannot load.
 
 Somebody may have put a contract there without `push`. One that cannot be read, fails in whatever way, lies under
-another table's name or routes another's keys stands in nobody else's way: it is told where a file is held for it.
+another table's name or routes another's keys stands in nobody else's way: an unrouted file's reason names it.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from lakegate.ports import Store
 
 log = structlog.get_logger()
 PREFIX = "contracts/"
-NAMED = 3  # contracts that do not load, where a file is held
+NAMED = 3  # contracts that do not load, in the reason of an unrouted file
 
 
 def contract_name(table: str) -> str:
@@ -57,12 +57,13 @@ class Registry:
         return [contract for contract in matching if len(contract.route.prefix) == closest]
 
     def why_unrouted(self, key: str) -> str:
-        """Why a key that no contract, or more than one, routes is held."""
+        """Return why a key is unrouted: no contract routes it, or more than one does."""
         routing = [f"{it.table} by {it.route.pattern}" for it in self._routing(key)]
         if routing:
             return f"several contracts route {key!r}: {', '.join(routing)}; push one of them with another route"
         unloadable = [f"{faults.source} does not load: {faults.faults[0]}" for faults in self.broken]
-        more = [f"{rest} more do not load either"] if (rest := len(unloadable) - NAMED) > 0 else []
+        rest = len(unloadable) - NAMED
+        more = [f"{rest:,} more {'does' if rest == 1 else 'do'} not load"] if rest > 0 else []
         return "; ".join([f"no contract routes {key!r}", *unloadable[:NAMED], *more])
 
 

@@ -44,7 +44,7 @@ def _wanted(plan: Plan) -> dict[str, int]:
 
 
 def _measured(plan: Plan, file: FileReport) -> dict[str, float]:
-    """A file's metrics that have a value, of the rows that it has in the table: a check on rows that were put aside
+    """A file's metrics that have a value, of the rows that it has in the table: a check on rows that were quarantined
     tells of the file as it arrived. Every report knows its rows, whatever its contract asked for.
     """
     rows = {metric.id: float(file.rows) for metric in plan.metrics if metric.kind is MetricKind.ROWS}
