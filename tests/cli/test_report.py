@@ -28,7 +28,7 @@ from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import in_future
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Note
+from lakegate.ports import Note, Ref
 from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.cli.desk import Desk
 from tests.cli.reported import BATCH, reported
@@ -149,7 +149,7 @@ def test_files_that_are_not_at_stake_are_not_read(desk: Desk) -> None:
     read: list[tuple[str, ...]] = []
     rows = desk.rows.rows
 
-    def watched(ref: str, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> pa.Table:
+    def watched(ref: Ref, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> pa.Table:
         read.append(tuple(files))
         return rows(ref, table, columns, limit, files)
 

@@ -31,13 +31,14 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, MessageKind
+from lakegate.ports import MAIN, MessageKind, Ref
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow import registry
 from lakegate.workflow import settle as settling
 from lakegate.workflow.ledger.receipts import archived_name
 from lakegate.workflow.ledger.unrouted import unrouted_files
-from lakegate.workflow.receive import Arrival, Failure, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival, Failure
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.retry import retry
@@ -129,7 +130,7 @@ class Scene:
 
     @property
     def good_is_published(self) -> bool:
-        return self.world._rows(MAIN, PLANES) == {GOOD: 2}
+        return self.world._rows(Ref(MAIN), PLANES) == {GOOD: 2}
 
     def is_told(self, logs: list[Any]) -> bool:
         told = [type(error) for error in self.told] + [type(self.error) for it in logs if self.is_logged(it)]
@@ -186,7 +187,7 @@ def started(scene: Scene) -> None:
 def another_s_claims(scene: Scene) -> None:
     scene.receive(scene.world.drop("bad", rows=1, deliver=False))
     [branch] = scene.world.branches()
-    scene.fail(scene.world.service.ledger, "receipts", lambda ref, _: ref.startswith(branch))
+    scene.fail(scene.world.service.ledger, "receipts", lambda ref, _: ref.branch == branch)
     scene.receive(scene.drop_good())
 
 
@@ -548,7 +549,7 @@ def test_keys_that_two_stored_contracts_route_are_unrouted_and_all_others_go_on(
     world.drop("2", rows=2)
     world.drop(GOOD, rows=2, absolute=True)
     world.run()
-    assert (world.rows_on_main(), world._rows(MAIN, PLANES)) == ({"1": 1}, {GOOD: 2})
+    assert (world.rows_on_main(), world._rows(Ref(MAIN), PLANES)) == ({"1": 1}, {GOOD: 2})
     [message] = world.messages()
     told = "several contracts route 'nyc/flights/2': nyc.all by nyc/flights/*2, nyc.flights by nyc/flights/**"
     assert told in message.files[0].reasons[0]
@@ -561,7 +562,7 @@ def test_a_stored_contract_that_routes_everything_takes_no_key_of_another_and_ho
     world.drop("1", rows=1)
     world.drop(GOOD, rows=2, absolute=True)
     world.run()
-    assert (world.rows_on_main(), world._rows(MAIN, PLANES), world.messages()) == ({"1": 1}, {GOOD: 2}, [])
+    assert (world.rows_on_main(), world._rows(Ref(MAIN), PLANES), world.messages()) == ({"1": 1}, {GOOD: 2}, [])
 
 
 def test_stored_contracts_that_overlap_keep_nobody_from_pushing_another() -> None:
@@ -605,7 +606,7 @@ def test_a_message_that_is_no_event_is_given_back_alone(body: str, monkeypatch: 
     event["Records"].insert(0, {"messageId": "bad", "body": body})
     assert ingest.handler(event, None) == {"batchItemFailures": [{"itemIdentifier": "bad"}]}
     world.run()
-    assert world._rows(MAIN, PLANES) == {GOOD: 2}
+    assert world._rows(Ref(MAIN), PLANES) == {GOOD: 2}
 
 
 @pytest.mark.parametrize(
@@ -618,7 +619,7 @@ def test_a_branch_that_is_named_like_ours_stops_nobody(name: str) -> None:
     world.runner.finish_all()
     world.wait_out_the_grace()
     assert [it for it in reconcile(world.service) if name not in str(it)] == []
-    assert world._rows(MAIN, PLANES) == {GOOD: 2}
+    assert world._rows(Ref(MAIN), PLANES) == {GOOD: 2}
     assert status(world.service).published
 
 

@@ -1,5 +1,5 @@
-"""A process that dies in what happens less often: a person's retry or discard, an unrouted file's pick-up, a new attempt, a
-rebase. Whoever was at it does it again, or reconcile does.
+"""A process that dies in what happens less often: a person's retry or discard, an unrouted file's pick-up, a new
+attempt, a rebase. Whoever was at it does it again, or reconcile does.
 """
 
 from collections.abc import Callable

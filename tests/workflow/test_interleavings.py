@@ -18,7 +18,8 @@ from lakegate.ports import MAIN, JobState, MessageKind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.claims import files_claimed_on
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service

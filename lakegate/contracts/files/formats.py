@@ -172,11 +172,9 @@ def file_settings(server: Item) -> FileSettings | None:
         if not server.has("format"):
             server.fault(f"'format' is missing: {', '.join(FileKind)}")
         return None
-    if said.value not in list(FileKind):
-        known = f"{', '.join(FileKind)}{vocabulary.hint(str(said.value), FileKind)}"
-        said.fault(f"the landing server's format is {said.value!r}, and it can be {known}")
+    if (kind := vocabulary.one_of(said, FileKind, "the landing server's format")) is None:
         return None
-    kind, chosen = FileKind(said.value), dict[str, Any]()
+    chosen = dict[str, Any]()
     for name, item in _said(server):
         chosen |= _value(name, item, kind)
     spelled = {name: chosen.pop(name) for name in ("date", "timestamp", "severity") if name in chosen}
@@ -184,7 +182,8 @@ def file_settings(server: Item) -> FileSettings | None:
         chosen["escape"] = chosen["quote"]  # a quote within quotes is doubled
     most = {each.name: chosen.pop(each.name) for each in fields(limits.Limits) if each.name in chosen}
     form = FileFormat(kind=kind, limits=limits.Limits(**most), **chosen)
-    _check_signs(server, form)
+    if form.delimiter in (form.quote, form.escape):
+        server.fault(f"the delimiter {form.delimiter!r} cannot be the quote or the escape, too")
     return FileSettings(form=form, line=said.line, **spelled)
 
 
@@ -210,11 +209,6 @@ def _value(name: str, item: Item, kind: FileKind) -> dict[str, Any]:
     except ValueError as error:
         item.fault(f"{name} {item.value!r} {error}")
         return {}
-
-
-def _check_signs(server: Item, form: FileFormat) -> None:
-    if form.delimiter in (form.quote, form.escape):
-        server.fault(f"the delimiter {form.delimiter!r} cannot be the quote or the escape, too")
 
 
 def with_spellings(files: FileSettings, columns: Sequence[tuple[Field, Item]]) -> FileFormat:

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from itertools import islice
+from typing import TypeVar
 
 from lakegate.audit.model.limits import DEFAULTS
 from lakegate.contracts.odcs.document import Document, Item
+
+Member = TypeVar("Member", bound=StrEnum)
 
 
 class Answer(StrEnum):
@@ -310,6 +313,15 @@ def hint(word: str, known: Iterable[str]) -> str:
     by_lower = {str(name).lower(): str(name) for name in islice(known, _MOST) if len(str(name)) <= _LONGEST}
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
     return f" (did you mean {by_lower[near[0]]!r}?)" if near else ""
+
+
+def one_of(said: Item, known: Iterable[Member], name: str) -> Member | None:
+    """Return the one of `known` that the value is; return None, and note a fault, if it is none of them."""
+    if (found := next((member for member in known if member == said.value), None)) is None:
+        *most, last = known
+        near = hint(str(said.value), known)
+        said.fault(f"{name} is {said.value!r}, and it can be {', '.join(most)} or {last}{near}")
+    return found
 
 
 def check_words(item: Item, place: Place, *, where: str = "ODCS") -> None:
