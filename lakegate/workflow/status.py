@@ -243,8 +243,8 @@ def _landed(registry: Registry, files: Iterable[FileVersion]) -> list[Line]:
     return [_waiting(file, contract.table if contract else "", State.QUEUED) for file, contract in routes]
 
 
-def _unrouted(held: Unrouted) -> Line:
-    return _waiting(held.file, "", State.UNROUTED, (held.reason,))
+def _unrouted(file: Unrouted) -> Line:
+    return _waiting(file.file, "", State.UNROUTED, (file.reason,))
 
 
 def _waiting(file: FileVersion, table: str, state: str, reasons: tuple[str, ...] = ()) -> Line:
