@@ -69,7 +69,7 @@ def nessie_errors(what: str, *, changes: bool = False) -> Iterator[None]:
     except requests.RequestException as exc:
         raise network_error(what, exc, changes=changes) from exc
     except (RecursionError, UnicodeError) as exc:
-        raise Misconfigured(f"{what}: what answered is no Nessie: {type(exc).__name__}: {exc}") from exc
+        raise Misconfigured(f"{what}: the answer is not Nessie's: {type(exc).__name__}: {exc}") from exc
 
 
 def _said(response: requests.Response) -> tuple[bool, str]:
@@ -159,7 +159,7 @@ class NessieCatalog:
                 except NessieConflictException:
                     continue
                 return
-        raise Retryable(f"Nessie: deleting branch {name}: it keeps moving")
+        raise Retryable(f"Nessie: branch {name} kept changing and is not deleted")
 
     def receipts(self, ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
         """Read our namespaces along with the receipts: a caller often puts receipts next, and needs them then."""

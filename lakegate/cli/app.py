@@ -191,7 +191,7 @@ def wait(
 
 @app.command()
 def status(ctx: typer.Context, *, as_json: AsJson = False) -> None:
-    """What is in flight, unrouted, rejected and published."""
+    """Show what is in flight, unrouted, rejected and published."""
     from lakegate.cli import batches
 
     raise typer.Exit(batches.status(_installation(ctx), as_json=as_json))
@@ -242,7 +242,7 @@ def _reason(why: str) -> str:
     reason to overrule an audit.
     """
     if not why.strip(" .…"):
-        raise Misconfigured("--why says in main's log, for good, why this was right: write it in a few words")
+        raise Misconfigured("--why needs a reason in a few words; main's log keeps it")
     return why.strip()
 
 

@@ -57,7 +57,7 @@ def drop(
 def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str | None) -> list[str]:
     """Return the landing key of each path. Raise Misconfigured, before any upload, if a path has no valid key."""
     if table and to is not None:
-        raise Misconfigured("--table and --to say two things; give one of them")
+        raise Misconfigured("give --table or --to, not both")
     if to is not None:
         keys = [_prefix(to) + path.name for path in paths]
     elif table:
@@ -78,7 +78,7 @@ def _prefix(to: str) -> str:
     """Return the folder as a key's prefix. Raise Misconfigured for a part that S3 would keep and no route matches."""
     folder = to.removesuffix("/")
     if folder and any(part in {"", ".", ".."} for part in folder.split("/")):
-        raise Misconfigured(f"--to {to}: say the folder alone, without the bucket, as in nyc/flights/")
+        raise Misconfigured(f"--to {to}: give the folder only, without the bucket, such as nyc/flights/")
     return f"{folder}/" if folder else ""
 
 

@@ -17,7 +17,7 @@ from lakegate.workflow.status import Line, Status, status
 Version = tuple[str, str]  # landing key, version id
 FIRST_PAUSE, LONGEST_PAUSE = 0.4, 3.0  # seconds
 SILENT_LOOKS = 6  # failed looks in a row before following gives up
-MARKER = "it has no bytes and the name of a marker, and is no file to lakegate"
+MARKER = "it is an empty object with a marker's name, which lakegate passes over"
 
 
 @dataclass(frozen=True, kw_only=True)

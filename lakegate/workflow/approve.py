@@ -58,7 +58,11 @@ def approve(service: Service, batch: str, why: str, by: str) -> Approved:
 
 def _noting_published(batch: str, files: int) -> AbstractContextManager[None]:
     """Note on an error of this attempt's that files of other attempts are published, and stay so."""
-    return noting(f"{count(files, 'file')} of {batch} published before that") if files else nullcontext()
+    return (
+        noting(f"{count(files, 'file', 'was', 'were')} published from batch {batch} before this error")
+        if files
+        else nullcontext()
+    )
 
 
 def _publish(
@@ -70,10 +74,12 @@ def _publish(
     except Refused as error:
         return error
     if isinstance(objection, NeedsNewAttempt):
-        return found.refused(f"{objection.why}. Run: lakegate retry {found.batch}, and approve what that rejects")
+        return found.refused(f"{objection.why}. Run: lakegate retry {found.batch}, then approve what it rejects")
     if objection:
         return Refused(objection.why)
-    with noting(f"{count(len(files), 'file')} of {found.batch} published all the same; the next sweep tidies up"):
+    with noting(
+        f"{count(len(files), 'file', 'was', 'were')} published from batch {found.batch}; the next sweep does the rest"
+    ):
         notify_approved(service, audited.attempt)
         settle(service, audited.attempt)
     return None
@@ -104,7 +110,7 @@ def _report(service: Service, found: Rejected, attempt: Attempt) -> Report:
     """Return the attempt's report. Raise Refused if there is none, or its job ended with an error."""
     report = read_report(service.store, attempt)
     if report is None or report.error:
-        raise found.refused(f"it was not audited. Run: lakegate retry {found.batch}")
+        raise found.refused(f"its last attempt left no report to approve. Run: lakegate retry {found.batch}")
     return report
 
 
@@ -119,12 +125,14 @@ def _audited(service: Service, found: Rejected, attempt: Attempt, report: Report
 def _refuse_unless_kept(service: Service, found: Rejected, attempt: Attempt, report: Report) -> None:
     """Raise Refused unless the branch descends from the audited commit, and was made from the audited base."""
     head = service.branches.head(attempt.branch)
-    again = f"Run: lakegate retry {found.batch}, and approve what that rejects"
+    again = f"Run: lakegate retry {found.batch}, then approve what it rejects"
     if head is None:
-        raise found.refused(f"the branch {attempt.branch} is gone. {again}")
+        raise found.refused(f"its branch {attempt.branch} no longer exists. {again}")
     if base_of(service, attempt) != report.base:
-        raise found.refused(f"the branch {attempt.branch} was not made from the audited base. {again}")
+        raise found.refused(
+            f"its branch {attempt.branch} was not made from the commit that was audited against. {again}"
+        )
     try:
         service.branches.changes(report.audited, head)
     except Refused as why:
-        raise found.refused(f"the branch {attempt.branch} does not hold what was audited. {again}") from why
+        raise found.refused(f"its branch {attempt.branch} no longer contains the audited commit. {again}") from why

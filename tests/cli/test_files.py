@@ -54,7 +54,7 @@ def test_a_file_that_two_contracts_would_take_needs_a_table(desk: Desk) -> None:
     ("args", "says"),
     [
         (("--table", "nyc.nothing"), "nyc.nothing has no contract"),
-        (("--table", "nyc.flights", "--to", "x/"), "give one of them"),
+        (("--table", "nyc.flights", "--to", "x/"), "give --table or --to, not both"),
         (("--table", "nyc.planes"), "does not match the route nyc/planes/*.csv"),
         (("--to", "x" * 1100), "at most 1024 bytes"),
     ],
@@ -138,7 +138,7 @@ def test_a_marker_is_passed_over_which_is_no_failure(desk: Desk) -> None:
     dropped = desk.run("drop", desk.file("_SUCCESS", b""), "--to", "nyc/flights/", "--wait")
     assert dropped.exit_code == 0
     assert "- passed over" in dropped.stdout
-    assert "it has no bytes and the name of a marker" in dropped.stdout
+    assert "it is an empty object with a marker's name" in dropped.stdout
 
 
 def test_a_file_that_is_deleted_before_it_is_decided_does_not_keep_a_person_waiting(desk: Desk) -> None:
@@ -245,7 +245,7 @@ def test_wait_that_runs_out_of_time_prints_json_all_the_same(desk: Desk) -> None
     desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
     desk.deliver()
     [file] = desk.json("wait", "--timeout", "1")["files"]
-    assert file["state"] == "waits for its job to begin"
+    assert file["state"] == "waiting for a job"
 
 
 def test_wait_survives_a_catalog_that_is_silent_for_a_moment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -537,7 +537,7 @@ def test_what_lies_beside_the_contracts_and_is_none_routes_nothing_and_is_told(n
 def test_a_contract_under_another_table_s_name_is_not_that_table_s() -> None:
     world = two_tables()
     world.store.write("contracts/nyc.ships.yaml", CONTRACT.encode())
-    with pytest.raises(ContractFaults, match=r"it is of nyc\.flights, and stands under another's name"):
+    with pytest.raises(ContractFaults, match=r"it is the contract of nyc\.flights, stored under another table's name"):
         registry.contract_of(world.store, "nyc.ships")
 
 

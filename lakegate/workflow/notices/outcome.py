@@ -42,7 +42,9 @@ def notify_outcome(
         for decision in (Decision.REJECTED, Decision.PUBLISHED)
     )
     if published and ended.report is None:  # the report tells what is to be said, and came after this worker's look
-        raise Conflict(f"branch {attempt.branch}: another worker has published by its report; settle it again")
+        raise Conflict(
+            f"branch {attempt.branch}: another worker published it meanwhile. The next sweep settles it again"
+        )
     reports = ended.reported
     reported = [(file, reports[file.id]) for file in published if file.id in reports]
     rows = sum(report.rows for _, report in reported)
