@@ -178,8 +178,8 @@ def test_a_warning_about_rows_that_were_put_aside_says_why_they_are_not_listed(d
     aside = replace(line.files[0], quarantined=line.files[0].data_files)
     warned = replace(line, check=replace(line.check, verdict=Verdict.WARN), files=(aside,))
     pairs = replace(line.check, check="duplicates-1")
-    assert "put aside" in _why_others(warned)
-    assert "put aside" in _why_others(replace(warned, check=replace(pairs, verdict=Verdict.WARN)))
+    assert "in quarantine" in _why_others(warned)
+    assert "in quarantine" in _why_others(replace(warned, check=replace(pairs, verdict=Verdict.WARN)))
     assert "differs" in _why_others(line)
     assert _why_others(replace(line, check=pairs)) == ""
 
