@@ -644,7 +644,7 @@ def a_discard_and_an_approval() -> Scene:
 
 
 def two_sweeps() -> Scene:
-    """Files held and routed again, files whose event was lost, an attempt to settle, one that needs another."""
+    """Files unrouted and routed again, files whose event was lost, an attempt to settle, one that needs another."""
     world = a_world(table=False)
     land(world, "9")
     nine = audited(world, "9")
