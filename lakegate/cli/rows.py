@@ -112,7 +112,7 @@ def _say(answer: Result, failing: Failing, ref: Ref, statement: str) -> None:
 def _why_others(failing: Failing) -> str:
     """Return the reason why the number of rows differs from the audit's, or "" if the difference is expected."""
     if failing.check.verdict is Verdict.WARN and any(file.quarantined for file in failing.files):
-        return "the table lacks the rows that other checks put in quarantine."
+        return "the table is without the rows that other checks quarantined."
     if is_of(failing.check, MetricKind.DUPLICATES):
         return ""  # the listing includes the first row with a key, which the audit does not count
     return "DuckDB, which lists the rows, differs from Spark on this rule."

@@ -33,7 +33,8 @@ from lakegate.testing import (
 from lakegate.testing.lake import Key, KeyKind, TableState
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.start import start_attempt
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
@@ -450,7 +451,7 @@ class World:
         return replace(file.replaces, rewritten_rows=sum(base.get(old, 0) for old in file.replaces.rewritten))
 
     def _audit_reused(self, job: Job) -> Report:
-        """As the job does it: the branch must hold what was carried, and checks of table scope are found anew."""
+        """As the job does it: the branch must hold the reused data files, and checks of table scope are found anew."""
         before = from_json(Report, self.store.objects[self.store.name(job.reuses)])
         known, ids = {entry.id: entry for entry in before.files}, [file.id for file in job.files]
         there = MemoryTables(lake=self.lake).compare(job.plan.table, Ref(MAIN, job.base), Ref(job.branch))
