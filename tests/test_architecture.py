@@ -85,3 +85,28 @@ def test_the_product_does_not_know_the_local_cloud() -> None:
 def test_no_module_of_the_job_is_called_as_one_of_python_s_own() -> None:
     """A submitted script's folder comes first on the path: `numbers` there would be everybody's `numbers`."""
     assert {path.stem for path in (ROOT / "spark_jobs").iterdir()} & sys.stdlib_module_names == set()
+
+
+def headwords() -> set[str]:
+    """Every word in bold of ARCHITECTURE.md's tables."""
+    rows = [line for line in (ROOT / "ARCHITECTURE.md").read_text().splitlines() if line.startswith("|")]
+    return {word for row in rows for word in re.findall(r"\*\*([a-z ]+)\*\*", row)}
+
+
+@pytest.mark.parametrize("folder", ["lakegate/workflow", "lakegate/landing"])
+def test_every_module_s_name_is_a_word_of_the_architecture(folder: str) -> None:
+    names = {path.stem.replace("_", " ") for path in sources(folder) if path.stem != "__init__"}
+    assert names - headwords() == set()
+
+
+@pytest.mark.parametrize("package", ["lakegate", "lakegate/workflow", "lakegate/contracts", "spark_jobs"])
+def test_the_architecture_names_every_room(package: str) -> None:
+    rooms = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert {room for room in rooms if not re.search(rf"`[^`]*\b{room}\b", text)} == set()
+
+
+def test_the_workflow_has_at_most_ten_modules_at_a_level() -> None:
+    folders = [path for path in (ROOT / "lakegate/workflow").rglob("*") if path.is_dir()]
+    crowded = {path.name: len(list(path.glob("[!_]*.py"))) for path in [*folders, ROOT / "lakegate/workflow"]}
+    assert {name: count for name, count in crowded.items() if count > 10} == {}

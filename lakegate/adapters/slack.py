@@ -26,7 +26,7 @@ from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.audit.bounded_http import RedirectedError, asked, place
 from lakegate.counts import count
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
-from lakegate.ports import Kind, Message, ToldFile
+from lakegate.ports import Message, MessageFile, MessageKind
 from lakegate.settings import Settings
 from lakegate.shown import shown, turns
 
@@ -42,12 +42,12 @@ FILES, REASONS = 20, 10
 ALL_REASONS, FEWEST = 30, 2  # reasons per message, about, and at least per file: readers of a channel skip longer lists
 NAME, REASON = 300, 300
 TITLES = {
-    Kind.REJECTED: "🛑 Rejected",
-    Kind.WARNED: "⚠️ Published with warnings",
-    Kind.APPROVED: "✅ Approved and published",
-    Kind.UNROUTED: "⏸️ Held: no contract takes these files",
-    Kind.WAITING: "🕒 No job gets through to files of",
-    Kind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
+    MessageKind.REJECTED: "🛑 Rejected",
+    MessageKind.WARNED: "⚠️ Published with warnings",
+    MessageKind.APPROVED: "✅ Approved and published",
+    MessageKind.UNROUTED: "⏸️ Unrouted: no contract routes these files",
+    MessageKind.WAITING: "🕒 No job gets through to files of",
+    MessageKind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
 }
 # `*_~` format at a word's start, not inside it; `:` begins an emoji's name; `&gt;` begins a quotation.
 OPENING = re.compile(r"(?<![^\W_])[*_~]|:(?=[\w+'.-]+:)|^&gt;")
@@ -123,7 +123,7 @@ class SlackNotifier:
     def notify(self, message: Message) -> None:
         channel = self._settings.slack_channel
         if not self._settings.slack_secret:
-            log.warning("told", kind=message.kind, batch=message.batch, text=summary(message))
+            log.warning("notified", kind=message.kind, batch=message.batch, text=summary(message))
             return
         with slack_errors(f"telling {channel} of {message.batch or message.kind}"):
             self._send(message)
@@ -137,7 +137,7 @@ class SlackNotifier:
         except SlackApiError as exc:
             if _said(exc) not in UNWANTED:
                 raise
-            log.warning("told_in_short", kind=message.kind, batch=message.batch, error=_said(exc))
+            log.warning("notified_in_short", kind=message.kind, batch=message.batch, error=_said(exc))
             self._post(text=in_short(message), parse="none")
 
     def _post(self, **what: Any) -> None:
@@ -203,7 +203,7 @@ def _facts(message: Message) -> list[Block]:
 
 
 def _published(message: Message) -> str:
-    if message.kind in (Kind.WARNED, Kind.APPROVED):
+    if message.kind in (MessageKind.WARNED, MessageKind.APPROVED):
         quarantined = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
         instead = f", in the place of {message.replaced_rows:,}" if message.replaced_rows else ""
         are = "is" if message.published_rows == 1 else "are"
@@ -214,7 +214,7 @@ def _published(message: Message) -> str:
     return f"{files}, {count(message.published_rows, 'row')}"
 
 
-def _file(file: ToldFile, most: int) -> str:
+def _file(file: MessageFile, most: int) -> str:
     """Return the file's name, its failing rows, and as many reasons as fit."""
     lines = [" · ".join(part for part in (code(file.key) or "?", _counted(file)) if part)]
     reasons = [f"• {plain(reason, REASON)}" for reason in file.reasons]
@@ -225,7 +225,7 @@ def _file(file: ToldFile, most: int) -> str:
     return "\n".join([*lines, *kept, *([f"• and {hidden} more"] if hidden else [])])
 
 
-def _counted(file: ToldFile) -> str:
+def _counted(file: MessageFile) -> str:
     if file.failing_rows:
         return f"{file.failing_rows:,} of {count(file.rows, 'row')} failed"
     return count(file.rows, "row") if file.rows else ""

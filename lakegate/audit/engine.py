@@ -15,6 +15,7 @@ from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements
 from lakegate.audit.model.plan import Column, Plan
 from lakegate.audit.model.report import CheckResult, DataFile
+from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Struct
 
@@ -113,7 +114,7 @@ class Engine(Protocol[T, V]):
     def head(self) -> str:
         """Return the commit that the job's branch points to. Raise OSError if Nessie does not tell."""
 
-    def load(self, table: str, *refs: str) -> list[T | None]:
+    def load(self, table: str, *refs: Ref) -> list[T | None]:
         """Return the table at each `branch` or `branch@hash`, None where there is none."""
 
     def check_references(self, plan: Plan) -> None:

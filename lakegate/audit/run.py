@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from lakegate.audit.completeness import (
     PerFile,
@@ -40,6 +40,7 @@ from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Column, Plan
 from lakegate.audit.model.report import CheckResult, FileReport, Replaced, Report, Verdict
+from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection, fit_all
 
 
@@ -92,21 +93,24 @@ class Run:
     def good(self) -> list[Inspection]:
         return [each for each in self.inspections if not each.faults]
 
-    def load(self, table: str, ref: str) -> Table:
-        """Return a table that must be there. Raise JobError if it is not."""
+    def load(self, table: str, ref: Ref) -> Table:
         [found] = self.engine.load(table, ref)
-        if found is None:
+        return self.required(table, found)
+
+    def required(self, name: str, table: Table | None) -> Table:
+        """Return a table that must be there. Raise JobError if it is not."""
+        if table is None:
             batch = self.job.batch
-            raise JobError(f"batch {batch}: table {table} is not at {ref}. Run: lakegate retry {batch}")
-        return cast(Table, found)
+            raise JobError(f"batch {batch}: branch {self.job.branch} has no table {name}. Run: lakegate retry {batch}")
+        return table
 
     @property
-    def base_ref(self) -> str:
-        return f"{self.job.branch}@{self.job.base}"
+    def base_ref(self) -> Ref:
+        return Ref(self.job.branch, self.job.base)
 
     @property
-    def audited_ref(self) -> str:
-        return f"{self.job.branch}@{self.audited}"
+    def audited_ref(self) -> Ref:
+        return Ref(self.job.branch, self.audited)
 
 
 def append_and_audit(run: Run) -> Report:
@@ -138,7 +142,7 @@ def _begin(run: Run) -> None:
     except OSError as error:
         what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
         raise JobError(f"{what}: Nessie at {job.nessie_uri} does not tell where the branch is: {error}") from error
-    run.there, run.base = engine.load(job.plan.table, job.branch, run.base_ref)
+    run.there, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
     if job.begun_uri:
         engine.storage.write(job.begun_uri, b"")
 
@@ -215,7 +219,7 @@ def _remove_replaced(run: Run) -> None:
     """Remove rewritten rows that the batch replaces from the branch's table. Raise Unfit if it has delete files: they
     would hide nothing of what is written anew, and Iceberg drops some of them with the data files that it removes.
     """
-    there = run.load(run.job.plan.table, run.job.branch)
+    there = run.load(run.job.plan.table, Ref(run.job.branch))
     holding = there.data_files_with(run.job.rewritten)
     if not holding:
         return
@@ -279,8 +283,8 @@ def _prove_quarantine(run: Run, rows: dict[str, int]) -> PerFile:
     what is replaced.
     """
     name = quarantine_of(run.job.plan.table)
-    [base] = run.engine.load(name, run.base_ref)
-    loaded = run.load(name, run.audited_ref)
+    base, there = run.engine.load(name, run.base_ref, run.audited_ref)
+    loaded = run.required(name, there)
     difference = loaded.changes_since(base)
     found = by_file(run.job, difference, loaded.fields())
     prove(run.job, difference, found, rows, run.job.replaced_quarantined, name)

@@ -12,12 +12,13 @@ from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.ports import Decided
-from lakegate.workflow.attempts.baseline import DECISIONS
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.ledger.decisions import DECISIONS
+from lakegate.workflow.ledger.rejected import Rejected, rejections
 from lakegate.workflow.ledger.superseded import superseded_files
 from lakegate.workflow.notices.messages import rows_query
-from lakegate.workflow.retry import Rejected, rejections, worked_on
+from lakegate.workflow.retry import in_progress
 from lakegate.workflow.service import Service
 
 VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in the order that a person reads them
@@ -94,7 +95,7 @@ def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[st
     appended = [(attempt.branch, ids) for attempt in kept if (ids := _appended(attempt))]
     commands += rows_query(table, *appended[-1]) if appended else []
     commands += _quarantine_commands(batch, table, tries)
-    if found.files and not worked_on(service, found):
+    if found.files and not in_progress(service, found):
         commands += _ways_on(service, found, tried=bool(tries), appended=bool(appended))
     elif kept:
         commands += [f"lakegate wait {batch}"]

@@ -22,13 +22,14 @@ from lakegate.counts import count
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.ledger.receipts import receipts_at
+from lakegate.workflow.ledger.rejected import decisions_of
+from lakegate.workflow.overview.line import Line
 from lakegate.workflow.registry import Registry, contract_of
-from lakegate.workflow.retry import decisions_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.status import Line, Status, status
+from lakegate.workflow.status import Status, status
 
 BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
 LONGEST_KEY = 1024  # bytes, S3's limit
@@ -147,7 +148,7 @@ def versions_of(service: Service, now: Status, target: str) -> list[Version]:
     decided = _of_key((*now.rejected, *now.published, *now.discarded), target)
     if waiting or decided:
         return waiting or decided[:1]
-    receipt = receipts_at(service, MAIN, [target]).get(target)
+    receipt = receipts_at(service, Ref(MAIN), [target]).get(target)
     if receipt is None or not receipt.entries:
         raise Misconfigured(
             f"nothing has landed under {target}; drop it: lakegate drop FILE (lakegate status shows all)"

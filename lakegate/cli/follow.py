@@ -10,9 +10,10 @@ from lakegate.errors import Conflict, Retryable
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.standing import IDENTICAL
 from lakegate.ports import Branch
-from lakegate.workflow.ledger.receipts import all_of, main_receipts
+from lakegate.workflow.ledger.receipts import receipts_now, whole_receipt
+from lakegate.workflow.overview.line import Line
 from lakegate.workflow.service import Service
-from lakegate.workflow.status import Line, Status, status
+from lakegate.workflow.status import Status, status
 
 Version = tuple[str, str]  # landing key, version id
 FIRST_PAUSE, LONGEST_PAUSE = 0.4, 3.0  # seconds
@@ -125,7 +126,7 @@ def elsewhere(service: Service, before: Sight) -> Sight:
     file = service.landing.describe(before.file, before.version)
     if file and file.is_marker:
         return replace(before, state=PASSED_OVER, reasons=(MARKER,))
-    receipt = (main_receipts(service, [file])[1] if file else all_of(service, before.file)).get(before.file)
+    receipt = receipts_now(service, [file]).get(file.key) if file else whole_receipt(service, before.file)
     entry = receipt.entry(before.version) if receipt else None
     if entry is not None:
         return replace(

@@ -58,7 +58,7 @@ def _plain(retried: Retried) -> dict[str, object]:
 
 
 @dataclass(kw_only=True)
-class _Told:
+class _Outcomes:
     """An outcome for each batch; a batch that is worked on already counts as under way."""
 
     retried: list[Retried] = field(default_factory=list)
@@ -85,14 +85,14 @@ class _Told:
 
 
 def _all(installation: Installation, batches: Sequence[str], as_json: bool) -> Exit:  # noqa: FBT001
-    told = _Told()
+    outcomes = _Outcomes()
     for batch in batches:
-        lines = told.add(installation, batch)
+        lines = outcomes.add(installation, batch)
         if not as_json:
             say(*lines)
     if as_json:
-        say_json(told.plain)
+        say_json(outcomes.plain)
     else:
-        say(f"{len(batches) - len(told.left):,} of {len(batches):,} under way. Next: lakegate wait")
-    foreseen(told.left.values())
-    return max(map(exit_code, told.left.values()), default=Exit.DONE)
+        say(f"{len(batches) - len(outcomes.left):,} of {len(batches):,} under way. Next: lakegate wait")
+    foreseen(outcomes.left.values())
+    return max(map(exit_code, outcomes.left.values()), default=Exit.DONE)

@@ -13,6 +13,7 @@ Every method may raise `Retryable` (nothing happened) or `OutcomeUnknown` (it ma
 an in-memory implementation of each port; the same contract tests run on it and on the real adapter.
 """
 
+from lakegate.audit.ref import Ref
 from lakegate.ports.catalog import (
     MAIN,
     Branch,
@@ -28,7 +29,7 @@ from lakegate.ports.catalog import (
 from lakegate.ports.clock import Clock
 from lakegate.ports.jobs import JobRun, JobRunner, JobState
 from lakegate.ports.landing import Landing
-from lakegate.ports.notices import Kind, Message, Notifier, ToldFile
+from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
 from lakegate.ports.store import Store
 from lakegate.ports.tables import FileChanges, TableIdentity, Tables
 
@@ -45,15 +46,16 @@ __all__ = [
     "JobRun",
     "JobRunner",
     "JobState",
-    "Kind",
     "Landing",
     "Ledger",
     "Message",
+    "MessageFile",
+    "MessageKind",
     "Note",
     "Notifier",
     "Publisher",
+    "Ref",
     "Store",
     "TableIdentity",
     "Tables",
-    "ToldFile",
 ]

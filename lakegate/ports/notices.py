@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Protocol
 
 
-class Kind(StrEnum):
+class MessageKind(StrEnum):
     """A message's subject."""
 
     REJECTED = "rejected"  # files failed their contract, or their job failed
@@ -17,7 +17,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToldFile:
+class MessageFile:
     """One file in a message, with its reasons, and its failing rows out of all rows if that is known."""
 
     key: str
@@ -30,11 +30,11 @@ class ToldFile:
 class Message:
     """A message to people. `commands` are the ones to run next; all text may contain anything a stranger wrote."""
 
-    kind: Kind
+    kind: MessageKind
     batch: str
     table: str
     branch: str
-    files: tuple[ToldFile, ...]
+    files: tuple[MessageFile, ...]
     published_files: int = 0
     published_rows: int = 0
     quarantined_rows: int = 0

@@ -23,8 +23,8 @@ from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.notices.messages import rejection
-from lakegate.workflow.notices.outbox import told_at
-from lakegate.workflow.notices.outcome import decided_so, tell_outcome, tell_waiting
+from lakegate.workflow.notices.outbox import notified_at
+from lakegate.workflow.notices.outcome import decided_so, notify_outcome, notify_waiting
 from lakegate.workflow.publish import publish
 from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt, Objection
 from lakegate.workflow.publishing.rebase import drop_files
@@ -67,7 +67,7 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     if plan.wait and plan.wait.behind:
         log.info("not_its_turn", branch=attempt.branch, first=plan.wait.behind.branch)
         return False
-    tell_waiting(service, facts, plan)
+    notify_waiting(service, facts, plan)
     again = _publish(service, facts, claims, plan.publish)
     if plan.wait or not _give_up(service, facts, plan.retry):
         _retry(service, attempt, again, plan.released if again else ())
@@ -186,7 +186,7 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended
         if _close_superseded(service, attempt, left, receipts, ended):
             return
         receipts = receipts_now(service, claims)
-    if kept := tell_outcome(service, attempt, claims, ended, receipts):
+    if kept := notify_outcome(service, attempt, claims, ended, receipts):
         _prune(service, attempt, [file for file in claims if file not in kept], ended)
     else:
         service.branches.delete_branch(attempt.branch)
@@ -225,7 +225,7 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         claims = files_claimed_on(service, other, job)
         if keeps_nothing(service, other, claims):
             if ended := accept_end(service, other, job) if job and claims else None:
-                tell_outcome(service, other, claims, ended, receipts_now(service, claims))
+                notify_outcome(service, other, claims, ended, receipts_now(service, claims))
             service.branches.delete_branch(other.branch)
 
 
@@ -244,4 +244,4 @@ def is_at_rest(
     people were told. Other files are off the branch then, because pruning follows telling and removes claims last.
     """
     rejected = all(decided_so(entry_of(receipts, file), Decision.REJECTED, attempt) for file in claims)
-    return rejected and told_at(service, rejection(attempt)) is not None
+    return rejected and notified_at(service, rejection(attempt)) is not None

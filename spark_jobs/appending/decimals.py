@@ -1,4 +1,6 @@
-"""A file's decimals, held to the type that the file itself says: Spark takes its word, and makes nulls of others."""
+"""Decimals of a file, checked against the type that the file gives them: Spark trusts it, and reads larger ones as
+null.
+"""
 
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, parse, spark_identifier
@@ -8,21 +10,23 @@ _BEYOND = "it holds a number that is none of the type which the file says"
 
 
 def checked(name: str, type_name: str) -> str:
-    """The SQL of a column, which ends the reading where a decimal in it has more digits than its type."""
+    """Return the SQL of a column, whose reading fails at a decimal with more digits than its type."""
     column, said = spark_identifier(name), f"{_BEYOND}: column {display_name(name)}"
     beyond = _exceeds_sql(column, parse(type_name))
     return f"CASE WHEN {beyond} THEN raise_error({literal(said)}) ELSE {column} END" if beyond else column
 
 
 def explain(said: str) -> str:
-    """What an error means where it tells of such a decimal, as Spark's own of some that are nested do; else nothing."""
+    """Return the fault that an error means if it is about such a decimal, else "". Spark itself fails on some nested
+    ones.
+    """
     if _BEYOND in said:
         return said
     return _BEYOND if "cannot be represented as Decimal" in said else ""
 
 
 def _exceeds_sql(value: str, kind: Type) -> str:
-    """The SQL of whether there is such a decimal; nothing where there can be none."""
+    """Return the SQL that is true if a value holds such a decimal; "" if its type can hold none."""
     if isinstance(kind, Struct):
         each = [_exceeds_sql(f"{value}.{spark_identifier(name)}", part) for name, part in kind.fields.items()]
         return " OR ".join(f"({it})" for it in each if it)
@@ -41,7 +45,7 @@ def _any_sql(values: str, kind: Type) -> str:
 
 
 def _atom_exceeds_sql(value: str, kind: Atom) -> str:
-    """Not by what it is without its sign: Spark fails on that."""
+    """Return the same for one decimal. It does not take the absolute value, because Spark fails on that."""
     size = digits(kind)
     if not size:
         return ""

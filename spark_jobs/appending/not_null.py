@@ -1,7 +1,7 @@
-"""Columns, and parts of nested ones, in which a table takes no null: somebody else has made it so, for lakegate's own
-tables take them everywhere.
+"""Columns, and parts of nested ones, in which a table takes no null.
 
-A null there fails the write of whoever comes with it, and says nothing of whose it is.
+Tables that lakegate creates take nulls everywhere; other owners may have made a column NOT NULL. A null there fails the
+whole write, and the error does not name the file.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,12 +25,12 @@ _HasNull = Callable[[Column], Column]
 
 
 def is_null_error(error: Exception) -> bool:
-    """Whether a null came where the table takes none."""
+    """Return True if the error is of a null that the table does not take."""
     return any(_REFUSED in str(cause.getMessage()) for cause in causes(error))
 
 
 def find_nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
-    """By file version, what is wrong with those that have nulls where the table takes none."""
+    """Return the faults of files that have nulls which the table does not take, by file version."""
     schema = rows.sparkSession.table(table_name(LAKE, plan.table)).schema
     asked = dict(_required_places(schema))
     if not asked:
@@ -43,7 +43,7 @@ def find_nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
 
 
 def _required_places(kind: DataType) -> Iterator[tuple[_Place, _HasNull]]:
-    """The places in a value where no null may be, each with how to ask a value whether there is one."""
+    """Yield each place in a value where no null may be, with a function that asks a value for a null there."""
     for name, part, nullable, ask in _parts(kind):
         if not nullable:
             yield (name,), ask(Column.isNull)
@@ -52,8 +52,8 @@ def _required_places(kind: DataType) -> Iterator[tuple[_Place, _HasNull]]:
 
 
 def _parts(kind: DataType) -> Iterator[tuple[str, DataType, bool, Callable[[_HasNull], _HasNull]]]:
-    """The parts of a nested type: name, type, whether it may be null, and how a question about it is one about the
-    whole. The keys of a map are never null.
+    """Yield the parts of a nested type: name, type, whether it may be null, and a function that turns a question about
+    the part into one about the whole. Keys of a map are never null.
     """
     if isinstance(kind, StructType):
         for field in kind.fields:

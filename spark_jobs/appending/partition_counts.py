@@ -1,7 +1,6 @@
-"""How many partitions the rows of a file are of: a task keeps a data file open for each that it has met.
+"""Limit of the partitions that one file's rows fall into: a task keeps a data file open for each partition it meets.
 
-One with too many takes the memory, or the file handles, of whoever writes it, and the error says nothing of whose it
-is.
+Too many exhaust the memory or the file handles of the task, and the error does not name the file.
 """
 
 from pyspark.sql import DataFrame
@@ -15,13 +14,13 @@ from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm.session import LAKE
 
 MOST = 1_000
-"""Of one file. So many data files at once, each with a buffer for every column, fit in an executor's memory, and below
-the handles that a process has; three years of days are about as many.
+"""Of one file. This many open data files, each with a buffer per column, fit in an executor's memory and in the handles
+of a process; three years of days are about as many.
 """
 
 
 def too_many(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
-    """By file version, what is wrong with those whose rows are of more partitions than can be relied on."""
+    """Return the faults of files with rows in too many partitions, by file version."""
     names = ", ".join(display_name(each.column) for each in map(partition, plan.partitions))
     return {
         file: (f"its values of the partition columns {names} make {number:,} partitions, and the most is {MOST:,}",)
@@ -31,7 +30,7 @@ def too_many(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
 
 
 def count_partitions(plan: Plan, rows: DataFrame) -> dict[str, int]:
-    """By file version, how many partitions its rows are of; nothing where the table has none."""
+    """Return the number of partitions by file version; nothing if the table is not partitioned."""
     values = [F.expr(_partition_sql(each)) for each in map(partition, plan.partitions)]
     if not values:
         return {}
@@ -39,5 +38,5 @@ def count_partitions(plan: Plan, rows: DataFrame) -> dict[str, int]:
 
 
 def _partition_sql(of: Partition) -> str:
-    """The SQL of what Iceberg makes of a row, by Iceberg's own functions."""
+    """Return the SQL of a row's partition value, by Iceberg's own functions."""
     return spark_identifier(of.column) if of.transform == IDENTITY else f"{LAKE}.system.{of}"

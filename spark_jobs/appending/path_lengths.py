@@ -1,6 +1,6 @@
-"""Data files' paths, in which Iceberg writes the values of partition columns: a path has only so much room.
+"""Limit of the values of partition columns, which Iceberg writes into the paths of data files.
 
-A value without room fails the write of whoever comes with it, and says nothing of whose it is.
+A value that is too long for storage fails the whole write, and the error does not name the file.
 """
 
 import re
@@ -17,17 +17,17 @@ from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm.failures import causes
 
 LONGEST = 700
-"""Bytes. S3 takes 1,024 for the whole of a key: the rest is the table's place, names of columns and of the file."""
+"""Bytes. S3 takes keys of 1,024: the rest is left for the table's location, column names and the file's name."""
 _NO_ROOM = re.compile(r"KeyTooLong|key is too long|File name too long|Mkdirs failed to create")
 
 
 def is_path_error(error: Exception) -> bool:
-    """Whether a path was too long for storage: S3's words, and those of a disk."""
+    """Return True if storage refused a path as too long: in S3's words, or a disk's."""
     return any(_NO_ROOM.search(str(cause.getMessage())) for cause in causes(error))
 
 
 def too_long(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
-    """By file version, what is wrong with those that have values that no path has room for."""
+    """Return the faults of files with values that are too long for a path, by file version."""
     names = ", ".join(map(display_name, _written_texts(plan)))
     return {
         file: (f"its values of the partition columns {names} take {size:,} bytes in a path, and the most is {LONGEST}",)
@@ -37,7 +37,9 @@ def too_long(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
 
 
 def longest_values(plan: Plan, rows: DataFrame) -> dict[str, int]:
-    """By file version, how many bytes of a path its values take at most; nothing where none are text or bytes."""
+    """Return the most bytes that a row's values take in a path, by file version; nothing if no partition column is text
+    or bytes.
+    """
     texts = _written_texts(plan).values()
     if not texts:
         return {}
@@ -46,7 +48,7 @@ def longest_values(plan: Plan, rows: DataFrame) -> dict[str, int]:
 
 
 def _written_texts(plan: Plan) -> Mapping[str, str]:
-    """The SQL of what Iceberg writes, by the column of text or bytes."""
+    """Return the SQL of the text that Iceberg writes, by partition column of text or bytes."""
     kinds, found = {column.name: column.type for column in plan.columns}, {}
     for each in map(partition, plan.partitions):
         kind, value = kinds.get(each.column), spark_identifier(each.column)

@@ -1,6 +1,6 @@
-"""How often patterns may be tried with a file's rows, before any is written or shown to a pattern.
+"""Limit of how often patterns may be tried with a file's rows, checked before any row is written or shown to a pattern.
 
-No text is looked at: its length is enough.
+It reads the lengths of texts, and no text.
 """
 
 from collections.abc import Sequence
@@ -15,24 +15,26 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.names import display_name
 from spark_jobs.appending import text_sizes
-from spark_jobs.appending.append import check_sizes, rows_of, unreadable
+from spark_jobs.appending.faults import check_sizes
+from spark_jobs.appending.rows import rows_of, unreadable
 from spark_jobs.jvm.failures import FAILURES
 from spark_jobs.jvm.isolate import THREADS, per_file
 
 
 def check_tries(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-    """The same files; those with whose rows patterns may be tried more often than is taken with that fault."""
+    """Return the same files, with a fault on each with rows that patterns may be tried with too often."""
     tried = [metric for metric in plan.metrics if metric.tries]
     asked = [inspection for inspection in inspections if tried and not inspection.faults]
-    told = {inspection.id: inspection for inspection in _check(spark, plan, tried, asked)} if asked else {}
-    return [told.get(inspection.id, inspection) for inspection in inspections]
+    checked = {each.id: each for each in _check(spark, plan, tried, asked)} if asked else {}
+    return [checked.get(each.id, each) for each in inspections]
 
 
 def _check(
     spark: SparkSession, plan: Plan, tried: Sequence[Metric], inspections: Sequence[Inspection]
 ) -> list[Inspection]:
-    """Of all files at once; where one of them cannot be read, of each by itself. Letters are counted in every row that
-    has a text, so files whose rows come to too many bytes are found first.
+    """Check all files at once; if one cannot be read, check each by itself.
+
+    Tries are counted in every row that has a text, so files with too many bytes of text are found first.
     """
     try:
         found = _count_tries(tried, text_sizes.fail_beyond_share(plan, inspections, rows_of(spark, plan, inspections)))
@@ -40,11 +42,9 @@ def _check(
         if not text_sizes.is_beyond_share(error):
             return _check_per_file(spark, plan, tried, inspections)
         fit = check_sizes(spark, plan, inspections)
-        known = {
-            it.file.id: it
-            for it in _check_per_file(spark, plan, tried, [inspection for inspection in fit if not inspection.faults])
-        }
-        return [known.get(inspection.id, inspection) for inspection in fit]
+        checked = _check_per_file(spark, plan, tried, [each for each in fit if not each.faults])
+        known = {each.id: each for each in checked}
+        return [known.get(each.id, each) for each in fit]
     return [_with_fault(plan, tried, inspection, found) for inspection in inspections]
 
 
@@ -59,7 +59,7 @@ def _check_per_file(
 
 
 def _count_tries(tried: Sequence[Metric], rows: DataFrame) -> dict[str, tuple[float, ...]]:
-    """By file version, the tries of each metric."""
+    """Return the tries of each metric by file version."""
     sums = [F.sum(F.expr(metric.tries).cast("double")).alias(f"n{at}") for at, metric in enumerate(tried)]
     return {row[0]: tuple(row[1:]) for row in rows.groupBy(FILE_COLUMN).agg(*sums).collect()}
 

@@ -1,6 +1,6 @@
-"""The bytes of texts that a file's rows come to: a value that stands once in a file may be that of a billion rows.
+"""Limit of the bytes of text that a file's rows amount to: a value stored once in a file may stand in a billion rows.
 
-No text is looked at: its length is enough. Nothing is read for it where no row has more than its share.
+It reads the lengths of texts, and nothing if every row is within its share of the limit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,8 +21,10 @@ _BEYOND_SHARE = "lakegate: a row has more bytes of text than its share of what i
 
 
 def fail_beyond_share(plan: Plan, inspections: Sequence[Inspection], rows: DataFrame) -> DataFrame:
-    """The rows of these files, which fail where one has more than its share: the limit divided by the rows of the
-    largest file. Where none has, no file is beyond the limit.
+    """Return the files' rows, whose reading fails at a row beyond its share: the limit divided by the rows of the
+    largest file.
+
+    If no row is beyond it, no file is beyond the limit.
     """
     size = _row_size_sql(plan)
     if not size:
@@ -32,12 +34,12 @@ def fail_beyond_share(plan: Plan, inspections: Sequence[Inspection], rows: DataF
 
 
 def is_beyond_share(error: Exception) -> bool:
-    """Whether a row with more than its share is what failed."""
+    """Return True if the error is of a row beyond its share."""
     return any(_BEYOND_SHARE in str(cause.getMessage()) for cause in causes(error))
 
 
 def too_large(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
-    """The fault of each file, by its version's id, whose rows come to more than is taken."""
+    """Return the faults of files with more text than the limit, by file version."""
     size = _row_size_sql(plan)
     if not size:
         return {}
@@ -47,7 +49,7 @@ def too_large(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
 
 
 def _row_size_sql(plan: Plan) -> str:
-    """The SQL of how many bytes the texts of a row have; nothing where a file has no more than its own."""
+    """Return the SQL of the bytes of text in a row; "" if the format stores every value that it has."""
     columns: Iterable[tuple[str, Type]] = (
         (spark_identifier(column.name), parse(column.type)) for column in plan.columns
     )
@@ -56,7 +58,7 @@ def _row_size_sql(plan: Plan) -> str:
 
 
 def _bytes_sql(value: str, kind: Type) -> Iterator[str]:
-    """The SQL of how many bytes each text in a value has."""
+    """Yield the SQL of the bytes of each text in a value."""
     if isinstance(kind, Struct):
         for name, part in kind.fields.items():
             yield from _bytes_sql(f"{value}.{spark_identifier(name)}", part)

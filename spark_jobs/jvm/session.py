@@ -4,6 +4,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import JobError
 from lakegate.audit.model.job import Job
+from lakegate.audit.ref import Ref
 from spark_jobs.jvm.gateway import jvm, remember_classes
 
 ICEBERG = "1.11.0"  # of the jar that the job brings; with 1.10 a commit that is sent twice loses its manifest list
@@ -77,8 +78,8 @@ def tune_for_size(spark: SparkSession, job: Job) -> None:
         spark.conf.set("spark.sql.adaptive.enabled", "false")
 
 
-def open_catalog(spark: SparkSession, name: str, job: Job, ref: str) -> None:
-    """A Spark catalog of this name over a branch (`branch`) or one commit of it (`branch@hash`).
+def open_catalog(spark: SparkSession, name: str, job: Job, ref: Ref) -> None:
+    """A Spark catalog of this name over a branch, or one commit of it.
 
     A name is good for one reference: Spark makes a catalog when it is first used, and keeps it.
     """

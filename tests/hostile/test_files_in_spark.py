@@ -25,7 +25,8 @@ from lakegate.contracts.metrics.rows import breaking
 from lakegate.contracts.sql.growth import tries_sql
 from lakegate.contracts.sql.statements import predicate
 from spark_jobs.appending import pattern_tries
-from spark_jobs.appending.append import check_sizes, find_corrupt, rows_of
+from spark_jobs.appending.faults import check_sizes, find_corrupt
+from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.avro import claims
 from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm.gateway import jvm

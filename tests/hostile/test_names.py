@@ -12,7 +12,7 @@ from lakegate.adapters.notes import LIMIT, decided, message, properties
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, receipt_name
-from lakegate.ports import DecidedFile, Kind, Note
+from lakegate.ports import DecidedFile, MessageKind, Note
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -40,12 +40,12 @@ def test_a_file_of_whatever_name_reaches_main_with_its_name(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SOUND)
-def test_a_file_of_whatever_name_is_rejected_held_and_retried_with_its_name(kind: str) -> None:
+def test_a_file_of_whatever_name_is_rejected_unrouted_and_retried_with_its_name(kind: str) -> None:
     world, key = World(), under_a_route(SOUND[kind])
     world.drop("it", rows=3, under=key, bad="odd")
     world.drop("elsewhere", rows=1, under=f"elsewhere/{SOUND[kind]}")
     world.run()
-    assert [held.file.key for held in unrouted_files(world.service)] == [f"elsewhere/{SOUND[kind]}"]
+    assert [unrouted.file.key for unrouted in unrouted_files(world.service)] == [f"elsewhere/{SOUND[kind]}"]
     [line] = status(world.service).rejected
     assert line.files == (key,)
     for told in world.messages():
@@ -119,6 +119,6 @@ def test_a_message_of_hostile_names_says_of_each_that_it_is_there() -> None:
         world.drop(f"{number}", rows=1, under=f"elsewhere/{text}", deliver=False)
     world.deliver(*(world.file(f"{number}") for number in range(len(SOUND))))
     [told] = world.messages()
-    assert told.kind is Kind.UNROUTED
+    assert told.kind is MessageKind.UNROUTED
     assert {file.key for file in told.files} == {f"elsewhere/{text}" for text in SOUND.values()}
     assert len(json.dumps(slack.blocks(told), ensure_ascii=False)) <= slack.BLOCKS

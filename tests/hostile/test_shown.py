@@ -16,7 +16,7 @@ from rich.console import Console
 from lakegate import bootstrap
 from lakegate.adapters import slack
 from lakegate.cli import page, terminal
-from lakegate.ports import Kind, Message, ToldFile
+from lakegate.ports import Message, MessageFile, MessageKind
 from lakegate.shown import PILED, in_json, shown
 from tests.hostile import names
 from tests.hostile.growth import assert_linear
@@ -148,8 +148,8 @@ def test_slack_s_markup_in_a_stranger_s_text_has_no_meaning(kind: str) -> None:
 
 
 def message(text: str) -> Message:
-    files = (ToldFile(key=text, reasons=(text,)),)
-    return Message(kind=Kind.UNROUTED, batch="", table=text, branch="", files=files, why=text, commands=())
+    files = (MessageFile(key=text, reasons=(text,)),)
+    return Message(kind=MessageKind.UNROUTED, batch="", table=text, branch="", files=files, why=text, commands=())
 
 
 def test_what_is_written_from_right_to_left_is_set_apart_in_slack() -> None:

@@ -238,7 +238,7 @@ def test_a_deleted_object_is_gone_and_may_be_deleted_again(place: Place) -> None
 
 
 def test_names_are_those_below_a_prefix_in_order(place: Place) -> None:
-    for name in ("notes/unrouted/b", "notes/unrouted/a", "notes/told/c", "reports/d"):
+    for name in ("notes/unrouted/b", "notes/unrouted/a", "notes/sent/c", "reports/d"):
         place.store.write(name, b"x")
     assert place.store.names("notes/unrouted/") == ["notes/unrouted/a", "notes/unrouted/b"]
     assert place.store.names("nothing/") == []

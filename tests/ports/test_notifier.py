@@ -31,7 +31,7 @@ from werkzeug.serving import make_server
 from lakegate.adapters import slack as adapter
 from lakegate.adapters.slack import SlackNotifier, blocks, slack_errors, summary
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
-from lakegate.ports import Kind, Message, Notifier, ToldFile
+from lakegate.ports import Message, MessageFile, MessageKind, Notifier
 from lakegate.testing import MemoryNotifier
 from tests.ports.test_runner import SETTINGS
 
@@ -39,12 +39,12 @@ TOKEN = "xoxb-test"
 BATCH = "20130131T0405-1a2b3c4d"
 BRANCH = f"wap-nyc.flights-{BATCH}-a1"
 REJECTED = Message(
-    kind=Kind.REJECTED,
+    kind=MessageKind.REJECTED,
     batch=BATCH,
     table="nyc.flights",
     branch=BRANCH,
     files=(
-        ToldFile(
+        MessageFile(
             key="nyc/flights/2013-13.parquet",
             reasons=("dep_time required: 12 of 27,004 rows, expected 0", "month: 3 of 27,004 rows, expected 1 to 12"),
             rows=27_004,
@@ -96,8 +96,8 @@ def told(request: pytest.FixtureRequest, stand_in: SlackStandIn) -> Told:
     return Told(notifier=request.getfixturevalue("slack"), arrived=lambda: len(stand_in.messages))
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_message_arrives_once(told: Told, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", MessageKind)
+def test_a_message_arrives_once(told: Told, kind: MessageKind) -> None:
     told.notifier.notify(replace(REJECTED, kind=kind))
     assert told.arrived() == 1
 
@@ -302,7 +302,7 @@ def test_a_rejection_says_what_failed_why_how_much_and_what_to_run() -> None:
 
 
 def test_a_warning_says_that_the_rows_are_published() -> None:
-    warned = replace(REJECTED, kind=Kind.WARNED, branch="")
+    warned = replace(REJECTED, kind=MessageKind.WARNED, branch="")
     said = text_of(blocks(warned))
     assert "Published with warnings nyc.flights" in said
     assert "80,000 rows are on main" in said
@@ -315,15 +315,15 @@ def test_one_row_and_one_file_are_told_as_one() -> None:
     said = text_of(blocks(rejected))
     for wanted in ("1 of 1 row failed", "1 other file of the batch, 1 row", "2013-13.parquet` · 1 row"):
         assert f'{wanted}"' in said or f"{wanted}\n" in said
-    assert "1 row is on main" in text_of(blocks(replace(rejected, kind=Kind.APPROVED)))
+    assert "1 row is on main" in text_of(blocks(replace(rejected, kind=MessageKind.APPROVED)))
     assert "and 1 more file: " in text_of(blocks(replace(REJECTED, files=REJECTED.files * 21)))
 
 
-def test_what_is_held_has_neither_table_nor_batch() -> None:
-    files = (ToldFile(key="odd/x.parquet", reasons=("no contract routes 'odd/x.parquet'",)),)
-    held = Message(kind=Kind.UNROUTED, batch="", table="", branch="", files=files, commands=("lakegate status",))
+def test_what_is_unrouted_has_neither_table_nor_batch() -> None:
+    files = (MessageFile(key="odd/x.parquet", reasons=("no contract routes 'odd/x.parquet'",)),)
+    held = Message(kind=MessageKind.UNROUTED, batch="", table="", branch="", files=files, commands=("lakegate status",))
     header, *rest = blocks(held)
-    assert header["text"]["text"] == "⏸️ Held: no contract takes these files"
+    assert header["text"]["text"] == "⏸️ Unrouted: no contract routes these files"
     assert [block["type"] for block in rest] == ["section", "section"]
 
 
@@ -347,7 +347,7 @@ def test_files_with_long_names_and_reasons_are_left_out_until_slack_takes_the_re
 @pytest.mark.parametrize(("files", "each"), [(1, 10), (5, 6), (20, 2), (50, 2)])
 def test_the_more_files_failed_the_fewer_reasons_of_each_are_told(files: int, each: int) -> None:
     reasons = tuple(f"check {number}: 1 of 2 rows, expected none" for number in range(30))
-    told = blocks(replace(REJECTED, files=(ToldFile(key="k", reasons=reasons),) * files))
+    told = blocks(replace(REJECTED, files=(MessageFile(key="k", reasons=reasons),) * files))
     sections = [block["text"]["text"] for block in told if "• check" in str(block)]
     assert [section.count("• check") for section in sections] == [each] * min(files, 20)
     assert all(f"• and {30 - each} more" in section for section in sections)
@@ -375,7 +375,7 @@ def test_reasons_that_grow_when_escaped_still_fit() -> None:
     ],
 )
 def test_a_strangers_text_stays_text(hostile: str) -> None:
-    file = ToldFile(key=hostile, reasons=(hostile,), rows=1, failing_rows=1)
+    file = MessageFile(key=hostile, reasons=(hostile,), rows=1, failing_rows=1)
     calm = replace(REJECTED, files=(replace(file, key="k", reasons=("r",)),), why="w", commands=("c",))
     wild = replace(REJECTED, files=(file,), why=hostile, commands=(hostile,), batch=hostile, branch=hostile)
     for before, after in zip(texts(replace(calm, batch="b", branch="b")), texts(wild), strict=True):
@@ -411,7 +411,7 @@ def test_slack_is_told_to_look_for_nothing_in_any_text() -> None:
 
 TEXT = st.text(max_size=4000)
 FILES = st.builds(
-    ToldFile,
+    MessageFile,
     key=TEXT,
     reasons=st.lists(TEXT, max_size=15).map(tuple),
     rows=st.integers(0, 10**9),
@@ -419,7 +419,7 @@ FILES = st.builds(
 )
 MESSAGES = st.builds(
     Message,
-    kind=st.sampled_from(Kind),
+    kind=st.sampled_from(MessageKind),
     batch=TEXT,
     table=TEXT,
     branch=TEXT,

@@ -18,7 +18,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, JobState, Kind
+from lakegate.ports import MAIN, JobState, MessageKind, Ref
 from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind
 from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
@@ -96,9 +96,9 @@ def _kept(world: Installation, prefix: str) -> list[Receipt]:
 
 def _in_order(receipt: Receipt) -> Receipt:
     """However it came to be in more than one place."""
-    if len(receipt.entries) < 2 and not receipt.shortened:
+    if len(receipt.entries) < 2 and not receipt.truncated:
         return receipt
-    return replace(receipt, entries=tuple(sorted(receipt.entries, key=lambda it: it.version_id)), shortened=None)
+    return replace(receipt, entries=tuple(sorted(receipt.entries, key=lambda it: it.version_id)), truncated=None)
 
 
 @lru_cache(maxsize=256)
@@ -317,7 +317,9 @@ def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:
         quarantine_of(report.table): [it.quarantined for it in files],
     }
     for table in (table for table, data in brings.items() if any(data)):
-        audited, now = (table_at(commit, table) for commit in (step.world.lake.at(report.audited), step.after))
+        audited, now = (
+            table_at(commit, table) for commit in (step.world.lake.at(Ref(MAIN, report.audited)), step.after)
+        )
         if audited and (now is None or now.identity != audited.identity):
             yield f"{table} on main is {now and now.identity}, and {audited.identity} was audited"
 
@@ -340,7 +342,7 @@ def verdicts_are_true_of_the_main_they_are_published_to(step: Step) -> Iterator[
         return
     own = report.table if report.table in report.depends_on else ""
     brings = any(file.data_files for file in report.files if _is_published(step, file))
-    if own and table_at(step.world.lake.at(report.base), own) not in [
+    if own and table_at(step.world.lake.at(Ref(MAIN, report.base)), own) not in [
         table_at(commit, own) for commit in ([step.before] if brings else step.seen)
     ]:
         yield f"{own} has changed since {report.branch} was audited"
@@ -442,8 +444,8 @@ class End:
         return {file.id: (file, entry) for r, entry in found for file in [entry.file(r.bucket, r.key)]}
 
     @cached_property
-    def held(self) -> set[str]:
-        return {held.file.id for held in unrouted_files(self.world.service)}
+    def unrouted(self) -> set[str]:
+        return {unrouted.file.id for unrouted in unrouted_files(self.world.service)}
 
     @property
     def rejected(self) -> list[tuple[FileVersion, Entry]]:
@@ -462,7 +464,7 @@ class End:
         alike = [it for it in receipt.entries if it.decision is Decision.DISCARDED and it.content in contents]
         return [*published, *(it for it in alike if (receipt.key, it.version_id) not in self.by_people)]
 
-    def told(self, kind: Kind, file: FileVersion, batch: str) -> bool:
+    def told(self, kind: MessageKind, file: FileVersion, batch: str) -> bool:
         messages = [it for it in self.world.notifier.messages if it.kind is kind and it.batch == batch]
         return any(told.key == file.key for message in messages for told in message.files)
 
@@ -473,8 +475,8 @@ class End:
 
 def every_file_version_has_its_end(end: End) -> Iterator[str]:
     for file in end.world.landing.versions():
-        if (file.id in end.entries) == (file.id in end.held):
-            yield f"{file.key} {file.version_id} is neither decided nor held, or both"
+        if (file.id in end.entries) == (file.id in end.unrouted):
+            yield f"{file.key} {file.version_id} is neither decided nor unrouted, or both"
 
 
 def nothing_is_under_way(end: End) -> Iterator[str]:
@@ -491,7 +493,7 @@ def every_branch_keeps_what_was_rejected_there_and_nothing_else(end: End) -> Ite
         if entry.attempt:  # attempt 0 had no branch
             kept.setdefault(branch_of(entry), set()).add(file.id)
     branches = {branch.name for branch in end.world.service.branches.list_branches()}
-    expired = {message.branch for message in end.world.notifier.messages if message.kind is Kind.EXPIRING}
+    expired = {message.branch for message in end.world.notifier.messages if message.kind is MessageKind.EXPIRING}
     expired |= {branch for branch, files in kept.items() if all(map(end.may_be_superseded, files))}
     for branch in sorted((branches ^ kept.keys()) - (expired - branches)):
         yield f"{branch} is {'there for nothing' if branch in branches else 'gone, and had rejected files'}"
@@ -503,7 +505,7 @@ def a_branch_goes_when_its_life_is_over_and_people_were_told_before(end: End) ->
     told = end.world.notifier.first
     gone = end.world.gone.keys() - {branch.name for branch in end.world.service.branches.list_branches()}
     for branch in sorted({branch_of(entry) for _, entry in end.rejected if entry.attempt} & gone):
-        rejected, warned = (told.get((kind, branch)) for kind in (Kind.REJECTED, Kind.EXPIRING))
+        rejected, warned = (told.get((kind, branch)) for kind in (MessageKind.REJECTED, MessageKind.EXPIRING))
         if rejected and end.world.gone[branch] < max(rejected + LIFE, warned + NOTICE if warned else rejected + LIFE):
             yield f"{branch} went at {end.world.gone[branch]}, told of at {rejected}, warned of at {warned}"
 
@@ -513,33 +515,35 @@ def _nothing_else(end: End, branch: str, files: set[str]) -> Iterator[str]:
     end_of_attempt = end.world.store.objects.get(f"attempts/{branch}/end.json", b"")
     report = None if b"given up" in end_of_attempt else end.world.report(branch)
     if report:
-        here, base = (rows_at(end.world, end.world.lake.at(ref), report.table) for ref in (branch, report.base))
+        here, base = (
+            rows_at(end.world, end.world.lake.at(ref), report.table) for ref in (Ref(branch), Ref(MAIN, report.base))
+        )
         if more := {file_of(path) for path in here.keys() - base.keys()} - files:
             yield f"{branch} still has rows of {sorted(more)}"
 
 
 def people_were_told(end: End) -> Iterator[str]:
     for file, entry in end.rejected:
-        if not end.told(Kind.REJECTED, file, entry.batch):
+        if not end.told(MessageKind.REJECTED, file, entry.batch):
             yield f"nobody was told that {file.key} {file.version_id} of {entry.batch} was rejected"
     for file, entry in end.entries.values():
         report = end.world.report(branch_of(entry)) if entry.decision is Decision.PUBLISHED else None
         if failed(report, file.id):
-            if not end.told(Kind.APPROVED, file, entry.batch):
+            if not end.told(MessageKind.APPROVED, file, entry.batch):
                 yield f"nobody was told that {file.key} {file.version_id} of {entry.batch} was let through"
             continue
         warnings = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
-        if warnings and not end.told(Kind.WARNED, file, entry.batch):
+        if warnings and not end.told(MessageKind.WARNED, file, entry.batch):
             yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"
-    for held in unrouted_files(end.world.service):
-        if not end.told(Kind.UNROUTED, held.file, ""):
-            yield f"nobody was told that {held.file.key} is held"
+    for unrouted in unrouted_files(end.world.service):
+        if not end.told(MessageKind.UNROUTED, unrouted.file, ""):
+            yield f"nobody was told that {unrouted.file.key} is unrouted"
 
 
 def people_were_told_what_is_true(end: End) -> Iterator[str]:
     notes = [commit.note for commit in end.world.lake.line(end.main.hash) if commit.note]
     rejected = {(note.batch, file.key) for note in notes if note.decision is Decision.REJECTED for file in note.files}
-    told = [it for it in end.world.notifier.messages if it.kind is Kind.REJECTED]
+    told = [it for it in end.world.notifier.messages if it.kind is MessageKind.REJECTED]
     for batch, key in sorted({(message.batch, file.key) for message in told for file in message.files} - rejected):
         yield f"somebody was told that {key} of {batch} was rejected, and it never was"
 
@@ -552,7 +556,7 @@ def a_key_of_a_rejected_file_is_free(end: End) -> Iterator[str]:
         if report and said and entry.reasons == said.reasons and failed == [REPEATS]:
             key, stories = end.world.stories[file.id].key, end.world.stories
             good = {stories[it.id].key for it in report.files if it.verdict is not Verdict.FAIL}
-            base = rows_at(end.world, end.world.lake.at(report.base), report.table)
+            base = rows_at(end.world, end.world.lake.at(Ref(MAIN, report.base)), report.table)
             if key not in good | keys_of(base, frozenset(), stories):
                 yield f"{file.key} {file.version_id} is rejected for repeating {key}, which nobody had"
 

@@ -28,7 +28,7 @@ from lakegate.audit.run import Run, append_and_audit
 from lakegate.audit.schema.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Struct, parse
-from lakegate.ports import JobState, TableIdentity
+from lakegate.ports import JobState, Ref, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
 from lakegate.testing.lake import Commit, Content, Key, KeyKind
 from tests.support.identities import grown
@@ -72,10 +72,10 @@ class Lake(Protocol):
 
     @property
     def branches(self) -> Mapping[str, str]: ...
-    def at(self, ref: str) -> Commit: ...
+    def at(self, ref: Ref) -> Commit: ...
     def head(self, branch: str) -> Commit: ...
     def line(self, commit: str) -> list[Commit]: ...
-    def table(self, ref: str, table: str) -> TableState | None: ...
+    def table(self, ref: Ref, table: str) -> TableState | None: ...
     def commit(self, branch: str, changes: Mapping[Key, Content | None]) -> object: ...
     def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> object: ...
 
@@ -335,7 +335,7 @@ class StoryEngine:
             raise JobError(f"branch {self.job.branch} is gone")
         return head
 
-    def load(self, table: str, *refs: str) -> list[StoryTable | None]:
+    def load(self, table: str, *refs: Ref) -> list[StoryTable | None]:
         self.head()
         states = [self.cluster.lake.table(ref, table) for ref in refs]
         return [StoryTable(state=it, rewritten=self.cluster.rewritten) if it else None for it in states]
@@ -344,7 +344,7 @@ class StoryEngine:
         pass
 
     def view(self, plan: Plan, proved: Proved[StoryTable]) -> StoryView:
-        base, names = f"{self.job.branch}@{self.job.base}", {plan.table, *plan.depends_on}
+        base, names = Ref(self.job.branch, self.job.base), {plan.table, *plan.depends_on}
         tables = {name: self.load(name, base)[0] for name in sorted(names)}
         return StoryView(plan=plan, proved=proved, stories=self.cluster.stories, at_base=tables)
 
@@ -384,7 +384,7 @@ class StoryEngine:
         table, stories = self.job.plan.table, {file: self._story(file) for file in failed}
         aside = {f"{self.job.branch}/{file}/aside": story.aside for file, story in stories.items()}
         self.cluster.lake.spark_append(self.job.branch, quarantine_of(table), self._new_table(), aside)
-        state = self.cluster.lake.table(self.job.branch, table)
+        state = self.cluster.lake.table(Ref(self.job.branch), table)
         assert state is not None
         files = {path: rows for path, rows in state.files.items() if file_of(path) not in failed}
         for file in self.job.files:

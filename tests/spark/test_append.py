@@ -27,7 +27,7 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection, fit_all
 from spark_jobs.appending import append as appending
 from spark_jobs.appending import partition_counts, path_lengths, text_sizes
-from spark_jobs.appending.append import rows_of
+from spark_jobs.appending.rows import rows_of
 from spark_jobs.engine import SparkEngine
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.session import LAKE

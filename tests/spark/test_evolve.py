@@ -18,7 +18,7 @@ from lakegate.audit.schema.reserved import reserved_for
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics import aggregates
-from spark_jobs.appending.append import rows_of
+from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LAKE

@@ -23,7 +23,8 @@ from pyspark.sql import DataFrame, SparkSession
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.limits import DEFAULTS, Limits
 from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
-from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.appending.faults import find_corrupt
+from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.gateway import jvm

@@ -21,7 +21,8 @@ from examples.bad_files import bad_files
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import Inspection, fit_all
-from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.appending.faults import find_corrupt
+from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.failures import FAILURES
 from spark_jobs.jvm.gateway import jvm

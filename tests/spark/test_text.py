@@ -23,7 +23,8 @@ from lakegate.audit.model.plan import Metric, MetricKind, Plan, Severity
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 from lakegate.audit.schema.inspection import Inspection, fit_all
 from lakegate.contracts.files.formats import date_spelling
-from spark_jobs.appending.append import find_corrupt, rows_of
+from spark_jobs.appending.faults import find_corrupt
+from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.formats.text.parsing import value
 from spark_jobs.jvm.spark_sql import literal

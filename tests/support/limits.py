@@ -61,7 +61,7 @@ PARTS: dict[str, list[Row]] = {
     "Keys and routes": [
         row("a route, in bytes", routes.LONGEST, PUSH),
         row("a table's name, in characters", reading.LONGEST_TABLE, PUSH),
-        row("contracts named in an unrouted file's reason", registry.TOLD, "receiving; the rest are counted"),
+        row("contracts named in an unrouted file's reason", registry.NAMED, "receiving; the rest are counted"),
     ],
     "Files": [
         row("bytes", size(DEFAULTS.bytes), "before the file is staged; it is rejected", limits.SETTINGS["bytes"]),

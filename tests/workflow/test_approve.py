@@ -10,7 +10,7 @@ from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Kind
+from lakegate.ports import MessageKind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import Approved, approve
 from lakegate.workflow.ledger.decisions import record
@@ -89,7 +89,11 @@ def test_the_log_and_slack_say_who_approved_what_and_why(world: World) -> None:
     assert (note.batch, note.by, note.why) == (batch, "ann", "known at the vendor's")
     assert note.files[0].reasons[0].startswith("broken")
     message = world.messages()[-1]
-    assert (message.kind, message.why, message.published_rows) == (Kind.APPROVED, "ann: known at the vendor's", 3)
+    assert (message.kind, message.why, message.published_rows) == (
+        MessageKind.APPROVED,
+        "ann: known at the vendor's",
+        3,
+    )
 
 
 def test_each_approval_of_files_that_one_attempt_rejected_is_told(world: World) -> None:
@@ -100,7 +104,7 @@ def test_each_approval_of_files_that_one_attempt_rejected_is_told(world: World) 
     record(world.service, attempt, Decision.REJECTED, [Finding(file=world.files["1"])])  # and that worker died
     for _ in range(2):
         assert approved(world, attempt.batch).files == 1
-    told = [tuple(file.key for file in it.files) for it in world.messages() if it.kind is Kind.APPROVED]
+    told = [tuple(file.key for file in it.files) for it in world.messages() if it.kind is MessageKind.APPROVED]
     assert told == [(world.key("1"),), (world.key("2"),)]
 
 

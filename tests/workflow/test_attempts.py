@@ -10,7 +10,7 @@ from lakegate.audit.model.job import CUT_OFF
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.ports import JobState, Kind
+from lakegate.ports import JobState, MessageKind
 from lakegate.workflow.attempts.job import job_name
 from lakegate.workflow.attempts.reports import End, begun_name, note_end
 from lakegate.workflow.reconcile import reconcile
@@ -124,7 +124,7 @@ def test_jobs_whose_turn_never_came_have_not_crashed(world: World) -> None:
     wait(world, LONGEST.total_seconds())
     world.run()
     assert world.rows_on_main() == {"1": 3}
-    assert ({message.kind for message in world.messages()}, world.branches()) == ({Kind.WAITING}, [])
+    assert ({message.kind for message in world.messages()}, world.branches()) == ({MessageKind.WAITING}, [])
 
 
 def test_crashes_before_and_after_a_wait_in_vain_are_in_a_row(world: World) -> None:
@@ -179,11 +179,11 @@ def test_files_on_which_no_job_begins_for_an_hour_are_told_of_once_a_day_for_the
         wait(world, LONGEST.total_seconds())
         crash(world, "no room", never_began=True)
     first, second = world.messages()
-    assert (first.kind, first.table, len(first.files)) == (Kind.WAITING, "nyc.flights", 1)
+    assert (first.kind, first.table, len(first.files)) == (MessageKind.WAITING, "nyc.flights", 1)
     assert first.why.startswith("Nothing is lost")
     assert first.why.endswith("The last try: the Spark job did not get through to its files (run run-0001): no room")
     assert first.commands == ("lakegate status", f"lakegate show {first.batch}")
-    assert second.kind is Kind.WAITING
+    assert second.kind is MessageKind.WAITING
     wait(world, LONGEST.total_seconds())
     world.run()
     assert world.rows_on_main() == {"1": 3, "2": 3}
@@ -405,7 +405,7 @@ def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeyp
 
     def looked_before(*_: object) -> Ended:
         monkeypatch.undo()
-        monkeypatch.setattr("lakegate.workflow.settle.tell_outcome", killed)
+        monkeypatch.setattr("lakegate.workflow.settle.notify_outcome", killed)
         with pytest.raises(KeyboardInterrupt):
             settle(world.service, attempt)
         monkeypatch.undo()
@@ -416,7 +416,7 @@ def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeyp
         settle(world.service, attempt)
     assert world.rows_on_main() == {"1": 3}
     settle(world.service, attempt)
-    assert ([message.kind for message in world.messages()], world.branches()) == ([Kind.WARNED], [])
+    assert ([message.kind for message in world.messages()], world.branches()) == ([MessageKind.WARNED], [])
 
 
 def test_an_attempt_at_a_retried_file_stays_though_a_later_one_at_others_of_its_batch_is_settled_first(

@@ -1,5 +1,5 @@
-"""A process that dies in what happens less often: a person's retry or discard, a held file's pick-up, a new attempt, a
-rebase. Whoever was at it does it again, or reconcile does.
+"""A process that dies in what happens less often: a person's retry or discard, an unrouted file's pick-up, a new
+attempt, a rebase. Whoever was at it does it again, or reconcile does.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 import pytest
 
 from lakegate.errors import LakegateError
-from lakegate.ports import Kind
+from lakegate.ports import MessageKind
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.service import Service
 from tests.workflow.test_crashes import PORTS, Crash, Dying
@@ -59,7 +59,7 @@ def a_retry() -> Scene:
 def a_retry_that_fails_again() -> Scene:
     world, batch = a_rejected_batch(mended=False)
     decisions = ({"0": PUBLISHED, "1": REJECTED},)
-    told = {"1": [Kind.REJECTED, Kind.REJECTED]}
+    told = {"1": [MessageKind.REJECTED, MessageKind.REJECTED]}
 
     def retried_to_its_end(service: Service) -> None:
         retried(batch)(service)
@@ -75,14 +75,14 @@ def a_discard() -> Scene:
     return Scene(world=world, one=discarded(batch), other=again(discarded(batch)), decisions=decisions, told=TOLD)
 
 
-def a_held_files_pick_up() -> Scene:
+def an_unrouted_files_pick_up() -> Scene:
     world = a_world()
     world.remove_contract()
     land(world, "1")
     world.deliver(world.files["1"])
     world.push_contract()
     decisions = ({"0": PUBLISHED, "1": PUBLISHED},)
-    return Scene(world=world, one=swept, other=swept, decisions=decisions, told={"1": [Kind.UNROUTED]})
+    return Scene(world=world, one=swept, other=swept, decisions=decisions, told={"1": [MessageKind.UNROUTED]})
 
 
 def a_new_attempt() -> Scene:
@@ -150,7 +150,7 @@ SCENES = [
     a_retry_that_fails_again,
     a_discard,
     an_approval_crashed,
-    a_held_files_pick_up,
+    an_unrouted_files_pick_up,
     a_new_attempt,
     a_rebase,
     a_replacement_crashed,

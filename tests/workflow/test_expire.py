@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from lakegate.errors import Conflict
-from lakegate.ports import Kind
-from lakegate.workflow.notices.outbox import TOLD
+from lakegate.ports import MessageKind
+from lakegate.workflow.notices.outbox import SENT
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
@@ -30,7 +30,7 @@ def sweep(world: World, days: float) -> None:
 
 
 def expiring(world: World) -> list[str]:
-    return [message.branch for message in world.messages() if message.kind is Kind.EXPIRING]
+    return [message.branch for message in world.messages() if message.kind is MessageKind.EXPIRING]
 
 
 def test_people_are_told_once_before_the_branch_goes_and_then_it_goes(world: World) -> None:
@@ -51,7 +51,7 @@ def test_people_are_told_to_approve_where_there_are_rows(unreadable: str, *, app
     world.drop("bad", rows=1, bad="odd", unreadable=unreadable)
     world.run()
     sweep(world, 27.1)
-    [message] = [it for it in world.messages() if it.kind is Kind.EXPIRING]
+    [message] = [it for it in world.messages() if it.kind is MessageKind.EXPIRING]
     assert any(command.startswith("lakegate approve") for command in message.commands) == approves
     assert ("Until then approve" in message.why) == approves
 
@@ -65,7 +65,7 @@ def test_people_are_told_of_the_files_with_which_something_can_still_be_done() -
     world.drop("1b", rows=1, under=world.key("1"))
     world.run()
     sweep(world, 27.1)
-    [message] = [it for it in world.messages() if it.kind is Kind.EXPIRING]
+    [message] = [it for it in world.messages() if it.kind is MessageKind.EXPIRING]
     assert [file.key for file in message.files] == [world.key("2")]
 
 
@@ -145,6 +145,6 @@ def test_a_sweep_looks_no_further_where_all_was_rejected_and_people_were_told(
     [branch] = world.branches()
     sweep(world, 1)
     assert settled == []
-    world.store.delete(f"{TOLD}{branch}-rejected")
+    world.store.delete(f"{SENT}{branch}-rejected")
     sweep(world, 1)
     assert settled == [branch]

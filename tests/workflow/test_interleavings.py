@@ -14,11 +14,12 @@ import pytest
 from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import MAIN, JobState, Kind
+from lakegate.ports import MAIN, JobState, MessageKind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.claims import files_claimed_on
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
@@ -111,7 +112,11 @@ class Scene:
     one: Operation
     other: Operation
     decisions: tuple[Mapping[str, Decision | None], ...]
-    told: Mapping[str, list[Kind]] | Callable[[Mapping[str, Decision | None]], Mapping[str, list[Kind]]] | None
+    told: (
+        Mapping[str, list[MessageKind]]
+        | Callable[[Mapping[str, Decision | None]], Mapping[str, list[MessageKind]]]
+        | None
+    )
 
 
 PUBLISHED, REJECTED, DISCARDED = Decision
@@ -137,7 +142,7 @@ def assert_all_is_well(scene: Scene) -> None:
     rejected = [entry for entry in entries.values() if entry and entry.decision is REJECTED and entry.attempt]
     kept = {Attempt(table=e.table, batch=e.batch, number=e.attempt).branch for e in rejected}
     assert set(world.branches()) == kept
-    once_each = {name: [Kind.REJECTED] for name, decision in decisions.items() if decision is REJECTED}
+    once_each = {name: [MessageKind.REJECTED] for name, decision in decisions.items() if decision is REJECTED}
     told = scene.told(decisions) if callable(scene.told) else once_each if scene.told is None else scene.told
     assert world.told() == told
     assert status(world.service).in_flight == ()
@@ -227,8 +232,8 @@ def a_rejected_batch(*, mended: bool = True) -> tuple[World, str]:
     return world, line.batch
 
 
-GOOD_AND_BAD_TOLD = {"1": [Kind.WARNED], "2": [Kind.REJECTED]}
-TOLD = {"1": [Kind.REJECTED]}
+GOOD_AND_BAD_TOLD = {"1": [MessageKind.WARNED], "2": [MessageKind.REJECTED]}
+TOLD = {"1": [MessageKind.REJECTED]}
 STRANGERS: Mapping[Key, str] = {Key(kind=KeyKind.TABLE, name="strangers.things"): "theirs"}
 
 
@@ -292,9 +297,9 @@ def a_replacement(*, bad: str = "", aside: int = 1, moved: bool = True) -> Scene
     if moved:
         settle(world.service, audited(world, "9"))
     decisions = {**dict.fromkeys(("0", "1", "1b", "2", "9"), PUBLISHED)}
-    told = {"0": [Kind.WARNED], "1": [Kind.WARNED] * (2 if aside else 1)}
+    told = {"0": [MessageKind.WARNED], "1": [MessageKind.WARNED] * (2 if aside else 1)}
     if bad:
-        decisions, told = decisions | {"1b": REJECTED}, told | {"1": [Kind.WARNED, Kind.REJECTED]}
+        decisions, told = decisions | {"1b": REJECTED}, told | {"1": [MessageKind.WARNED, MessageKind.REJECTED]}
     world.wait_out_the_grace()
     return Scene(world=world, one=settled(attempt), other=settled(attempt), decisions=(decisions,), told=told)
 
@@ -369,7 +374,7 @@ def other_bytes_under_a_published_key() -> Scene:
         world.drop(name, rows=3, body=name.encode(), deliver=False, under=world.key("0"))
     decisions = ({"0": PUBLISHED, "0b": REJECTED, "0c": REJECTED},)
     one, other = received(world, "0b", "0c"), received(world, "0b")
-    return Scene(world=world, one=one, other=other, decisions=decisions, told={"0": [Kind.REJECTED] * 2})
+    return Scene(world=world, one=one, other=other, decisions=decisions, told={"0": [MessageKind.REJECTED] * 2})
 
 
 def one_attempt_settled_twice() -> Scene:
@@ -448,7 +453,7 @@ def rows_put_aside(*, before: bool) -> Scene:
     land(world, "2", bad="broken", aside=4)
     attempt = audited(world, "1", "2")
     settle(world.service, nine)
-    told = {**GOOD_AND_BAD_TOLD, "9": [Kind.WARNED]} | ({"0": [Kind.WARNED]} if before else {})
+    told = {**GOOD_AND_BAD_TOLD, "9": [MessageKind.WARNED]} | ({"0": [MessageKind.WARNED]} if before else {})
     decisions = ({"0": PUBLISHED, "1": PUBLISHED, "2": REJECTED, "9": PUBLISHED},)
     return Scene(world=world, one=settled(attempt), other=settled(attempt), decisions=decisions, told=told)
 
@@ -617,7 +622,7 @@ def an_approval(*, other: str = "approve") -> Scene:
     operations = {"approve": approved, "retry": retried, "discard": discarded}
     published = dict.fromkeys(("0", "1", "1b", "2", "9"), PUBLISHED)
     decisions = (published, published | {"1b": DISCARDED}) if other == "discard" else (published,)
-    told = {"1": [Kind.REJECTED, Kind.APPROVED]}
+    told = {"1": [MessageKind.REJECTED, MessageKind.APPROVED]}
     batch = attempt.batch
     return Scene(world=world, one=approved(batch), other=operations[other](batch), decisions=decisions, told=told)
 
@@ -627,8 +632,8 @@ def an_approval_and_a_sweep() -> Scene:
 
 
 def an_approval_and_a_discard() -> Scene:
-    def told(decisions: Mapping[str, Decision | None]) -> dict[str, list[Kind]]:
-        return {"1": [Kind.REJECTED, *([Kind.APPROVED] if decisions["1b"] is PUBLISHED else [])]}
+    def told(decisions: Mapping[str, Decision | None]) -> dict[str, list[MessageKind]]:
+        return {"1": [MessageKind.REJECTED, *([MessageKind.APPROVED] if decisions["1b"] is PUBLISHED else [])]}
 
     return replace(an_approval(other="discard"), told=told)
 
@@ -639,7 +644,7 @@ def a_discard_and_an_approval() -> Scene:
 
 
 def two_sweeps() -> Scene:
-    """Files held and routed again, files whose event was lost, an attempt to settle, one that needs another."""
+    """Files unrouted and routed again, files whose event was lost, an attempt to settle, one that needs another."""
     world = a_world(table=False)
     land(world, "9")
     nine = audited(world, "9")
@@ -653,7 +658,11 @@ def two_sweeps() -> Scene:
     world.wait_out_the_grace()
     decisions = ({**dict.fromkeys("1569", PUBLISHED), "2": REJECTED},)
     return Scene(
-        world=world, one=swept, other=swept, decisions=decisions, told={**GOOD_AND_BAD_TOLD, "5": [Kind.UNROUTED]}
+        world=world,
+        one=swept,
+        other=swept,
+        decisions=decisions,
+        told={**GOOD_AND_BAD_TOLD, "5": [MessageKind.UNROUTED]},
     )
 
 
@@ -686,8 +695,8 @@ def a_stranger_on_the_branch_of_a_new_attempt() -> Scene:
             scene.world.lake.commit(branch, STRANGERS)
         scene.other(service)
 
-    def told(decisions: Mapping[str, Decision | None]) -> dict[str, list[Kind]]:
-        return GOOD_AND_BAD_TOLD | ({"1": [Kind.REJECTED]} if decisions["1"] is REJECTED else {})
+    def told(decisions: Mapping[str, Decision | None]) -> dict[str, list[MessageKind]]:
+        return GOOD_AND_BAD_TOLD | ({"1": [MessageKind.REJECTED]} if decisions["1"] is REJECTED else {})
 
     return replace(scene, other=after_a_stranger, decisions=(usual, {**usual, "1": REJECTED}), told=told)
 
@@ -865,7 +874,7 @@ def test_two_workers_at_once_while_a_contract_is_pushed_by_which_nothing_is_left
         second.to_its_end()
         recover(world)
         decisions: Mapping[str, Decision | None] = {"0": PUBLISHED, "newer": REJECTED}
-        told = {"0": [Kind.REJECTED]}
+        told = {"0": [MessageKind.REJECTED]}
         assert_all_is_well(Scene(world=world, one=swept, other=swept, decisions=(decisions,), told=told))
         stopped, stop = second.stopped, stop + 1
     assert stop > 5
@@ -892,5 +901,5 @@ def test_what_two_pushes_within_one_settling_leave_is_settled_again_and_all_is_t
         assert newer is not None
         assert "after the audit" not in str(newer.reasons)
         is_rejected = newer.decision is REJECTED
-        assert told == {"bad": [Kind.REJECTED]} | ({"0": [Kind.REJECTED]} if is_rejected else {})
+        assert told == {"bad": [MessageKind.REJECTED]} | ({"0": [MessageKind.REJECTED]} if is_rejected else {})
     assert stop > 5

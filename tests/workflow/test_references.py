@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.errors import Retryable
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import Kind
+from lakegate.ports import MessageKind
 from lakegate.settings import LONGEST_QUEUE
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import push
@@ -119,7 +119,7 @@ def test_warnings_that_could_not_be_told_are_told_before_the_next_attempt_delete
     world.run(settle_after=False)
     settle(world.service, flights.next())
     assert world.rows_on_main() == {"1": 2, "2": 5}
-    assert ([message.kind for message in world.messages()], world.branches()) == ([Kind.WARNED], [])
+    assert ([message.kind for message in world.messages()], world.branches()) == ([MessageKind.WARNED], [])
 
 
 def test_a_file_whose_rows_would_be_put_aside_waits_and_none_of_them_is(world: World) -> None:
@@ -139,7 +139,7 @@ def test_a_file_whose_rows_would_be_put_aside_waits_and_none_of_them_is(world: W
     assert (world.publications_by_name(), world.branches()) == ({"1": 1, "2": 1, PLANE: 1}, [])
 
 
-def test_where_nothing_is_under_way_rows_without_what_they_refer_to_are_put_aside_at_once(world: World) -> None:
+def test_where_nothing_is_under_way_rows_without_what_they_refer_to_are_quarantined_at_once(world: World) -> None:
     world.drop("1", rows=2, needs=PLANE, aside=1)
     world.run()
     assert (world.rows_on_main(), world.quarantined_on(), world.job_runs()) == ({"1": 2}, {"1": 1}, 1)

@@ -7,8 +7,9 @@ import pytest
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.errors import Refused
-from lakegate.ports import JobRun, Kind
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.ports import JobRun, MessageKind
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import push
 from lakegate.workflow.retry import discard, retry
@@ -119,7 +120,7 @@ def test_new_bytes_under_a_published_key_are_rejected_where_the_contract_says_so
     world.run()
     assert world.rows_on_main() == {"1.parquet": 3}
     assert "already published" in world.rejected()["1.parquet"][0]
-    assert world.messages()[0].kind is Kind.REJECTED
+    assert world.messages()[0].kind is MessageKind.REJECTED
 
 
 def test_two_versions_of_a_key_at_once_take_turns(world: World) -> None:
@@ -150,7 +151,7 @@ def test_a_key_that_no_contract_routes_is_unrouted_and_told_once(world: World) -
     world.run()
     (line,) = status(world.service).unrouted
     assert line.files == ("other/1.csv",)
-    assert [message.kind for message in world.messages()] == [Kind.UNROUTED]
+    assert [message.kind for message in world.messages()] == [MessageKind.UNROUTED]
 
 
 def test_an_unrouted_file_is_picked_up_when_a_contract_routes_it(world: World) -> None:
@@ -211,7 +212,7 @@ def test_a_retry_of_a_batch_takes_its_rejected_files_alone(world: World) -> None
 
 
 def test_a_batch_is_retried_however_much_was_decided_since(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakegate.workflow.retry.DECISIONS", 2)
+    monkeypatch.setattr("lakegate.workflow.ledger.rejected.DECISIONS", 2)
     world.drop("1.parquet", rows=3, bad="broken")
     world.run()
     (line,) = status(world.service).rejected
@@ -320,7 +321,7 @@ def test_warnings_are_published_and_told(world: World) -> None:
     world.drop("1.parquet", rows=3, warn="tailnum nullValues: 3 of 3 rows")
     world.run()
     assert world.rows_on_main() == {"1.parquet": 3}
-    assert [message.kind for message in world.messages()] == [Kind.WARNED]
+    assert [message.kind for message in world.messages()] == [MessageKind.WARNED]
 
 
 def test_a_file_deleted_after_it_was_claimed_is_rejected_with_that_reason(world: World) -> None:

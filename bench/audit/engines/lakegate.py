@@ -8,7 +8,7 @@ from lakegate import __version__
 from lakegate.audit.model.job import Job
 from lakegate.audit.run import Run, audit_table
 from lakegate.audit.schema.inspection import Inspection, fit_all
-from spark_jobs.appending.append import rows_of
+from spark_jobs.appending.rows import rows_of
 from spark_jobs.engine import SparkEngine, SparkTable
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.session import LAKE

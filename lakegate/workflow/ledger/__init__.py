@@ -1,7 +1,8 @@
-"""The ledger: what was decided of every file version, on main and in the archive.
+"""The ledger: the decision on every file version, on main and in the archive.
 
-Where to begin reading: `receipts` (questions, answered from both places) and `decisions` (rejections and discards,
-written to main). `undecided` lists what has no decision, `unrouted` notes what no contract routes, and `superseded`
-names the rejected versions that their key's other versions decide. `compaction` moves old receipts to the `archive` and
-`truncation` shortens long ones; neither forgets anything.
+Begin with `receipts`, which answers questions from both places, and `decisions`, which records rejections and discards
+on main. `undecided` lists the files without a decision, `unrouted` notes those that no contract routes, `superseded`
+names the rejected versions that their key's other versions decide, and `rejected` reads the rejected files of a batch.
+`compaction` moves old receipts to the `archive`, and `truncation` moves old entries of long receipts there; nothing is
+forgotten.
 """

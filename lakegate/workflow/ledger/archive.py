@@ -14,7 +14,9 @@ def archive(service: Service, receipts: Iterable[Receipt]) -> None:
 
 
 def archive_closed(service: Service, closed: Iterable[tuple[Receipt, Iterable[Entry]]]) -> None:
-    """Put what is closed of receipts beside what was before, before it is taken out of them on main."""
+    """Add closed entries to those that the archive has of their receipts, before they are taken out of these on main.
+    Raise Misconfigured if the archive's cannot be read.
+    """
     wanted: dict[str, tuple[Receipt, list[Entry]]] = {}
     for receipt, entries in closed:
         for entry in entries:
@@ -25,7 +27,7 @@ def archive_closed(service: Service, closed: Iterable[tuple[Receipt, Iterable[En
         before.refuse_unreadable()
     bodies = {}
     for name, (receipt, entries) in wanted.items():
-        known = there[name].entries if name in there else ()
-        all_of_them = {entry.version_id: entry for entry in (*known, *entries)}
-        bodies[name] = replace(receipt, entries=tuple(all_of_them.values()), shortened=None).to_json().encode()
+        archived = there[name].entries if name in there else ()
+        together = {entry.version_id: entry for entry in (*archived, *entries)}
+        bodies[name] = replace(receipt, entries=tuple(together.values()), truncated=None).to_json().encode()
     service.store.write_many(bodies)

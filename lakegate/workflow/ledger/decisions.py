@@ -1,4 +1,4 @@
-"""Decisions that bring no rows: rejected and discarded. Commits of receipts on main, with the reason in its log."""
+"""Decisions that bring no rows: rejected and discarded. Each is a commit of receipts on main, with its reasons."""
 
 import json
 from collections.abc import Iterable
@@ -18,11 +18,12 @@ from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
+DECISIONS = 10_000  # of a table or a batch, as far back as main's log is searched
 TRIES = 10
-# A commit's files all fit its note, by which a person's retry finds them.
+# A commit's files all fit its note, because a person's retry finds them there.
 AT_ONCE = 100
-NAMED = 150_000  # bytes of what is said of them as JSON, which spells some letters with six
-REST = 400  # bytes that are said of each beside its name
+NAMED = 150_000  # bytes of the note's JSON, which spells some letters with six
+REST = 400  # bytes of each file in it beside its name
 
 
 def record(
@@ -34,14 +35,16 @@ def record(
     why: str = "",
     by: str = "",
 ) -> list[Finding]:
-    """Write the decision of these files on main and return those it was written for; what is decided already stays as
-    it is, and what its key's other versions do not decide any more stays open.
+    """Write the decision on these files to main, and return the findings it was written for. A decided file keeps its
+    decision. A file that its key's other versions no longer decide stays open.
+
+    Raise Retryable if the receipts on main keep changing.
     """
-    wanted = list(chunked(findings, AT_ONCE, (_named, NAMED)))
-    return [it for chunk in wanted for it in _record(service, attempt, decision, chunk, why, by)]
+    chunks = list(chunked(findings, AT_ONCE, (_size, NAMED)))
+    return [it for chunk in chunks for it in _record(service, attempt, decision, chunk, why, by)]
 
 
-def _named(finding: Finding) -> int:
+def _size(finding: Finding) -> int:
     return len(json.dumps(finding.file.key)) + REST
 
 
@@ -51,7 +54,7 @@ def _record(
     for _ in range(TRIES):
         head, receipts = main_receipts(service, [finding.file for finding in wanted])
         open_ones = [finding for finding in wanted if is_open(receipts, finding.file, attempt)]
-        open_ones = [now for it in open_ones if (now := _as_it_is_now(it, receipts, attempt, decision))]
+        open_ones = [now for it in open_ones if (now := _by_receipts(it, receipts, attempt, decision))]
         if not open_ones:
             return []
         note = _note(attempt, decision, open_ones, why, by)
@@ -64,11 +67,11 @@ def _record(
     raise Retryable(f"batch {attempt.batch} of {attempt.table}: its receipts on main kept changing; it is tried again")
 
 
-def _as_it_is_now(
+def _by_receipts(
     finding: Finding, receipts: dict[str, Receipt], attempt: Attempt, decision: Decision
 ) -> Finding | None:
-    """Another version may have been published since somebody looked: then this one is not to be decided so any more,
-    or for that one's sake.
+    """Return the finding with the reason that holds now, or None if the decision does not hold any more: another
+    version of its key may have been published since the finding was made.
     """
     file, by = finding.file, finding.reuploads
     if by is None:
@@ -95,7 +98,7 @@ def _note(attempt: Attempt, decision: Decision, findings: list[Finding], why: st
 def _receipts(
     receipts: dict[str, Receipt], attempt: Attempt, decision: Decision, findings: list[Finding]
 ) -> list[Receipt]:
-    """One receipt a key, though several versions of it may be decided at once."""
+    """Return one receipt for each key: several versions of a key may be decided at once."""
     changed: dict[str, Receipt] = {}
     for finding in findings:
         key = finding.file.key

@@ -1,5 +1,6 @@
-"""Rejected file versions that are overtaken: their key's other versions on main decide them, so that no retry and no
-approval publishes them any more. It decides nothing: rejected they stay, until a person discards them.
+"""Superseded files: rejected versions that other versions of their key decide. No retry and no approval publishes them.
+
+Nothing is decided here: they stay rejected until a person discards them.
 """
 
 from collections.abc import Mapping
@@ -16,9 +17,10 @@ from lakegate.workflow.service import Service
 
 
 def superseded_files(service: Service, receipts: Mapping[str, Receipt]) -> list[FileVersion]:
-    """Those of the versions that these receipts (by key) call rejected which are superseded by the contract of now;
-    none of a table whose contract does not load. One that a contract refuses is not among them: its reason says how it
-    may be retried.
+    """Return the rejected versions in these receipts, by key, that are superseded by the contract of now; none of a
+    table without a contract that loads.
+
+    A version that the contract refuses is not superseded: its reason says how a retry becomes possible.
     """
     rejected = [
         (entry.file(receipt.bucket, receipt.key), entry.table)
@@ -26,8 +28,8 @@ def superseded_files(service: Service, receipts: Mapping[str, Receipt]) -> list[
         for entry in receipt.entries
         if entry.decision is Decision.REJECTED
     ]
-    words = {table: _reuploads(service, table) for table in {table for _, table in rejected}}
-    return [file for file, table in rejected if _is_superseded(receipts[file.key], file, table, words[table])]
+    reuploads = {table: _reuploads(service, table) for table in {table for _, table in rejected}}
+    return [file for file, table in rejected if _is_superseded(receipts[file.key], file, table, reuploads[table])]
 
 
 def _reuploads(service: Service, table: str) -> Reuploads | None:

@@ -1,26 +1,26 @@
-"""Shortening: a receipt whose key never rests is never folded away. What is closed of it goes to the archive."""
+"""Truncation: closed entries of a long receipt move to the archive. Compaction never takes a key that never rests."""
 
 from datetime import timedelta
 
 import structlog
 
 from lakegate.errors import Conflict
-from lakegate.landing.standing import shorten
-from lakegate.ports import MAIN
+from lakegate.landing.standing import truncate
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.ledger.archive import archive_closed
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
-YOUNG = timedelta(days=1)  # what landed since stays: somebody may be at work on it
+YOUNG = timedelta(days=1)  # entries that landed since stay: a worker may need them
 AT_ONCE = 100  # receipts of a commit, which holds what is left of them
 TRIES = 5
 
 
 def truncate_long_receipts(service: Service) -> list[Exception]:
-    """Some at once, and each alone where that fails: its key may change all the time, or it can't be read. Returns what
-    keeps some of them long.
+    """Truncate long receipts, some in one commit. Where that fails each is tried alone, because one key may change all
+    the time or have a receipt that cannot be read. Return the errors that keep receipts long, without conflicts.
     """
-    long = [it.key for it in service.ledger.all_receipts(MAIN) if len(it.entries) > service.long]
+    long = [it.key for it in service.ledger.all_receipts(Ref(MAIN)) if len(it.entries) > service.long]
     errors = []
     for start in range(0, len(long), AT_ONCE):
         keys = long[start : start + AT_ONCE]
@@ -30,7 +30,7 @@ def truncate_long_receipts(service: Service) -> list[Exception]:
 
 
 def _try(service: Service, keys: list[str]) -> Exception | None:
-    """Some times, where they change meanwhile."""
+    """Truncate these receipts, several times if they change meanwhile. Return the error of the last try."""
     failed: Exception | None = None
     for _ in range(TRIES):
         try:
@@ -47,10 +47,10 @@ def _try(service: Service, keys: list[str]) -> Exception | None:
 
 
 def _truncate(service: Service, keys: list[str]) -> None:
-    """The archive first, then main. Whoever looked before is told of the change when they commit."""
+    """Write to the archive first, then to main. A worker that read a receipt before meets a conflict at its commit."""
     head, before = service.branches.head(MAIN) or "", service.clock.now() - YOUNG
-    receipts = service.ledger.receipts(f"{MAIN}@{head}", keys).values()
-    found = [(receipt, *shorten(receipt, before)) for receipt in receipts]
+    receipts = service.ledger.receipts(Ref(MAIN, head), keys).values()
+    found = [(receipt, *truncate(receipt, before)) for receipt in receipts]
     found = [each for each in found if each[2]]
     if found:
         archive_closed(service, [(receipt, closed) for receipt, _, closed in found])

@@ -1,13 +1,13 @@
 """Undecided files: the versions in the landing bucket without a decision, found by listing and never from events.
 
-Only what landed since the watermark is looked at, because everything before it is decided, or held.
+Only files that landed since the watermark are looked at, because all earlier ones are decided or unrouted.
 """
 
 from collections.abc import Iterable, Mapping
 
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.ledger.receipts import with_closed
 from lakegate.workflow.service import Service
 
@@ -15,14 +15,16 @@ from lakegate.workflow.service import Service
 def undecided(
     service: Service, versions: Iterable[FileVersion] | None = None
 ) -> tuple[list[FileVersion], Mapping[str, Receipt]]:
-    """Those of the landed versions (all, if not said) without a decision, held and claimed ones too, oldest first; and
-    main's receipts by key. The archive has none of a version that landed since the watermark, and is not asked: most of
-    a backlog's keys are in no receipt at all.
+    """Return the landed versions without a decision, unrouted and claimed ones too, oldest first; and main's receipts
+    by key. `versions` are those to look at; all, if None.
+
+    The archive has no receipt of a version that landed since the watermark. It is not asked, because most keys of a
+    backlog have no receipt at all.
     """
     head, mark = service.branches.head(MAIN) or "", service.ledger.watermark()  # in this order: the head is no newer
     versions = service.landing.versions() if versions is None else versions
     landed = [file for file in versions if (mark is None or file.landed_at >= mark) and not file.is_marker]
-    unfolded = service.ledger.receipts(f"{MAIN}@{head}", {file.key for file in landed})
-    receipts = with_closed(service, unfolded, landed)
+    on_main = service.ledger.receipts(Ref(MAIN, head), {file.key for file in landed})
+    receipts = with_closed(service, on_main, landed)
     rest = [file for file in landed if entry_of(receipts, file) is None]
     return sorted(rest, key=lambda file: file.order), receipts

@@ -13,13 +13,13 @@ from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.landing.receipts import entry_of
-from lakegate.ports import Branch, ToldFile
+from lakegate.ports import Branch, MessageFile
 from lakegate.workflow.attempts.claims import files_claimed_on
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.ledger.superseded import superseded_files
 from lakegate.workflow.notices.messages import expiring_message, rejection
-from lakegate.workflow.notices.outbox import tell, told_at
+from lakegate.workflow.notices.outbox import notified_at, notify
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 
@@ -29,14 +29,14 @@ NOTICE = timedelta(days=3)  # or a quarter of a shorter life
 
 def expire(service: Service, branch: Branch, attempt: Attempt) -> None:
     """Tell that the branch goes, when that is near, and delete it when its life and the notice are over."""
-    told = told_at(service, rejection(attempt))
+    told = notified_at(service, rejection(attempt))
     if told is None:
         return
     life = _life(service, attempt.table)
     notice = min(NOTICE, life / 4)
     if service.clock.now() < told + life - notice:
         return
-    warned = told_at(service, _name(attempt)) or _tell_of_end(
+    warned = notified_at(service, _name(attempt)) or _notify_expiry(
         service, attempt, max(told + life, service.clock.now() + notice)
     )
     if warned and service.clock.now() >= max(told + life, warned + notice):
@@ -51,25 +51,25 @@ def _life(service: Service, table: str) -> timedelta:
     return timedelta(days=BRANCH_DAYS)
 
 
-def _tell_of_end(service: Service, attempt: Attempt, ends: datetime) -> datetime | None:
+def _notify_expiry(service: Service, attempt: Attempt, ends: datetime) -> datetime | None:
     """Tell of the files that a person may still do something with; when they were told of, or None where Slack can't be
     reached. Where there is none of them, nothing is left to be told but the rejection.
     """
     files = _still_of_use(service, attempt)
     if not files:
-        return told_at(service, rejection(attempt))
+        return notified_at(service, rejection(attempt))
     has_rows = not _with_rows(service, attempt).isdisjoint(files)
-    tell(service, _name(attempt), expiring_message(attempt, files.values(), ends, has_rows=has_rows))
-    return told_at(service, _name(attempt))
+    notify(service, _name(attempt), expiring_message(attempt, files.values(), ends, has_rows=has_rows))
+    return notified_at(service, _name(attempt))
 
 
-def _still_of_use(service: Service, attempt: Attempt) -> dict[str, ToldFile]:
-    """Its files, by id, that are still rejected and not overtaken."""
+def _still_of_use(service: Service, attempt: Attempt) -> dict[str, MessageFile]:
+    """Its files, by id, that are still rejected and not superseded."""
     claims = files_claimed_on(service, attempt)
     _, receipts = main_receipts(service, claims)
     gone = {file.id for file in superseded_files(service, receipts)}
     return {
-        file.id: ToldFile(key=file.key, reasons=entry.reasons)
+        file.id: MessageFile(key=file.key, reasons=entry.reasons)
         for file in claims
         if (entry := entry_of(receipts, file))
         if state_of(entry.decision, superseded=file.id in gone) is State.REJECTED

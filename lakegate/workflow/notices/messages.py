@@ -6,7 +6,7 @@ from datetime import datetime
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.ports import Kind, Message, Note, ToldFile
+from lakegate.ports import Message, MessageFile, MessageKind, Note
 
 QUERIED = 3  # files that a command in a message names
 _NONE: Mapping[str, int] = {}
@@ -19,7 +19,7 @@ def rejection(attempt: Attempt) -> str:
 
 def rejected_message(
     attempt: Attempt,
-    files: Iterable[ToldFile],
+    files: Iterable[MessageFile],
     *,
     branch: str,
     why: str = "",
@@ -35,7 +35,7 @@ def rejected_message(
     again = [f"lakegate retry {batch}"] if attempt.number else []
     approve = [f'lakegate approve {batch} --why "…"'] if branch and appended else []
     return Message(
-        kind=Kind.REJECTED,
+        kind=MessageKind.REJECTED,
         batch=batch,
         table=attempt.table,
         branch=branch,
@@ -67,13 +67,18 @@ def rows_query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
 
 
 def warned_message(
-    attempt: Attempt, files: Iterable[ToldFile], rows: int, *, quarantined: Mapping[str, int] = _NONE, replaced: int = 0
+    attempt: Attempt,
+    files: Iterable[MessageFile],
+    rows: int,
+    *,
+    quarantined: Mapping[str, int] = _NONE,
+    replaced: int = 0,
 ) -> Message:
     """Published, but with warnings; `quarantined` are the files (by id) that left rows in quarantine, and how many."""
     told = tuple(files)
     look = rows_query(quarantine_of(attempt.table), "", list(quarantined))
     return Message(
-        kind=Kind.WARNED,
+        kind=MessageKind.WARNED,
         batch=attempt.batch,
         table=attempt.table,
         branch="",
@@ -85,13 +90,13 @@ def warned_message(
     )
 
 
-def expiring_message(attempt: Attempt, files: Iterable[ToldFile], ends: datetime, *, has_rows: bool) -> Message:
+def expiring_message(attempt: Attempt, files: Iterable[MessageFile], ends: datetime, *, has_rows: bool) -> Message:
     """The branch of a rejected batch is deleted soon; what can be done until then, and after."""
     batch = attempt.batch
     until = "Until then approve publishes its rows as they were audited; after that, " if has_rows else "After that, "
     approve = [f'lakegate approve {batch} --why "…"'] if has_rows else []
     return Message(
-        kind=Kind.EXPIRING,
+        kind=MessageKind.EXPIRING,
         batch=batch,
         table=attempt.table,
         branch=attempt.branch,
@@ -105,11 +110,11 @@ def expiring_message(attempt: Attempt, files: Iterable[ToldFile], ends: datetime
 def approved_message(note: Note) -> Message:
     """Published though they were rejected, because a person said so."""
     return Message(
-        kind=Kind.APPROVED,
+        kind=MessageKind.APPROVED,
         batch=note.batch,
         table=note.table,
         branch="",
-        files=tuple(ToldFile(key=file.key, reasons=file.reasons, rows=file.rows) for file in note.files),
+        files=tuple(MessageFile(key=file.key, reasons=file.reasons, rows=file.rows) for file in note.files),
         published_rows=sum(file.rows for file in note.files),
         quarantined_rows=sum(file.quarantined for file in note.files),
         replaced_rows=sum(file.replaced for file in note.files),
@@ -121,21 +126,21 @@ def approved_message(note: Note) -> Message:
 def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) -> Message:
     """No job gets through to files of a table, and why the last one did not."""
     return Message(
-        kind=Kind.WAITING,
+        kind=MessageKind.WAITING,
         batch=attempt.batch,
         table=attempt.table,
         branch="",
-        files=tuple(ToldFile(key=file.key, reasons=()) for file in files),
+        files=tuple(MessageFile(key=file.key, reasons=()) for file in files),
         why="Nothing is lost: they are tried again, at least every hour, until a job gets through. Other batches of "
         f"the table may wait as well; this is told once a day. The last try: {why}",
         commands=("lakegate status", f"lakegate show {attempt.batch}"),
     )
 
 
-def unrouted_message(files: Iterable[ToldFile]) -> Message:
+def unrouted_message(files: Iterable[MessageFile]) -> Message:
     """Files that wait for a contract."""
     return Message(
-        kind=Kind.UNROUTED,
+        kind=MessageKind.UNROUTED,
         batch="",
         table="",
         branch="",

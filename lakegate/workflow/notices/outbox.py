@@ -1,4 +1,4 @@
-"""Telling people, once for each decision: the message is noted before it is sent and marked afterwards.
+"""The outbox: people are notified once of each decision. A message is noted before it is sent and marked afterwards.
 
 A crash between sending and marking may repeat a message, with the same batch; none is lost. It formats nothing.
 """
@@ -13,14 +13,14 @@ from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
 from lakegate.landing.chunks import rotated
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Kind, Message
-from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.ports import Message, MessageKind
+from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
 T = TypeVar("T")
 OUTBOX = "notes/outbox/"
-TOLD = "notes/told/"
+SENT = "notes/sent/"
 LATE = timedelta(hours=1)
 NEVER = timedelta(hours=1)  # by then nobody is about to decide what was noted
 UNANSWERED = 3  # messages, one of which may take as long as Slack's client waits
@@ -35,13 +35,13 @@ class Outgoing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Sent:
     """When a message was sent."""
 
     at: datetime
 
 
-def tell(service: Service, name: str, message: Message) -> None:
+def notify(service: Service, name: str, message: Message) -> None:
     """Send a message unless one of this name was sent or is being sent. If it can't be sent now, reconcile sends it."""
     if prepare(service, name, message):
         send(service, name, message)
@@ -52,8 +52,8 @@ def prepare(service: Service, name: str, message: Message) -> bool:
     outgoing = Outgoing(message=message, since=service.clock.now())
     if not service.store.create(OUTBOX + name, to_json(outgoing).encode()):
         return False
-    # Looked at after the outbox: whoever told it before marked it as told before leaving the outbox.
-    if service.store.read(TOLD + name) is None:
+    # Looked at after the outbox: whoever sent it before marked it as sent before leaving the outbox.
+    if service.store.read(SENT + name) is None:
         return True
     forget(service, name)
     return False
@@ -95,7 +95,7 @@ def _resend(service: Service, name: str) -> timedelta | None:
         return None
     outgoing = _read(Outgoing, OUTBOX + name, body)
     waits = service.clock.now() - outgoing.since
-    if service.store.read(TOLD + name) is not None:
+    if service.store.read(SENT + name) is not None:
         forget(service, name)
     elif waits > service.grace:
         return _send_late(service, name, outgoing, waits)
@@ -111,9 +111,9 @@ def _send_late(service: Service, name: str, outgoing: Outgoing, waits: timedelta
     try:
         service.notifier.notify(message)
     except (Retryable, OutcomeUnknown) as error:
-        log.warning("not_told", message=name, batch=message.batch, error=str(error))
+        log.warning("not_notified", message=name, batch=message.batch, error=str(error))
         return waits
-    _mark_told(service, name)
+    _mark_sent(service, name)
     return None
 
 
@@ -121,7 +121,7 @@ def _as_decided(service: Service, message: Message) -> Message | None:
     """What is true of a message. A rejection without a branch was noted before it was decided, by a worker that may
     have died, and another may have decided otherwise: it is as main's log has it, or None where nothing was decided so.
     """
-    if message.kind is not Kind.REJECTED or message.branch:
+    if message.kind is not MessageKind.REJECTED or message.branch:
         return message
     decisions = service.ledger.decisions(DECISIONS, batch=message.batch)
     notes = [decided.note for decided in decisions if decided.note.decision is Decision.REJECTED]
@@ -137,20 +137,20 @@ def send(service: Service, name: str, message: Message) -> None:
     try:
         service.notifier.notify(message)
     except LakegateError as error:
-        log.warning("not_told", message=name, batch=message.batch, error=str(error))
+        log.warning("not_notified", message=name, batch=message.batch, error=str(error))
     else:
-        _mark_told(service, name)
+        _mark_sent(service, name)
 
 
-def _mark_told(service: Service, name: str) -> None:
-    service.store.create(TOLD + name, to_json(Told(at=service.clock.now())).encode())
+def _mark_sent(service: Service, name: str) -> None:
+    service.store.create(SENT + name, to_json(Sent(at=service.clock.now())).encode())
     forget(service, name)
 
 
-def told_at(service: Service, name: str) -> datetime | None:
+def notified_at(service: Service, name: str) -> datetime | None:
     """When the message of this name was sent; None where it was not (yet)."""
-    body = service.store.read(TOLD + name)
-    return None if body is None else _read(Told, TOLD + name, body).at
+    body = service.store.read(SENT + name)
+    return None if body is None else _read(Sent, SENT + name, body).at
 
 
 def _read(kind: type[T], name: str, body: bytes) -> T:

@@ -8,8 +8,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
-from lakegate.ports import ToldFile
-from lakegate.workflow.attempts.baseline import DECISIONS
+from lakegate.ports import MessageFile
+from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.notices.messages import (
     approved_message,
     rejected_message,
@@ -17,7 +17,7 @@ from lakegate.workflow.notices.messages import (
     waiting_message,
     warned_message,
 )
-from lakegate.workflow.notices.outbox import LATE, tell
+from lakegate.workflow.notices.outbox import LATE, notify
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
 from lakegate.workflow.settlement.rules import Settlement
@@ -28,7 +28,7 @@ def decided_so(entry: Entry | None, decision: Decision, attempt: Attempt) -> boo
     return entry is not None and entry.decision is decision and entry.is_of(attempt)
 
 
-def tell_outcome(
+def notify_outcome(
     service: Service,
     attempt: Attempt,
     claims: list[FileVersion],
@@ -48,7 +48,7 @@ def tell_outcome(
     rows = sum(report.rows for _, report in reported)
     replaced = sum(report.replaces.rows for _, report in reported)
     if kept:
-        told = [_told(file, entries[file.id], reports.get(file.id)) for file in kept]
+        told = [_message_file(file, entries[file.id], reports.get(file.id)) for file in kept]
         message = rejected_message(
             attempt,
             told,
@@ -58,48 +58,48 @@ def tell_outcome(
             published_files=len(published),
             published_rows=rows,
         )
-        tell(service, rejection(attempt), message)
+        notify(service, rejection(attempt), message)
     passed = [(file, report) for file, report in reported if report.verdict is not Verdict.FAIL]
     if len(passed) < len(reported):
-        tell_approved(service, attempt)
+        notify_approved(service, attempt)
     if warned := [(file, report) for file, report in passed if report.warnings]:
-        files = [_told_warnings(file, report) for file, report in warned]
-        aside = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
-        tell(
+        files = [_warned_file(file, report) for file, report in warned]
+        quarantined = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
+        notify(
             service,
             f"{attempt.branch}-warned",
-            warned_message(attempt, files, rows, quarantined=aside, replaced=replaced),
+            warned_message(attempt, files, rows, quarantined=quarantined, replaced=replaced),
         )
     return kept
 
 
-def tell_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
+def notify_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
     """Tell of files that wait because no job gets through to them: once a day for a table, for it may be so for all of
     its batches.
     """
     crashed, files = facts.ended.crash, plan.wait.files if plan.wait else plan.retry
     if crashed and files and not crashed.began and facts.now - min(file.landed_at for file in files) >= LATE:
         table = facts.attempt.table
-        tell(service, f"{table}-waiting-{facts.now:%Y%m%d}", waiting_message(facts.attempt, files, str(crashed)))
+        notify(service, f"{table}-waiting-{facts.now:%Y%m%d}", waiting_message(facts.attempt, files, str(crashed)))
 
 
-def tell_approved(service: Service, attempt: Attempt) -> None:
+def notify_approved(service: Service, attempt: Attempt) -> None:
     """Tell of what people let through of this attempt, as main's log has it: each time they did."""
     for decided in service.ledger.decisions(DECISIONS, batch=attempt.batch):
         note = decided.note
         if (note.decision, note.attempt) == (Decision.PUBLISHED, attempt.number) and note.by:
-            tell(service, f"{attempt.branch}-approved-{decided.commit[:16]}", approved_message(note))
+            notify(service, f"{attempt.branch}-approved-{decided.commit[:16]}", approved_message(note))
 
 
-def _told(file: FileVersion, entry: Entry | None, report: FileReport | None) -> ToldFile:
+def _message_file(file: FileVersion, entry: Entry | None, report: FileReport | None) -> MessageFile:
     failed = [check.failing_rows for check in report.checks if check.verdict is Verdict.FAIL] if report else []
     failing = failed[0] if len(failed) == 1 else 0  # of several checks, the same row may have failed more than one
-    return ToldFile(
+    return MessageFile(
         key=file.key, reasons=entry.reasons if entry else (), rows=report.rows if report else 0, failing_rows=failing
     )
 
 
-def _told_warnings(file: FileVersion, report: FileReport) -> ToldFile:
-    aside = report.quarantined_rows
+def _warned_file(file: FileVersion, report: FileReport) -> MessageFile:
+    quarantined = report.quarantined_rows
     reasons = (*report.warnings, *report.unread)
-    return ToldFile(key=file.key, reasons=reasons, rows=report.rows + aside, failing_rows=aside)
+    return MessageFile(key=file.key, reasons=reasons, rows=report.rows + quarantined, failing_rows=quarantined)

@@ -1,4 +1,4 @@
-"""The rules of settling over facts that are written down: a row for each phrase of ARCHITECTURE's own table."""
+"""The rules of settling over facts that are written down: a row for each phrase of docs/lifecycle.md."""
 
 from __future__ import annotations
 

@@ -1,0 +1,67 @@
+"""Faults of staged files that show only in their rows: they cannot be read to the end, or not be written.
+
+It reads files and writes nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import Inspection
+from spark_jobs.appending import not_null, partition_counts, path_lengths, text_sizes
+from spark_jobs.appending.rows import rows_of, unreadable
+from spark_jobs.jvm.isolate import per_file
+
+_FindFaults = Callable[[Plan, DataFrame], Mapping[str, tuple[str, ...]]]
+_THREADS = 4
+_UNWRITABLE = ((path_lengths.is_path_error, path_lengths.too_long), (not_null.is_null_error, not_null.find_nulls))
+
+
+def find_faulty(
+    spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], error: Exception | None = None
+) -> list[Inspection]:
+    """Return the same files, with a fault on each that cannot be read to its end or has values that cannot be written.
+
+    After the `error` of an append, only faults that lead to it are looked for.
+    """
+    fit = check_sizes(spark, plan, inspections) if error is None else list(inspections)
+    known = {found.id: found for found in find_corrupt(spark, plan, [each for each in fit if not each.faults])}
+    found = [known.get(each.id, each) for each in fit]
+    for leads_to, find in _UNWRITABLE:
+        if error is None or leads_to(error):
+            found = _with_faults(spark, plan, found, find)
+    # Too many partitions exhaust memory or file handles, and the errors of that do not name them. So they are counted
+    # only if nothing else explains the error.
+    if error is None or not any(each.faults for each in found):
+        found = _with_faults(spark, plan, found, partition_counts.too_many)
+    return found
+
+
+def check_sizes(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+    """Return the same files, with a fault on each whose texts exceed the limit. A file that cannot be read has none."""
+    found = per_file(inspections, lambda each: text_sizes.too_large(plan, rows_of(spark, plan, [each])), _THREADS)
+    return [
+        each if isinstance(faults, Exception) else replace(each, faults=faults.get(each.id, each.faults))
+        for each, faults in zip(inspections, found, strict=True)
+    ]
+
+
+def find_corrupt(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+    """Return the same files, with a fault on each that cannot be read to its end."""
+    errors = per_file(inspections, lambda each: _read_to_end(spark, plan, each), _THREADS)
+    pairs = zip(inspections, errors, strict=True)
+    return [unreadable(plan, each, error) if error else each for each, error in pairs]
+
+
+def _with_faults(
+    spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], find: _FindFaults
+) -> list[Inspection]:
+    readable = [each for each in inspections if not each.faults]
+    faults = find(plan, rows_of(spark, plan, readable)) if readable else {}
+    return [replace(each, faults=faults.get(each.id, each.faults)) for each in inspections]
+
+
+def _read_to_end(spark: SparkSession, plan: Plan, inspection: Inspection) -> None:
+    rows_of(spark, plan, [inspection]).write.format("noop").mode("overwrite").save()
