@@ -254,7 +254,7 @@ def _audit(run: Run) -> None:
 
 
 def _quarantine(run: Run, view: View) -> None:
-    """Put failing rows aside of the files that may give them up; then audit what is left, where it is left."""
+    """Quarantine failing rows of the files that may give them up; then audit what is left, where it is left."""
     before, unparsed_ids = run.checks, unparsed_checks(run.job.plan)
     failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
     unparsed = [inspection for inspection in run.good if unparsed_ids & {*failed.get(inspection.id, ())}]
@@ -273,8 +273,8 @@ def _leaving(checks: Iterable[CheckResult]) -> int:
 
 
 def _prove_quarantine(run: Run, rows: dict[str, int]) -> PerFile:
-    """Return the data files in the quarantine table, proved to hold just what was to be put aside, in the place of what
-    is replaced.
+    """Return the data files in the quarantine table, proved to hold just the rows that were to go there in the place
+    of those that are replaced.
     """
     name = quarantine_of(run.job.plan.table)
     base, loaded = run.engine.load(name, run.base_ref, run.audited_ref)

@@ -110,7 +110,7 @@ def _say(answer: Result, failing: Failing, ref: Ref, statement: str) -> None:
 def _why_others(failing: Failing) -> str:
     """Why other rows are listed than were counted, where that has to be said."""
     if failing.check.verdict is Verdict.WARN and any(file.quarantined for file in failing.files):
-        return "the files are listed as they are in the table, without the rows that other checks put aside."
+        return "the files are listed as they are in the table, without the rows that other checks quarantined."
     if is_of(failing.check, MetricKind.DUPLICATES):
         return ""  # rows with a key that is there before are shown with the first one of their file that has it
     return "DuckDB, which reads them here, differs from Spark on this rule."

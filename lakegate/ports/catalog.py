@@ -140,7 +140,7 @@ class Ledger(Protocol):
         """
 
     def watermark(self) -> datetime | None:
-        """Return main's watermark: all that landed before it is decided, or held. None if nothing was compacted yet."""
+        """Return main's watermark: all that landed before it is decided, or unrouted. None before compaction."""
 
     def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
         """Return decisions from main's log, of one table, one batch or all, newest first; at most `limit` of them.

@@ -22,7 +22,8 @@ from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
 from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
 from lakegate.workflow.notices.expiry import expire
 from lakegate.workflow.notices.outbox import resend
-from lakegate.workflow.receive import Arrival, Failure, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival, Failure
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle
@@ -155,7 +156,7 @@ def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
 
 
 def _receive(service: Service, files: Iterable[FileVersion]) -> list[Failure]:
-    arrivals = [Arrival(key=f.key, version_id=f.version_id, sequencer=f.sequencer) for f in files]
+    arrivals = [Arrival.of(file) for file in files]
     return receive(service, arrivals) if arrivals else []
 
 

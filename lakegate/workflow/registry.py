@@ -61,7 +61,8 @@ class Registry:
         if routing:
             return f"several contracts route {key!r}: {', '.join(routing)}; push one of them with another route"
         unloadable = [f"{faults.source} does not load: {faults.faults[0]}" for faults in self.broken]
-        more = [f"{rest} more do not load either"] if (rest := len(unloadable) - NAMED) > 0 else []
+        rest = len(unloadable) - NAMED
+        more = [f"{rest:,} more {'does' if rest == 1 else 'do'} not load"] if rest > 0 else []
         return "; ".join([f"no contract routes {key!r}", *unloadable[:NAMED], *more])
 
 

@@ -1,4 +1,4 @@
-"""Rows put aside: the failing rows of files that may give them up go to the quarantine table, the rest stays.
+"""Quarantined rows: the failing rows of files that may give them up go to the quarantine table, the rest stays.
 
 It judges nothing. No data file that it writes holds rows of two file versions, and the audit proves that again.
 """
@@ -42,11 +42,11 @@ _JSON_OPTIONS = {
 _COLUMNS = (
     Kept(name=FILE_COLUMN, type="string", doc="The file version that the row came from."),
     Kept(name="key", type="string", doc="The file's key in the landing bucket."),
-    Kept(name="batch", type="string", doc="The batch in which the row was put aside."),
+    Kept(name="batch", type="string", doc="The batch in which the row was quarantined."),
     Kept(name="attempt", type="int", doc="The attempt at the batch."),
     Kept(name="reasons", type="array<string>", doc="The checks that the row failed."),
     Kept(name="row_json", type="string", doc="The row as JSON, every value whole; null where it does not parse."),
-    Kept(name="put_aside_at", type="timestamp", doc="When."),
+    Kept(name="quarantined_at", type="timestamp", doc="When."),
     Kept(name="line", type="bigint", doc="Of a row that does not parse: its line in the file."),
     Kept(name="text", type="string", doc="Its text, as far as it is kept; masked where any column is."),
     Kept(name="why", type="string", doc="What is wrong with it."),
@@ -178,7 +178,7 @@ def _quarantined(job: Job, rows: DataFrame, said: Mapping[str, Column]) -> DataF
         "key": by_file({file.id: file.key for file in job.files}),
         "batch": F.lit(job.batch),
         "attempt": F.lit(job.attempt),
-        "put_aside_at": F.current_timestamp(),
+        "quarantined_at": F.current_timestamp(),
         **said,
     }
     return rows.select(

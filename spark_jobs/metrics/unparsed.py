@@ -23,7 +23,7 @@ from spark_jobs.jvm.isolate import THREADS
 from spark_jobs.metrics import samples
 
 LINE, WHY = "line", "why"
-MOST_TEXT = 10_000  # characters of a row that is put aside
+MOST_TEXT = 10_000  # characters of a quarantined row
 
 
 def count(

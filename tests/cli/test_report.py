@@ -170,7 +170,7 @@ def test_a_count_that_is_not_the_audits_is_told(desk: Desk) -> None:
     assert "The audit counted 2" in desk.run("show", BATCH, "--rows", "amount required").stdout
 
 
-def test_a_warning_about_rows_that_were_put_aside_says_why_they_are_not_listed(desk: Desk) -> None:
+def test_a_warning_about_rows_that_were_quarantined_says_why_they_are_not_listed(desk: Desk) -> None:
     reported(desk, SHOP, {"1": BAD})
     report = look(desk.world.service, BATCH).attempts[0].report
     assert report is not None
@@ -178,8 +178,8 @@ def test_a_warning_about_rows_that_were_put_aside_says_why_they_are_not_listed(d
     aside = replace(line.files[0], quarantined=line.files[0].data_files)
     warned = replace(line, check=replace(line.check, verdict=Verdict.WARN), files=(aside,))
     pairs = replace(line.check, check="duplicates-1")
-    assert "put aside" in _why_others(warned)
-    assert "put aside" in _why_others(replace(warned, check=replace(pairs, verdict=Verdict.WARN)))
+    assert "quarantined" in _why_others(warned)
+    assert "quarantined" in _why_others(replace(warned, check=replace(pairs, verdict=Verdict.WARN)))
     assert "differs" in _why_others(line)
     assert _why_others(replace(line, check=pairs)) == ""
 

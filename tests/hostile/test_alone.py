@@ -37,7 +37,8 @@ from lakegate.workflow import registry
 from lakegate.workflow import settle as settling
 from lakegate.workflow.ledger.receipts import archived_name
 from lakegate.workflow.ledger.unrouted import unrouted_files
-from lakegate.workflow.receive import Arrival, Failure, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival, Failure
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.retry import retry
@@ -150,7 +151,7 @@ def loaded(scene: Scene) -> None:
     scene.patch.setattr(registry, "_load", registry._load.__wrapped__)
     scene.fail(registry, "load", lambda _, source: source == contract_name(TABLE))
     scene.receive(*scene.drop_both())
-    assert [held.file.key for held in unrouted_files(scene.world.service)] == [scene.world.key("bad")]
+    assert [unrouted.file.key for unrouted in unrouted_files(scene.world.service)] == [scene.world.key("bad")]
     [told] = scene.world.messages()
     assert "does not load" in told.files[0].reasons[0]
     assert str(scene.error).removeprefix("c.yaml:1: ") in told.files[0].reasons[0]
@@ -163,7 +164,7 @@ def read_from_the_store(scene: Scene) -> None:
     assert unrouted_files(scene.world.service) == []  # nobody knows whether its contract routes it
 
 
-def held(scene: Scene) -> None:
+def unrouted(scene: Scene) -> None:
     world = scene.world
     bad, good = world.drop("elsewhere/bad", rows=1, absolute=True, deliver=False), scene.drop_good()
     other = world.drop("elsewhere/other", rows=1, absolute=True, deliver=False)
@@ -268,7 +269,7 @@ def released(scene: Scene) -> None:
     scene.drop_both()
     scene.fail(world.store, "delete", lambda name: bad.id in name)
     scene.sweep()
-    assert [held.file.key for held in unrouted_files(world.service)] == [bad.key]
+    assert [unrouted.file.key for unrouted in unrouted_files(world.service)] == [bad.key]
 
 
 def received_after_holding(scene: Scene) -> None:
@@ -320,7 +321,17 @@ def planes() -> str:
 
 
 BOUNDARIES = [
-    *(looked_at, loaded, read_from_the_store, held, ingested, started, another_s_claims, swept_branch, swept_claims),
+    *(
+        looked_at,
+        loaded,
+        read_from_the_store,
+        unrouted,
+        ingested,
+        started,
+        another_s_claims,
+        swept_branch,
+        swept_claims,
+    ),
     *(settled, listed_branches, expired, resent, released, received_after_holding, delivered_by_a_queue, shown),
     *map(step_of_a_sweep, ("resend", "_receive_routed", "_receive_lost", "compact")),
 ]
@@ -405,14 +416,14 @@ def stored_files(scene: Scene, body: bytes) -> None:
         scene.told.append(scene.error)
 
 
-def stored_held_note(scene: Scene, body: bytes) -> None:
+def stored_unrouted_note(scene: Scene, body: bytes) -> None:
     world = scene.world
     bad = world.drop("elsewhere/bad", rows=1, absolute=True)
     world.drop("elsewhere/other", rows=1, absolute=True)
     spoil(world, f"notes/unrouted/{bad.id}", body)
     scene.receive(scene.drop_good())
     scene.sweep()
-    assert {held.file.key for held in unrouted_files(world.service)} == {"elsewhere/bad", "elsewhere/other"}
+    assert {unrouted.file.key for unrouted in unrouted_files(world.service)} == {"elsewhere/bad", "elsewhere/other"}
     scene.told.append(scene.error)  # it is noted anew
 
 
@@ -471,7 +482,7 @@ def stored_contract(scene: Scene, body: bytes) -> None:
 
 
 STORED = [
-    *(stored_job, stored_report, stored_end, stored_files, stored_held_note, stored_message, stored_told),
+    *(stored_job, stored_report, stored_end, stored_files, stored_unrouted_note, stored_message, stored_told),
     *(stored_notes_of_sweeps, archived_receipt, stored_contract),
 ]
 
@@ -518,9 +529,9 @@ def test_what_lies_beside_the_contracts_and_is_none_routes_nothing_and_is_told(n
     world.drop("1", rows=1)
     world.run()
     assert world.rows_on_main() == {"1": 1}
-    [held] = unrouted_files(world.service)
-    assert held.file == bad
-    assert name in held.reason
+    [unrouted] = unrouted_files(world.service)
+    assert unrouted.file == bad
+    assert name in unrouted.reason
 
 
 def test_a_contract_under_another_table_s_name_is_not_that_table_s() -> None:
@@ -530,7 +541,7 @@ def test_a_contract_under_another_table_s_name_is_not_that_table_s() -> None:
         registry.contract_of(world.store, "nyc.ships")
 
 
-def test_keys_that_two_stored_contracts_route_are_held_and_all_others_go_on() -> None:
+def test_keys_that_two_stored_contracts_route_are_unrouted_and_all_others_go_on() -> None:
     world = two_tables()
     same = CONTRACT.replace("nyc.flights", "nyc.all").replace("nyc/flights/**", "nyc/flights/*2")
     world.store.write(contract_name("nyc.all"), same.encode())
@@ -562,14 +573,14 @@ def test_stored_contracts_that_overlap_keep_nobody_from_pushing_another() -> Non
 
 
 @pytest.mark.parametrize("count", [10, 1000])
-def test_a_held_file_s_reason_names_a_few_contracts_that_do_not_load_however_many_there_are(count: int) -> None:
+def test_an_unrouted_file_s_reason_names_a_few_contracts_that_do_not_load_however_many_there_are(count: int) -> None:
     world = two_tables()
     for number in range(count):
         world.store.write(f"contracts/{number:04}.yaml", b"schema: [")
     world.drop("elsewhere/bad", rows=1, absolute=True)
     reason = unrouted_files(world.service)[0].reason
     assert reason.count("does not load") == 3
-    assert f"{count - 3} more do not load either" in reason
+    assert f"{count - 3} more do not load" in reason
 
 
 EVENTS = {

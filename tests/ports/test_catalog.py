@@ -413,7 +413,7 @@ def test_a_shorter_receipt_takes_the_place_of_one_on_main_unless_that_changed(pl
     before = main(place)
     work.merge()
     key = work.files[0].key
-    shorter = replace(place.catalog.receipts(Ref(MAIN), [key])[key], shortened=datetime(1970, 1, 2, tzinfo=UTC))
+    shorter = replace(place.catalog.receipts(Ref(MAIN), [key])[key], truncated=datetime(1970, 1, 2, tzinfo=UTC))
     with pytest.raises(Conflict):
         place.catalog.compact(before, [], None, [shorter])
     place.catalog.compact(main(place), [], None, [shorter])
@@ -429,7 +429,7 @@ def test_who_merges_a_claim_on_a_receipt_that_was_shortened_meanwhile_is_told(pl
     second = Work(place, table, [landed(key, "v2")], number=2)
     second.claim()
     receipt = place.catalog.receipts(Ref(MAIN), [key])[key]
-    place.catalog.compact(main(place), [], None, [replace(receipt, shortened=datetime(1970, 1, 2, tzinfo=UTC))])
+    place.catalog.compact(main(place), [], None, [replace(receipt, truncated=datetime(1970, 1, 2, tzinfo=UTC))])
     with pytest.raises(Conflict):
         second.merge()
 

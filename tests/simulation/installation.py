@@ -32,7 +32,8 @@ from lakegate.testing import (
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
 from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
 from lakegate.workflow.registry import contract_name
 from lakegate.workflow.retry import discard, retry

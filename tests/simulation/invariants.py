@@ -96,9 +96,9 @@ def _kept(world: Installation, prefix: str) -> list[Receipt]:
 
 def _in_order(receipt: Receipt) -> Receipt:
     """However it came to be in more than one place."""
-    if len(receipt.entries) < 2 and not receipt.shortened:
+    if len(receipt.entries) < 2 and not receipt.truncated:
         return receipt
-    return replace(receipt, entries=tuple(sorted(receipt.entries, key=lambda it: it.version_id)), shortened=None)
+    return replace(receipt, entries=tuple(sorted(receipt.entries, key=lambda it: it.version_id)), truncated=None)
 
 
 @lru_cache(maxsize=256)
@@ -444,8 +444,8 @@ class End:
         return {file.id: (file, entry) for r, entry in found for file in [entry.file(r.bucket, r.key)]}
 
     @cached_property
-    def held(self) -> set[str]:
-        return {held.file.id for held in unrouted_files(self.world.service)}
+    def unrouted(self) -> set[str]:
+        return {unrouted.file.id for unrouted in unrouted_files(self.world.service)}
 
     @property
     def rejected(self) -> list[tuple[FileVersion, Entry]]:
@@ -475,8 +475,8 @@ class End:
 
 def every_file_version_has_its_end(end: End) -> Iterator[str]:
     for file in end.world.landing.versions():
-        if (file.id in end.entries) == (file.id in end.held):
-            yield f"{file.key} {file.version_id} is neither decided nor held, or both"
+        if (file.id in end.entries) == (file.id in end.unrouted):
+            yield f"{file.key} {file.version_id} is neither decided nor unrouted, or both"
 
 
 def nothing_is_under_way(end: End) -> Iterator[str]:
@@ -535,9 +535,9 @@ def people_were_told(end: End) -> Iterator[str]:
         warnings = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
         if warnings and not end.told(MessageKind.WARNED, file, entry.batch):
             yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"
-    for held in unrouted_files(end.world.service):
-        if not end.told(MessageKind.UNROUTED, held.file, ""):
-            yield f"nobody was told that {held.file.key} is held"
+    for unrouted in unrouted_files(end.world.service):
+        if not end.told(MessageKind.UNROUTED, unrouted.file, ""):
+            yield f"nobody was told that {unrouted.file.key} is unrouted"
 
 
 def people_were_told_what_is_true(end: End) -> Iterator[str]:

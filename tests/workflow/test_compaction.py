@@ -150,18 +150,18 @@ def test_the_watermark_waits_for_what_is_not_decided(world: World) -> None:
     assert [file.id for file in undecided(world.service)[0]] == [lost.id]
 
 
-def test_a_held_file_keeps_nothing_from_being_archived_and_is_taken_up_however_late(world: World) -> None:
+def test_an_unrouted_file_keeps_nothing_from_being_archived_and_is_taken_up_however_late(world: World) -> None:
     """Vendors drop what no contract ever routes."""
     world.drop("elsewhere/README", rows=1, absolute=True)
     world.remove_contract()
-    held = world.drop("late", rows=5)
+    unrouted = world.drop("late", rows=5)
     world.clock.advance(world.service.keep.total_seconds() * 2)
     compact_all(world)
     assert (on_main(world), world.service.ledger.watermark()) == (set(), world.clock.now() - world.service.keep)
     world.push_contract()
     for _ in range(2):  # its note stays while it is under way: nothing else finds it
         reconcile(world.service)
-        assert held.id in {each.file.id for each in unrouted_files(world.service)}
+        assert unrouted.id in {each.file.id for each in unrouted_files(world.service)}
         assert [line.files for line in status(world.service).unrouted] == [("elsewhere/README",)]
     world.run()
     assert world.rows_on_main()["late"] == 5
@@ -169,14 +169,14 @@ def test_a_held_file_keeps_nothing_from_being_archived_and_is_taken_up_however_l
     assert [each.file.key for each in unrouted_files(world.service)] == ["elsewhere/README"]
 
 
-def test_a_held_file_whose_attempt_came_to_nothing_is_taken_up_again(world: World) -> None:
+def test_an_unrouted_file_whose_attempt_came_to_nothing_is_taken_up_again(world: World) -> None:
     world.remove_contract()
-    held = world.drop("late", rows=5)
+    unrouted = world.drop("late", rows=5)
     world.clock.advance(world.service.keep.total_seconds() * 2)
     compact_all(world)
     world.push_contract()
     reconcile(world.service)
-    [attempt] = [it for it in world.attempts() if held in world.claims(it)]
+    [attempt] = [it for it in world.attempts() if unrouted in world.claims(it)]
     world.lake.branches.pop(attempt.branch)
     for name in [name for name in world.store.objects if attempt.branch in name]:
         world.store.objects.pop(name)

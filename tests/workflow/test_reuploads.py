@@ -14,7 +14,8 @@ from lakegate.ports import MAIN, Decided, Ref
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.reports import read_report, report_name
 from lakegate.workflow.ledger.compaction import compact
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import push
 from lakegate.workflow.retry import retry

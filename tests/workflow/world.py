@@ -33,7 +33,8 @@ from lakegate.testing import (
 from lakegate.testing.lake import Key, KeyKind, TableState
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.start import start_attempt
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle

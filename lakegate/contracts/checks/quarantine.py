@@ -1,4 +1,4 @@
-"""Quarantine in a contract: which checks may put rows aside, and how many rows of a file may go. It moves none."""
+"""Quarantine in a contract: which checks may quarantine rows, and how many rows of a file may go. It moves none."""
 
 from collections.abc import Sequence
 

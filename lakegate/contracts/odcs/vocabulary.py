@@ -191,8 +191,8 @@ QUALITY: Place = (
         query="a query in SQL that gives one number, where the type is `sql`, see below",
         engine="`lakegate`, where the type is `custom`",
         implementation="one word that names the check, where the type is `custom`, see below",
-        severity="`error` (the default) rejects the file, `warning` publishes it and tells, `quarantine` puts "
-        "the failing rows aside and publishes the rest, see Quarantine",
+        severity="`error` (the default) rejects the file, `warning` publishes it and tells, `quarantine` quarantines "
+        "the failing rows and publishes the rest, see Quarantine",
         unit="`rows` (the default) or `percent` of the file's rows; a statistic has none, and a query that counts no "
         "percentage",
     )
@@ -274,7 +274,7 @@ SERVER_SETTINGS: Place = _enforced(
     dateFormat="of text: how dates are spelled where the column does not say it, such as `dd/MM/yyyy`",
     timestampFormat="of text: the same for timestamps, such as `yyyy-MM-dd'T'HH:mm:ssXXX`",
     severity="of text: what becomes of rows that do not parse: `error` (the default) rejects the file, `quarantine` "
-    "puts them aside",
+    "quarantines them",
     maxBytes=f"of a file: {DEFAULTS.bytes:,} by default",
     maxUncompressedBytes=f"{DEFAULTS.uncompressed:,} by default: as parquet and ORC declare it; text and blocks of "
     "Avro are counted as they are uncompressed",

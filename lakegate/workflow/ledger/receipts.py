@@ -56,7 +56,7 @@ def with_closed(service: Service, receipts: Mapping[str, Receipt], files: Iterab
 def whole_receipt(service: Service, key: str) -> Receipt | None:
     """Return a key's receipt on main with every entry it ever had, or None."""
     found = receipts_at(service, Ref(MAIN), [key])
-    if key in found and found[key].shortened:
+    if key in found and found[key].truncated:
         names = service.store.names(f"{CLOSED}{receipt_name(key)}/")
         found = _with(found, _read(service, dict.fromkeys(names, key)))
     return found.get(key)

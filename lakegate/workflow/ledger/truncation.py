@@ -5,7 +5,7 @@ from datetime import timedelta
 import structlog
 
 from lakegate.errors import Conflict
-from lakegate.landing.standing import shorten
+from lakegate.landing.standing import truncate
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.ledger.archive import archive_closed
 from lakegate.workflow.service import Service
@@ -50,7 +50,7 @@ def _truncate(service: Service, keys: list[str]) -> None:
     """Write to the archive first, then to main. A worker that read a receipt before meets a conflict at its commit."""
     head, before = service.branches.head(MAIN) or "", service.clock.now() - YOUNG
     receipts = service.ledger.receipts(Ref(MAIN, head), keys).values()
-    found = [(receipt, *shorten(receipt, before)) for receipt in receipts]
+    found = [(receipt, *truncate(receipt, before)) for receipt in receipts]
     found = [each for each in found if each[2]]
     if found:
         archive_closed(service, [(receipt, closed) for receipt, _, closed in found])
