@@ -81,7 +81,7 @@ class SparkTable:
         return iceberg.fields(self.spark, self.own)
 
     def has_deletes(self) -> bool:
-        return iceberg.has_deletes(self.own)
+        return iceberg.has_deletes(self.spark, self.own)
 
     def changes_since(self, before: "SparkTable | None") -> Difference:
         return iceberg.compare(self.spark, before and before.own, self.own)
