@@ -94,7 +94,7 @@ class SparkEngine:
         return iceberg.same_rows(one and one.own, other.own)
 
     def has_deletes(self, table: Loaded) -> bool:
-        return iceberg.has_deletes(table.own)
+        return iceberg.has_deletes(self.spark, table.own)
 
     def compare(self, before: Loaded | None, after: Loaded) -> Difference:
         return iceberg.compare(self.spark, before and before.own, after.own)

@@ -11,8 +11,9 @@ from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.standing import IDENTICAL
 from lakegate.ports import Branch
 from lakegate.workflow.ledger.receipts import receipts_now, whole_receipt
+from lakegate.workflow.overview.line import Line
 from lakegate.workflow.service import Service
-from lakegate.workflow.status import Line, Status, status
+from lakegate.workflow.status import Status, status
 
 Version = tuple[str, str]  # landing key, version id
 FIRST_PAUSE, LONGEST_PAUSE = 0.4, 3.0  # seconds

@@ -286,7 +286,7 @@ MUTATIONS = (
     Mutation(
         says="publish asks not whether another version makes this one a re-upload that is not wanted",
         edits=(
-            Edit(function=guards._guard_version, old="if its.decision:", new="if False:"),
+            Edit(function=guards._guard_standing, old="if its.decision:", new="if False:"),
             Edit(
                 function=rules.superseded,
                 old="(decision := its.decision)",

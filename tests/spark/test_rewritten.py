@@ -464,9 +464,9 @@ def test_what_is_advised_helps_whatever_kind_the_delete_files_are_of(spark: Spar
         spark.sql(statement.format(name=f"{LAKE}.nyc.flights"))
     delete_by_value(spark, iceberg.load(spark, LAKE, "nyc.flights"), tmp_path, 3)
     for statement in advised(DELETE_FILES):
-        assert iceberg.has_deletes(iceberg.load(spark, LAKE, "nyc.flights"))
+        assert iceberg.has_deletes(spark, iceberg.load(spark, LAKE, "nyc.flights"))
         spark.sql(statement.format(catalog=LAKE, table="nyc.flights"))
-    assert not iceberg.has_deletes(iceberg.load(spark, LAKE, "nyc.flights"))
+    assert not iceberg.has_deletes(spark, iceberg.load(spark, LAKE, "nyc.flights"))
     assert [tuple(row) for row in spark.table(f"{LAKE}.nyc.flights").collect()] == [(2,)]
 
 
