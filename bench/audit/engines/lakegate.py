@@ -9,7 +9,7 @@ from lakegate.audit.model.job import Job
 from lakegate.audit.run import Run, audit_table
 from lakegate.audit.schema.inspection import Inspection, fit_all
 from spark_jobs.appending.rows import rows_of
-from spark_jobs.engine import Loaded, SparkEngine
+from spark_jobs.engine import SparkEngine, SparkTable
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import ddl, iceberg
@@ -48,5 +48,5 @@ def audit(spark: SparkSession, job: Job, appended: str) -> Run:
 
 def _audit(spark: SparkSession, run: Run) -> None:
     name = run.job.plan.table
-    loaded = Loaded(name=ddl.table_name(LAKE, name), own=iceberg.load(spark, LAKE, name))
+    loaded = SparkTable(spark=spark, name=ddl.table_name(LAKE, name), own=iceberg.load(spark, LAKE, name))
     audit_table(run, loaded, [inspection.id for inspection in run.good])
