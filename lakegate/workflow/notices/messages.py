@@ -93,7 +93,7 @@ def warned_message(
 
 
 def expiring_message(attempt: Attempt, files: Iterable[MessageFile], ends: datetime, *, has_rows: bool) -> Message:
-    """Return the message that the branch of a rejected batch is deleted soon, with what is possible before and after."""
+    """Return the message that a rejected batch's branch is deleted soon, with what is possible before and after."""
     batch = attempt.batch
     until = "Until then approve publishes its rows as they were audited; after that, " if has_rows else "After that, "
     approve = [f'lakegate approve {batch} --why "…"'] if has_rows else []
