@@ -212,7 +212,7 @@ def _data_files(spark: SparkSession, table: Any | None, manifests: list[Any]) ->
 
 
 def _delete_files(spark: SparkSession, table: Any | None, manifests: list[Any]) -> dict[str, int]:
-    """Return the sequence numbers of live delete files by Iceberg's JSON of each, because one object may hold several."""
+    """Return the sequence numbers of live delete files, by Iceberg's JSON of each: one object may hold several."""
     to_json, found = jvm(spark).org.apache.iceberg.ContentFileParser.toJson, dict[str, int]()
     for manifest in manifests:
         for entry in _live_files(spark, table, manifest):
