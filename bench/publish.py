@@ -26,7 +26,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType
 
 from lakegate import bootstrap
-from lakegate.adapters.iceberg import Catalog
+from lakegate.adapters.iceberg import RefCatalog
 from lakegate.audit.model import report as reported
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import Job
@@ -34,7 +34,7 @@ from lakegate.audit.model.report import FileReport, Report, Verdict
 from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.testing import MemoryClock, MemoryLanding, MemoryNotifier
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.registry import push
@@ -116,7 +116,7 @@ class Place:
         self._write(job.report_uri, to_json(report_of(job, self.lake.head(job.branch), files)))
 
     def append(self, branch: str, paths: Sequence[str], contract_hash: str = "") -> None:
-        catalog = Catalog(self.lake.nessie_uri, self.lake.warehouse, branch)
+        catalog = RefCatalog(self.lake.nessie_uri, self.lake.warehouse, Ref(branch))
         catalog.create_namespace_if_not_exists(self.table.rpartition(".")[0])
         said = {**MERGES_NO_MANIFESTS, CONTRACT_HASH: contract_hash}
         target = catalog.create_table_if_not_exists(self.table, SCHEMA, properties=said)
@@ -206,7 +206,7 @@ def a_second(place: Place, batches: int) -> float:
         settle(place.service, attempt)
     took = time.monotonic() - before
     left = [branch.name for branch in place.service.branches.list_branches() if place.table in branch.name]
-    there = len(place.service.tables.paths("main", place.table))
+    there = len(place.service.tables.paths(Ref("main"), place.table))
     if left or there != batches + 1:
         raise SystemExit(f"{there} data files on main and {len(left)} branches left: not all have landed")
     return round(batches / took, 1)

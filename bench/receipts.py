@@ -22,7 +22,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, DecidedFile, Note
+from lakegate.ports import MAIN, DecidedFile, Note, Ref
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryLanding, MemoryNotifier, MemoryTables
 from lakegate.testing.memory import MemoryStore
 from lakegate.workflow.ledger.archive import archive
@@ -146,7 +146,7 @@ def _one_batch(made: Installation) -> Iterator[tuple[str, float]]:
 
 def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:
     service.branches.create_branch(attempt.branch, base)
-    receipts_at(service, f"{MAIN}@{base}", [file.key for file in files])
+    receipts_at(service, Ref(MAIN, base), [file.key for file in files])
     service.ledger.commit_receipts(attempt.branch, base, _receipts(files, attempt))
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import structlog
 
 from handlers.runtime import service
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 
 log = structlog.get_logger()
 NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)

@@ -17,6 +17,7 @@ from lakegate.audit.evaluation.verdicts import Dependent, Measurements
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Column, Plan
 from lakegate.audit.model.report import CheckResult
+from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Struct
 from spark_jobs.appending import pattern_tries
@@ -46,15 +47,15 @@ class SparkEngine:
 
     spark: SparkSession
     job: Job
-    catalogs: dict[str, str] = field(default_factory=dict)
+    catalogs: dict[Ref, str] = field(default_factory=dict)
 
     @classmethod
     def opened(cls, spark: SparkSession, job: Job) -> "SparkEngine":
         """Return the engine of a session that has the Iceberg which the job is made for."""
         check_iceberg(spark, job)
         engine = cls(spark=spark, job=job)
-        engine._open(LAKE, job.branch)
-        engine._open(BASE, f"{job.branch}@{job.base}")
+        engine._open(LAKE, Ref(job.branch))
+        engine._open(BASE, Ref(job.branch, job.base))
         tune_for_size(spark, job)
         return engine
 
@@ -64,7 +65,7 @@ class SparkEngine:
     def read(self, uri: str) -> bytes:
         return hadoop.read(self.spark, uri)
 
-    def load(self, table: str, *refs: str) -> list[Loaded | None]:
+    def load(self, table: str, *refs: Ref) -> list[Loaded | None]:
         catalogs = [self._catalog(ref) for ref in refs]
         with ThreadPoolExecutor(len(refs)) as pool:
             return list(pool.map(lambda catalog: self._load(catalog, table), catalogs))
@@ -73,7 +74,7 @@ class SparkEngine:
         own = iceberg.load(self.spark, catalog, name)
         return None if own is None else Loaded(name=tables.table_name(catalog, name), own=own)
 
-    def _catalog(self, ref: str) -> str:
+    def _catalog(self, ref: Ref) -> str:
         """Return the catalog at a reference, opened at its first use: first the audited commit, then the one after
         quarantine.
         """
@@ -81,7 +82,7 @@ class SparkEngine:
             self._open(AUDIT if AUDIT not in self.catalogs.values() else LEFT, ref)
         return self.catalogs[ref]
 
-    def _open(self, name: str, ref: str) -> None:
+    def _open(self, name: str, ref: Ref) -> None:
         open_catalog(self.spark, name, self.job, ref)
         self.catalogs[ref] = name
 

@@ -4,13 +4,12 @@ PyArrow is not needed, and no function has it: object storage is reached through
 commit, a metadata file, the address of a ref) are fetched once per publish.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from math import inf
 from threading import Lock
-from urllib.parse import quote, urlparse
+from urllib.parse import urlparse
 
 import requests
 from cachetools import LRUCache, TTLCache, cached
@@ -29,9 +28,10 @@ from pyiceberg.typedef import EMPTY_DICT
 
 from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.http import Patient, mount, network_error
+from lakegate.adapters.refs import segment
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
-from lakegate.ports import FileChanges, TableIdentity
+from lakegate.ports import FileChanges, Ref, TableIdentity
 
 OPTIONS = {
     PY_IO_IMPL: "lakegate.adapters.iceberg.MetadataIO",
@@ -39,7 +39,6 @@ OPTIONS = {
     "s3.connect-timeout": "5",
     "s3.request-timeout": "60",
 }
-COMMIT = re.compile("[0-9a-f]{64}")
 STORAGE = ("s3", "s3a", "s3n")
 TAKEN = ("prefix", "namespace-separator", "view-endpoints-supported")  # settings accepted of a service
 PORTS = {"http": 80, "https": 443}
@@ -105,17 +104,17 @@ class IcebergTables:
         self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._look)
         self._catalog = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._open)
 
-    def identity(self, ref: str, table: str) -> TableIdentity | None:
+    def identity(self, ref: Ref, table: str) -> TableIdentity | None:
         with iceberg_errors(f"reading {table} at {ref}"):
             found = self._find(ref, table)
             return _identity(found) if found else None
 
-    def paths(self, ref: str, table: str) -> frozenset[str]:
+    def paths(self, ref: Ref, table: str) -> frozenset[str]:
         with iceberg_errors(f"listing the data files of {table} at {ref}"):
             found = self._find(ref, table)
             return frozenset(_data_files(found, _manifests(found)))
 
-    def compare(self, table: str, before: str, after: str) -> FileChanges:
+    def compare(self, table: str, before: Ref, after: Ref) -> FileChanges:
         with iceberg_errors(f"comparing {table} at {before} and {after}"):
             old, new = self._find(before, table), self._find(after, table)
             left, brought = _apart(old, new)
@@ -126,10 +125,10 @@ class IcebergTables:
                 deletes=_deletes(_delete_files(old, left), _delete_files(new, brought), new),
             )
 
-    def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+    def append(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         """Append the same data files, statistics and partitions included, in a new snapshot."""
         with iceberg_errors(f"reading {table} at {source} and {branch}"):
-            origin, target = self._load(source, table), self._load(branch, table)
+            origin, target = self._load(source, table), self._load(Ref(branch), table)
             left, brought = _apart(origin, target)
             there, here = _data_files(origin, left), _data_files(target, brought)
             _refuse(paths & here.keys(), f"{table} at {branch} already has data file")
@@ -142,37 +141,37 @@ class IcebergTables:
             for path in sorted(paths):
                 append.append_data_file(there[path])
 
-    def register(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+    def register(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         """Register the same metadata file, and write a new one if data files are left out."""
         with iceberg_errors(f"reading {table} at {source}"):
             origin = self._load(source, table)
             there = _data_files(origin, _manifests(origin)).keys()
             _refuse(paths - there, f"{table} at {source} has no data file")
         with iceberg_errors(f"registering {table} on {branch}", changes=True):
-            catalog: Catalog = self._catalog(branch)
+            catalog: RefCatalog = self._catalog(Ref(branch))
             catalog.create_namespace_if_not_exists(table.rpartition(".")[0])
             try:
                 catalog.register_table(table, origin.metadata_location)
             except iceberg.TableAlreadyExistsError:  # a request that is delivered twice fails on its own first delivery
-                if self._load(branch, table).metadata_location != origin.metadata_location:
+                if self._load(Ref(branch), table).metadata_location != origin.metadata_location:
                     raise
         if left := there - paths:
             self.remove(table, branch, frozenset(left))
 
-    def evolve(self, table: str, branch: str, base: str, source: str) -> None:
+    def evolve(self, table: str, branch: str, base: Ref, source: Ref) -> None:
         """Set the schema under the same field ids: adding the columns here would give them other ids, in any order."""
         with iceberg_errors(f"reading {table} at {base}, {source} and {branch}"):
-            old, new, target = self._load(base, table), self._load(source, table), self._load(branch, table)
+            old, new, target = self._load(base, table), self._load(source, table), self._load(Ref(branch), table)
             if _identity(old) != _identity(target):
                 raise Refused(f"table {table} on {branch} is not what it was at {base}")
         said = {name: value for name, value in new.properties.items() if old.properties.get(name) != value}
         with iceberg_errors(f"bringing columns of {table} to {branch}", changes=True):
-            catalog: Catalog = self._catalog(branch)
+            catalog: RefCatalog = self._catalog(Ref(branch))
             catalog.set_schema(target, _grown(target.schema(), new.schema()), new.metadata.last_column_id, said)
 
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
         with iceberg_errors(f"reading {table} at {branch}"):
-            target = self._load(branch, table)
+            target = self._load(Ref(branch), table)
             here = _data_files(target, _manifests(target))
             _refuse(paths - set(here), f"{table} at {branch} has no data file")
         with (
@@ -183,22 +182,21 @@ class IcebergTables:
             for path in sorted(paths):
                 overwrite.delete_data_file(here[path])
 
-    def _find(self, ref: str, table: str) -> Table | None:
-        path = _path(ref)
-        found: Table | None = self._at_commit(path, table) if path.startswith("@") else self._look(ref, table)
+    def _find(self, ref: Ref, table: str) -> Table | None:
+        found: Table | None = self._at_commit(Ref("", ref.commit), table) if ref.commit else self._look(ref, table)
         return found
 
-    def _look(self, ref: str, table: str) -> Table | None:
+    def _look(self, ref: Ref, table: str) -> Table | None:
         try:
             found: Table = self._catalog(ref).load_table(table)
         except ABSENT:
             return None
         return found
 
-    def _open(self, ref: str) -> "Catalog":
-        return Catalog(self._uri, self._warehouse, ref, http=self._http, files=self._files)
+    def _open(self, ref: Ref) -> "RefCatalog":
+        return RefCatalog(self._uri, self._warehouse, ref, http=self._http, files=self._files)
 
-    def _load(self, ref: str, table: str) -> Table:
+    def _load(self, ref: Ref, table: str) -> Table:
         found = self._find(ref, table)
         if found is None:
             raise Refused(f"there is no table {table} at {ref}")
@@ -281,7 +279,7 @@ class _Whole(FsspecInputFile):
         return BytesIO(self._io.read(self.location))
 
 
-class Catalog(RestCatalog):
+class RefCatalog(RestCatalog):
     """One ref of the catalog's Iceberg REST. It sets no prefix, because the service names that itself. `more` are
     PyIceberg's own options, and override ours.
 
@@ -294,7 +292,7 @@ class Catalog(RestCatalog):
         self,
         uri: str,
         warehouse: str,
-        ref: str,
+        ref: Ref,
         more: Mapping[str, str] | None = None,
         *,
         http: Patient | None = None,
@@ -303,7 +301,7 @@ class Catalog(RestCatalog):
         self._http, self._files = http or Patient(), files or Files()
         options = {**OPTIONS, **(more or {})}
         self._io = {PY_IO_IMPL: options[PY_IO_IMPL]}
-        super().__init__(ref, uri=f"{uri}/iceberg/{_path(ref)}", warehouse=warehouse, **options)
+        super().__init__(str(ref), uri=f"{uri}/iceberg/{segment(ref)}", warehouse=warehouse, **options)
         _check_address(asked=uri, told=self.uri)
 
     def _fetch_config(self) -> None:
@@ -369,12 +367,6 @@ def _server(address: str) -> tuple[str, str | None, int | None]:
     """Return the address's scheme, host and port, in small letters and with the default port filled in."""
     found = urlparse(address)
     return found.scheme, found.hostname, found.port or PORTS.get(found.scheme)
-
-
-def _path(ref: str) -> str:
-    """Return a ref's path segment: a commit is addressed by its hash alone, which outlives its branch."""
-    _, at, commit = ref.rpartition("@")
-    return f"@{commit}" if at or COMMIT.fullmatch(ref) else quote(ref, safe="")
 
 
 def _identity(table: Table) -> TableIdentity:

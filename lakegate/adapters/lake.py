@@ -13,9 +13,10 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import ALWAYS_TRUE, Table
 
 from lakegate.adapters.aws import CONFIG
-from lakegate.adapters.iceberg import ABSENT, Catalog, check_storage, iceberg_errors
+from lakegate.adapters.iceberg import ABSENT, RefCatalog, check_storage, iceberg_errors
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.errors import Conflict, Misconfigured
+from lakegate.ports import Ref
 
 
 class LakeIO(PyArrowFileIO):
@@ -33,16 +34,16 @@ class IcebergLake:
         self._uri, self._warehouse = nessie_uri, warehouse
         self._table = cache(self._load)
 
-    def tables(self, ref: str) -> list[str]:
+    def tables(self, ref: Ref) -> list[str]:
         with reading(ref):
             catalog = self._catalog(ref)
             return sorted(".".join(name) for space in catalog.list_namespaces() for name in catalog.list_tables(space))
 
-    def columns(self, ref: str, table: str) -> list[str] | None:
+    def columns(self, ref: Ref, table: str) -> list[str] | None:
         found = self._table(ref, table)
         return None if found is None else list(found.schema().column_names)
 
-    def rows(self, ref: str, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> Any:
+    def rows(self, ref: Ref, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> Any:
         found = self._table(ref, table)
         if found is None:
             raise Misconfigured(f"there is no table {table} on {ref}")
@@ -52,7 +53,7 @@ class IcebergLake:
                 some = In(term=Reference(FILE_COLUMN), values=set(map(literal, files)))
             return found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit).to_arrow()
 
-    def _load(self, ref: str, table: str) -> Table | None:
+    def _load(self, ref: Ref, table: str) -> Table | None:
         with reading(ref):
             try:
                 found: Table = self._catalog(ref).load_table(table)
@@ -60,8 +61,8 @@ class IcebergLake:
                 return None
             return found
 
-    def _catalog(self, ref: str) -> Catalog:
-        return Catalog(self._uri, self._warehouse, ref, storage())
+    def _catalog(self, ref: Ref) -> RefCatalog:
+        return RefCatalog(self._uri, self._warehouse, ref, storage())
 
 
 def storage() -> dict[str, str]:
@@ -83,7 +84,7 @@ def storage() -> dict[str, str]:
 
 
 @contextmanager
-def reading(ref: str) -> Iterator[None]:
+def reading(ref: Ref) -> Iterator[None]:
     """Raise Misconfigured if the ref is gone or never existed: the caller can name another."""
     try:
         with iceberg_errors(f"reading {ref}"):

@@ -5,14 +5,12 @@ It never forces a merge, and repeats no request whose outcome it does not know.
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
 from typing import Any
-from urllib.parse import quote
 
 import pynessie
 import requests
@@ -29,13 +27,14 @@ from pynessie.error import (
 
 from lakegate.adapters.http import Patient, mount, network_error, status_error
 from lakegate.adapters.notes import before, committed_at, decided, having, message, properties
+from lakegate.adapters.refs import segment
 from lakegate.audit.bounded_http import place
 from lakegate.audit.model.codec import BROKEN
 from lakegate.counts import count
 from lakegate.errors import Conflict, Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import PREFIX, not_before
 from lakegate.landing.receipts import Receipt, receipt_name
-from lakegate.ports import MAIN, Branch, Changes, Decided, Note
+from lakegate.ports import MAIN, Branch, Changes, Decided, Note, Ref
 
 SPACE = ("_lakegate", "receipts")
 SPACES = (SPACE[:1], SPACE)
@@ -47,8 +46,6 @@ KEYS = 500
 TRIES = 10
 REMEMBERED = 8  # cached change sets of branches: each is as large as its batch
 SEEN = 5000  # cached contents at commits: a receipt is half a kilobyte
-COMMIT = "@"  # first character of a commit's address
-_HASH = re.compile("[0-9a-f]{64}")
 
 Key = tuple[str, ...]
 Json = dict[str, Any]
@@ -111,7 +108,7 @@ class NessieCatalog:
     def head(self, branch: str) -> str | None:
         """Read the head over the kept connection: this is the most frequent call, and pynessie keeps no connection."""
         try:
-            return str(self._get(f"reading branch {branch}", f"trees/{_path(branch)}", {})["reference"]["hash"])
+            return str(self._branch(branch)["hash"])
         except Conflict:  # it is not there
             return None
 
@@ -143,7 +140,11 @@ class NessieCatalog:
             return self._main()
 
     def _main(self) -> str:
-        return str(self._get("reading main", f"trees/{MAIN}", {})["reference"]["hash"])
+        return str(self._branch(MAIN)["hash"])
+
+    def _branch(self, name: str, **query: str) -> Json:
+        found: Json = self._get(f"reading branch {name}", f"trees/{segment(Ref(name))}", query)["reference"]
+        return found
 
     def delete_branch(self, name: str, expected: str | None = None) -> None:
         for _ in range(TRIES):
@@ -160,15 +161,15 @@ class NessieCatalog:
                 return
         raise Retryable(f"Nessie: deleting branch {name}: it keeps moving")
 
-    def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
+    def receipts(self, ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
         """Read our namespaces along with the receipts: a caller often puts receipts next, and needs them then."""
         wanted: dict[Key, str] = {(*SPACE, receipt_name(key)): key for key in sorted(set(keys))}
         contents = self._contents(ref, [*wanted, *SPACES] if wanted else [])
         return {key: Receipt.read(key, contents[at].get("sqlText", "")) for at, key in wanted.items() if at in contents}
 
-    def all_receipts(self, ref: str) -> Iterator[Receipt]:
+    def all_receipts(self, ref: Ref) -> Iterator[Receipt]:
         wanted = {"prefix-key": ".".join(SPACE), "content": "true"}
-        for entry in self._pages(f"listing receipts at {ref}", f"trees/{_path(ref)}/entries", "entries", wanted):
+        for entry in self._pages(f"listing receipts at {ref}", f"trees/{segment(ref)}/entries", "entries", wanted):
             receipt = _receipt(tuple(entry["name"]["elements"]), entry["content"])
             if receipt is not None:
                 yield receipt
@@ -179,7 +180,7 @@ class NessieCatalog:
         operations = [_delete((*SPACE, receipt_name(key))) for key in keys]
         wanted: dict[Key, Receipt] = {(*SPACE, receipt.name): receipt for receipt in shorter}
         what = f"compact {count(len(operations), 'receipt')}, truncate {len(wanted)}"
-        there = self._contents(expected, [*wanted, *((*SPACES, WATERMARK) if watermark else ())])
+        there = self._contents(Ref(MAIN, expected), [*wanted, *((*SPACES, WATERMARK) if watermark else ())])
         operations += [_put(key, _text(receipt.to_json(), there.get(key))) for key, receipt in wanted.items()]
         if watermark:
             text = json.dumps({"decided_before": watermark.isoformat()})
@@ -188,12 +189,12 @@ class NessieCatalog:
         self._commit(MAIN, expected, operations, what)
 
     def watermark(self) -> datetime | None:
-        found = self._contents(MAIN, [WATERMARK]).get(WATERMARK)
+        found = self._contents(Ref(MAIN), [WATERMARK]).get(WATERMARK)
         return datetime.fromisoformat(json.loads(found["sqlText"])["decided_before"]) if found else None
 
     def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
         wanted = {(*SPACE, receipt.name): receipt for receipt in receipts}
-        there = self._contents(expected, [*SPACES, *wanted])
+        there = self._contents(Ref(branch, expected), [*SPACES, *wanted])
         spaces = self._missing(branch, there)
         puts = [_put(key, _text(receipt.to_json(), there.get(key))) for key, receipt in wanted.items()]
         text = message(note) if note else f"claim {count(len(puts), 'file')}"
@@ -204,12 +205,12 @@ class NessieCatalog:
         counts, not the commit that was read.
         """
         wanted: list[Key] = [space for space in SPACES if space not in there]
-        found = self._contents(branch, wanted)
+        found = self._contents(Ref(branch), wanted)
         return [_put(space, _namespace(space)) for space in wanted if space not in found]
 
     def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
         wanted: list[Key] = [(*SPACE, receipt_name(key)) for key in sorted(set(keys))]
-        before, now = self._contents(base, wanted), self._contents(expected, wanted)
+        before, now = self._contents(Ref(MAIN, base), wanted), self._contents(Ref(branch, expected), wanted)
         operations = _changing({key: before.get(key) for key in wanted}, now)
         if not operations:
             return expected
@@ -218,7 +219,7 @@ class NessieCatalog:
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
         left = {(*SPACE, receipt_name(key)) for key in without}
         wanted = {key: content for key, content in self._touched(base, commit).items() if key not in left}
-        operations = _changing(wanted, self._contents(base, sorted(wanted)))
+        operations = _changing(wanted, self._contents(Ref(branch, base), sorted(wanted)))
         return self._commit(branch, base, operations, f"replay {count(len(operations), 'change')} of {commit[:12]}")
 
     def changes(self, base: str, head: str) -> Changes:
@@ -228,7 +229,7 @@ class NessieCatalog:
 
     def _changes(self, base: str, head: str) -> Changes:
         now = self._touched(base, head)
-        before = self._contents(base, sorted(now))
+        before = self._contents(Ref("", base), sorted(now))
         changed: dict[str, set[str]] = {"ICEBERG_TABLE": set(), "NAMESPACE": set(), "": set()}
         receipts: dict[str, Receipt | None] = {}
         for key, new in now.items():
@@ -264,15 +265,14 @@ class NessieCatalog:
 
     def changed_tables(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
         keys: list[Key] = [tuple(table.split(".")) for table in sorted(set(tables))]
-        before, now = self._contents(base, keys), self._contents(head, keys)
+        before, now = self._contents(Ref("", base), keys), self._contents(Ref("", head), keys)
         return frozenset(".".join(key) for key in keys if before.get(key) != now.get(key))
 
     def base(self, branch: str) -> str:
         """Return the common ancestor. Its cost grows with main's commits since (25 µs each, measured in memory). Merges
         don't move it.
         """
-        found = self._get(f"reading branch {branch}", f"trees/{_path(branch)}", {"fetch": "ALL"})["reference"]
-        ancestor = found["metadata"].get("commonAncestorHash")
+        ancestor = self._branch(branch, fetch="ALL")["metadata"].get("commonAncestorHash")
         if ancestor is None:
             raise Refused(f"Nessie: branch {branch} has no commit in common with {MAIN}")
         return str(ancestor)
@@ -309,13 +309,13 @@ class NessieCatalog:
                 return
             yield entry["commitMeta"]
 
-    def _contents(self, ref: str, keys: list[Key]) -> dict[Key, Json]:
+    def _contents(self, ref: Ref, keys: list[Key]) -> dict[Key, Json]:
         """Return contents by key; keys without one are absent. Contents at a commit never change and are cached;
         contents of a branch are read each time.
         """
-        at = _path(ref)
-        if not at.startswith(COMMIT):
+        if not ref.commit:
             return self._look(ref, keys)
+        at = ref.commit
         with self._seeing:
             known = {key: self._seen[at, key] for key in keys if (at, key) in self._seen}
         unknown = [key for key in keys if key not in known]
@@ -324,11 +324,11 @@ class NessieCatalog:
             self._seen.update({(at, key): found.get(key) for key in unknown})
         return {key: content for key, content in known.items() if content} | found
 
-    def _look(self, ref: str, keys: list[Key]) -> dict[Key, Json]:
+    def _look(self, ref: Ref, keys: list[Key]) -> dict[Key, Json]:
         found: dict[Key, Json] = {}
         for start in range(0, len(keys), KEYS):
             body = {"requestedKeys": [{"elements": list(key)} for key in keys[start : start + KEYS]]}
-            answer = self._post(f"reading contents at {ref}", f"trees/{_path(ref)}/contents", body)
+            answer = self._post(f"reading contents at {ref}", f"trees/{segment(ref)}/contents", body)
             found |= {tuple(entry["key"]["elements"]): entry["content"] for entry in answer["contents"]}
         return found
 
@@ -336,7 +336,7 @@ class NessieCatalog:
         self, branch: str, expected: str, operations: list[Json], text: str, notes: Mapping[str, str] | None = None
     ) -> str:
         body = {"commitMeta": {"message": text, "properties": dict(notes or {})}, "operations": operations}
-        path = f"trees/{_path(branch)}@{expected}/history/commit"
+        path = f"trees/{segment(Ref(branch))}@{expected}/history/commit"
         answer = self._post(f"committing to {branch}", path, body, changes=True)
         return str(answer["targetBranch"]["hash"])
 
@@ -373,13 +373,6 @@ def _not_before(batch: str) -> datetime | None:
         return not_before(batch)
     except (ValueError, OverflowError):
         return None
-
-
-def _path(ref: str) -> str:
-    """Return a ref's path segment: a commit is always addressed by its hash, which outlives its branch."""
-    name, _, commit = ref.rpartition("@")
-    commit = commit if name else ref
-    return f"{COMMIT}{commit}" if _HASH.fullmatch(commit) else quote(ref, safe="")
 
 
 def _kind(old: Json | None, new: Json | None) -> str:

@@ -45,7 +45,7 @@ TITLES = {
     MessageKind.REJECTED: "🛑 Rejected",
     MessageKind.WARNED: "⚠️ Published with warnings",
     MessageKind.APPROVED: "✅ Approved and published",
-    MessageKind.UNROUTED: "⏸️ Held: no contract takes these files",
+    MessageKind.UNROUTED: "⏸️ Unrouted: no contract routes these files",
     MessageKind.WAITING: "🕒 No job gets through to files of",
     MessageKind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
 }

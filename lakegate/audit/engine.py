@@ -11,6 +11,7 @@ from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements
 from lakegate.audit.model.plan import Column, Plan
 from lakegate.audit.model.report import CheckResult, DataFile
+from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Struct
 
@@ -43,7 +44,7 @@ class Engine(Protocol):
 
     def read(self, uri: str) -> bytes: ...
 
-    def load(self, table: str, *refs: str) -> list[Table | None]:
+    def load(self, table: str, *refs: Ref) -> list[Table | None]:
         """Return the table at each `branch` or `branch@hash`, None where there is none."""
 
     def columns(self, table: Table) -> Struct:

@@ -38,6 +38,7 @@ from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Column, Plan
 from lakegate.audit.model.report import CheckResult, FileReport, Replaced, Report, Verdict
+from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection, fit_all
 from lakegate.audit.schema.types import Struct
 
@@ -92,12 +93,12 @@ class Run:
         return [inspection for inspection in self.inspections if not inspection.faults]
 
     @property
-    def base_ref(self) -> str:
-        return f"{self.job.branch}@{self.job.base}"
+    def base_ref(self) -> Ref:
+        return Ref(self.job.branch, self.job.base)
 
     @property
-    def audited_ref(self) -> str:
-        return f"{self.job.branch}@{self.audited}"
+    def audited_ref(self) -> Ref:
+        return Ref(self.job.branch, self.audited)
 
 
 def append_and_audit(run: Run) -> Report:
@@ -129,7 +130,7 @@ def _begin(run: Run) -> None:
     except OSError as error:
         what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
         raise JobError(f"{what}: Nessie at {job.nessie_uri} does not tell where the branch is: {error}") from error
-    run.there, run.base = engine.load(job.plan.table, job.branch, run.base_ref)
+    run.there, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
     if job.begun_uri:
         engine.write(job.begun_uri, b"")
 
@@ -213,7 +214,7 @@ def _take_out(run: Run) -> None:
     """Take rewritten rows that the batch replaces out of the branch's table. Unfit where it has delete files: they
     would take nothing from what is written anew, and Iceberg drops some of them with the data files that it takes off.
     """
-    [there] = run.engine.load(run.job.plan.table, run.job.branch)
+    [there] = run.engine.load(run.job.plan.table, Ref(run.job.branch))
     holding = run.engine.holding(there)
     if not holding:
         return
@@ -253,7 +254,7 @@ def _audit(run: Run) -> None:
 
 
 def _quarantine(run: Run, view: View) -> None:
-    """Put failing rows aside of the files that may give them up; then audit what is left, where it is left."""
+    """Quarantine failing rows of the files that may give them up; then audit what is left, where it is left."""
     before, unparsed_ids = run.checks, unparsed_checks(run.job.plan)
     failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
     unparsed = [inspection for inspection in run.good if unparsed_ids & {*failed.get(inspection.id, ())}]
@@ -272,8 +273,8 @@ def _leaving(checks: Iterable[CheckResult]) -> int:
 
 
 def _prove_quarantine(run: Run, rows: dict[str, int]) -> PerFile:
-    """Return the data files in the quarantine table, proved to hold just what was to be put aside, in the place of what
-    is replaced.
+    """Return the data files in the quarantine table, proved to hold just the rows that were to go there in the place
+    of those that are replaced.
     """
     name = quarantine_of(run.job.plan.table)
     base, loaded = run.engine.load(name, run.base_ref, run.audited_ref)

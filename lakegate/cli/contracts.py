@@ -129,7 +129,7 @@ def _unrouted_for(installation: Installation, pushed: Sequence[Contract]) -> lis
     """Return the unrouted files that the pushed contracts route now."""
     registry = Registry.read(installation.service.store)
     tables = {contract.table for contract in pushed}
-    routed = [(held.file, registry.route(held.file.key)) for held in still_unrouted(installation.service)]
+    routed = [(unrouted.file, registry.route(unrouted.file.key)) for unrouted in still_unrouted(installation.service)]
     return [file for file, contract in routed if contract and contract.table in tables]
 
 

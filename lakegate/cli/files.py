@@ -22,7 +22,7 @@ from lakegate.counts import count
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.ledger.receipts import receipts_at
 from lakegate.workflow.ledger.rejected import decisions_of
@@ -147,7 +147,7 @@ def versions_of(service: Service, now: Status, target: str) -> list[Version]:
     decided = _of_key((*now.rejected, *now.published, *now.discarded), target)
     if waiting or decided:
         return waiting or decided[:1]
-    receipt = receipts_at(service, MAIN, [target]).get(target)
+    receipt = receipts_at(service, Ref(MAIN), [target]).get(target)
     if receipt is None or not receipt.entries:
         raise Misconfigured(
             f"nothing has landed under {target}; drop it: lakegate drop FILE (lakegate status shows all)"

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from lakegate.ports import Ref
 from lakegate.settings import CommandLine
 from lakegate.workflow.service import Service
 
@@ -16,13 +17,13 @@ from lakegate.workflow.service import Service
 class Lake(Protocol):
     """Rows of tables, for `lakegate query`. A `ref` is a branch or `branch@hash`."""
 
-    def tables(self, ref: str) -> list[str]:
+    def tables(self, ref: Ref) -> list[str]:
         """Return the names of all tables at a ref."""
 
-    def columns(self, ref: str, table: str) -> list[str] | None:
+    def columns(self, ref: Ref, table: str) -> list[str] | None:
         """Return the table's columns in order, or None if there is no such table."""
 
-    def rows(self, ref: str, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> Any:
+    def rows(self, ref: Ref, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> Any:
         """Return an Arrow table with these columns: at most `limit` rows, and only rows of these file versions if any
         are named.
         """

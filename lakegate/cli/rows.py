@@ -29,7 +29,7 @@ from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.job import job_name, job_of
 from lakegate.workflow.service import Service
 
@@ -71,13 +71,13 @@ def show_rows(installation: Installation, batch: str, check: str, *, as_json: bo
     return Exit.DONE
 
 
-def _has_parents(lake: Lake, ref: str, plan: Plan, failing: Failing) -> bool:
+def _has_parents(lake: Lake, ref: Ref, plan: Plan, failing: Failing) -> bool:
     """Whether the table that the check refers to, if it does, is there: else no key is in it."""
     other = plan.metric(failing.check.metric).refers_to
     return other is None or lake.columns(ref, other.table) is not None
 
 
-def _answered(lake: Lake, listing: Listing, ref: str, files: Mapping[str, Sequence[str]], failing: Failing) -> Result:
+def _answered(lake: Lake, listing: Listing, ref: Ref, files: Mapping[str, Sequence[str]], failing: Failing) -> Result:
     """Masked by place, for an engine may call columns by other names. Its errors name values."""
     try:
         answer = run(lake, Statement.parse(listing.sql), ref, files, [STRICTLY])
@@ -95,7 +95,7 @@ def _answered(lake: Lake, listing: Listing, ref: str, files: Mapping[str, Sequen
     return Result(columns=list(listing.columns), rows=rows)
 
 
-def _say(answer: Result, failing: Failing, ref: str, statement: str) -> None:
+def _say(answer: Result, failing: Failing, ref: Ref, statement: str) -> None:
     say(grid(answer.columns, answer.rows[:SHOWN], console().width))
     hidden = len(answer.rows) - SHOWN
     more = f"; {hidden:,} more are not shown (--json prints all)" if hidden > 0 else ""
@@ -110,7 +110,7 @@ def _say(answer: Result, failing: Failing, ref: str, statement: str) -> None:
 def _why_others(failing: Failing) -> str:
     """Why other rows are listed than were counted, where that has to be said."""
     if failing.check.verdict is Verdict.WARN and any(file.quarantined for file in failing.files):
-        return "the files are listed as they are in the table, without the rows that other checks put aside."
+        return "the files are listed as they are in the table, without the rows that other checks quarantined."
     if is_of(failing.check, MetricKind.DUPLICATES):
         return ""  # rows with a key that is there before are shown with the first one of their file that has it
     return "DuckDB, which reads them here, differs from Spark on this rule."
@@ -169,16 +169,16 @@ def _plan(service: Service, view: BatchView, tried: Try) -> Plan:
     return job.plan
 
 
-def _ref(view: BatchView, tried: Try, failing: Failing) -> str:
+def _ref(view: BatchView, tried: Try, failing: Failing) -> Ref:
     """Where the rows are: on the kept branch as it was audited, or on main as the files were published: what came after
     them there is none of their fault.
     """
     if tried.kept:
-        return f"{tried.branch}@{failing.report.audited}"
+        return Ref(tried.branch, failing.report.audited)
     decided = [it for it in view.decisions if it.note.decision is Decision.PUBLISHED]
     published = [it.commit for it in decided if it.note.attempt == tried.attempt]
     if published and all(file.verdict is not Verdict.FAIL for file in failing.files):
-        return f"{MAIN}@{published[0]}"
+        return Ref(MAIN, published[0])
     gone = f"the branch {tried.branch} is deleted, and the rows of its rejected files with it"
     raise Misconfigured(
         f"{gone}; the report has a sample of them, and lakegate retry {view.batch} appends the files again"

@@ -21,6 +21,7 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.cli.installation import Lake
 from lakegate.duckdb.dialect import MACROS
 from lakegate.errors import Misconfigured
+from lakegate.ports import Ref
 
 READS = (exp.Query, exp.Describe, exp.Summarize)
 PLAIN_SELECT = {"expressions", "from_", "limit"}
@@ -115,7 +116,7 @@ _EVERY: Mapping[str, Sequence[str]] = {}
 
 
 def run(
-    lake: Lake, statement: Statement, ref: str, files: Mapping[str, Sequence[str]] = _EVERY, before: Sequence[str] = ()
+    lake: Lake, statement: Statement, ref: Ref, files: Mapping[str, Sequence[str]] = _EVERY, before: Sequence[str] = ()
 ) -> Result:
     """The statement's answer on the tables of one commit; of a table that `files` name, on the rows of those file
     versions alone. `before` are statements that DuckDB is given first.
@@ -139,7 +140,7 @@ def run(
     return Result(columns=_distinct(names), rows=rows)
 
 
-def _load(lake: Lake, statement: Statement, ref: str, name: str, files: Sequence[str]) -> Any:
+def _load(lake: Lake, statement: Statement, ref: Ref, name: str, files: Sequence[str]) -> Any:
     available = lake.columns(ref, name)
     if available is None:
         there = ", ".join(lake.tables(ref)) or "none; what a contract describes appears with its first file"

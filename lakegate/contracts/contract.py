@@ -58,6 +58,6 @@ def _clash(one: Contract, other: Contract) -> str:
     quarantined = quarantine_of(one.table)
     if one.plan.budget and other.plan.budget and quarantined == quarantine_of(other.table):
         return (
-            f"{one.table} and {other.table} would put rows aside in the same table, {quarantined}: rename one of them"
+            f"{one.table} and {other.table} would quarantine rows in the same table, {quarantined}: rename one of them"
         )
     return ""

@@ -24,9 +24,9 @@ from lakegate.contracts.metrics.metric import fingerprint
 from lakegate.contracts.metrics.rows import nulls
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Document, Item
-from lakegate.contracts.odcs.settings import setting
+from lakegate.contracts.odcs.settings import choice, setting
 
-_PARTITION, _SEVERITY = "partitionTransform", "severity"
+_PARTITION = "partitionTransform"
 _PUBLIC = "public"
 _NESTED = ("properties", "items", "map", "key", "value")  # where a nested column's parts stand
 _OF_VALUES = (MetricKind.DUPLICATES, MetricKind.ORPHANS, MetricKind.VALUE)
@@ -85,16 +85,14 @@ def contract_hash(plan: Plan) -> str:
 
 
 def _checks(table: Item, name: str, columns: Sequence[Read], key: Sequence[Read]) -> list[Checked]:
-    fields, severities = (
-        Fields(read.field for read in columns),
-        {it.field.name: _severity(it.item) for it in columns},
-    )
+    fields = Fields(read.field for read in columns)
+    severities = {read.field.name: choice(read.item, "severity", Severity) for read in columns}
     names = frozenset({name, str(table.plain("name", name))})
-    own, around = (
-        Referring(table=name, names=names, fields=fields, severities=severities),
-        QueryContext(fields=fields, names=names),
+    own = Referring(table=name, names=names, fields=fields, severities=severities)
+    around = QueryContext(fields=fields, names=names)
+    found = primary_key_checks(
+        [(read.field, _line(read, "primaryKey"), severities[read.field.name]) for read in key], table
     )
-    found = primary_key_checks([(it.field, _line(it, "primaryKey"), severities[it.field.name]) for it in key], table)
     for read in columns:
         found += [
             *_own_checks(read, severities[read.field.name]),
@@ -141,8 +139,8 @@ def _line(read: Read, word: str) -> int:
 
 
 def _planned(read: Read) -> Column:
-    masked = _is_masked(read.item.value)
-    return Column(name=read.field.name, type=read.field.type.name, doc=_doc(read.item), masked=masked)
+    doc = " ".join(str(read.item.plain("description", "")).split())
+    return Column(name=read.field.name, type=read.field.type.name, doc=doc, masked=_is_masked(read.item.value))
 
 
 def _is_masked(value: object) -> bool:
@@ -155,10 +153,6 @@ def _is_masked(value: object) -> bool:
     return (said is not None and str(said).strip().lower() != _PUBLIC) or any(
         _is_masked(value.get(at)) for at in _NESTED
     )
-
-
-def _doc(column: Item) -> str:
-    return " ".join(str(column.plain("description", "")).split())
 
 
 def _ordered(columns: Sequence[Read], flag: str, position: str) -> list[Read]:
@@ -227,14 +221,3 @@ def _partition(read: Read, names: set[str]) -> str | None:
     else:
         return str(made)
     return None
-
-
-def _severity(column: Item) -> Severity:
-    """Return the severity of the column's own words; a check of `quality` says its own."""
-    entry = setting(column, _SEVERITY)
-    said = entry.plain("value") if entry else Severity.ERROR.value
-    if entry and said not in list(Severity):
-        near = vocabulary.hint(str(said), Severity)
-        entry.fault(f"severity is {said!r}, and it can be {' or '.join(Severity)}{near}")
-        return Severity.ERROR
-    return Severity(said)

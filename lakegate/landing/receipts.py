@@ -95,7 +95,7 @@ class Receipt:
     """A landing key's decided versions. Those on main are the published ones that no other published one replaced.
 
     No version is ever forgotten: one that is still in the landing bucket would be ingested again. Of those that landed
-    before `shortened`, some are kept elsewhere; they are in `closed` once a reader has looked for them.
+    before `truncated`, some are kept elsewhere; they are in `closed` once a reader has looked for them.
 
     A receipt that cannot be read is not an empty one: the decisions on its key are unknown, so none may be made.
     `unreadable` says why, and such a receipt is never written.
@@ -104,7 +104,7 @@ class Receipt:
     bucket: str
     key: str
     entries: tuple[Entry, ...] = ()
-    shortened: datetime | None = None
+    truncated: datetime | None = None
     closed: tuple[Entry, ...] = field(default=(), compare=False)
     unreadable: str = ""
 
@@ -121,7 +121,7 @@ class Receipt:
 
     def may_lack(self, file: FileVersion) -> bool:
         """Return True if a version of this key may have been decided though it is not in this receipt."""
-        return self.shortened is not None and file.landed_at < self.shortened and not self.entry(file.version_id)
+        return self.truncated is not None and file.landed_at < self.truncated and not self.entry(file.version_id)
 
     @property
     def on_main(self) -> tuple[Entry, ...]:
@@ -163,7 +163,7 @@ class Receipt:
         self.refuse_unreadable()
         apart = {"closed", "unreadable"}
         kept = {name: value for name, value in asdict(self).items() if name not in apart and value is not None}
-        form = FORMAT if self.shortened else FORMAT - 1  # without `shortened`, the release before this one reads it
+        form = FORMAT if self.truncated else FORMAT - 1  # without `truncated`, the release before this one reads it
         return json.dumps({"format": form, **kept}, default=str, sort_keys=True, ensure_ascii=False)
 
     @classmethod
@@ -203,12 +203,12 @@ class Receipt:
             )
             for entry in raw["entries"]
         )
-        shortened = raw.get("shortened")
+        truncated = raw.get("truncated")
         return cls(
             bucket=raw["bucket"],
             key=raw["key"],
             entries=tuple(entries),
-            shortened=datetime.fromisoformat(shortened) if shortened else None,
+            truncated=datetime.fromisoformat(truncated) if truncated else None,
         )
 
 

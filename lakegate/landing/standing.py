@@ -81,7 +81,7 @@ def _repeated(receipt: Receipt, on_main: Iterable[Entry]) -> list[Entry]:
     return [it for it in receipt.entries if IDENTICAL in it.reasons and (it.table, it.content) in there]
 
 
-def shorten(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, ...]]:
+def truncate(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, ...]]:
     """Split a receipt into what stays and what is closed. Closed entries landed before that time, were replaced or
     discarded, and no standing depends on them. The newest of those that repeat bytes on main stays. So do rejected
     ones, which may be retried, and the last entry, which is what people ask for.
@@ -96,7 +96,7 @@ def shorten(receipt: Receipt, before: datetime) -> tuple[Receipt, tuple[Entry, .
     )
     gone = {entry.version_id for entry in closed}
     left = tuple(entry for entry in receipt.entries if entry.version_id not in gone)
-    return replace(receipt, entries=left, shortened=max(before, receipt.shortened or before)), closed
+    return replace(receipt, entries=left, truncated=max(before, receipt.truncated or before)), closed
 
 
 _CLOSED = {

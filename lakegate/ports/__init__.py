@@ -13,6 +13,7 @@ Every method may raise `Retryable` (nothing happened) or `OutcomeUnknown` (it ma
 an in-memory implementation of each port; the same contract tests run on it and on the real adapter.
 """
 
+from lakegate.audit.ref import Ref
 from lakegate.ports.catalog import (
     MAIN,
     Branch,
@@ -53,6 +54,7 @@ __all__ = [
     "Note",
     "Notifier",
     "Publisher",
+    "Ref",
     "Store",
     "TableIdentity",
     "Tables",

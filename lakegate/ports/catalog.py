@@ -3,8 +3,8 @@
 One adapter may keep all three promises, as Nessie's does. A catalog whose branches are of single tables, as Iceberg's
 own are, can keep them if a batch's receipts are in the snapshot that brings its rows.
 
-A commit is named by its hash, an opaque text: its contents never change, and outlive its branch. A `ref` is a branch's
-name, `name@hash` or a hash. Methods raise Conflict if a named branch, or a commit, is gone.
+A commit is named by its hash, an opaque text: its contents never change, and outlive its branch. Methods raise Conflict
+if a named branch, or a commit, is gone.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from lakegate.audit.ref import Ref
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
 
@@ -113,10 +114,10 @@ class Decided:
 class Ledger(Protocol):
     """Receipts and decisions. A receipt on a branch is a claim; main's receipts and log are what was decided."""
 
-    def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
+    def receipts(self, ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
         """Return the receipts of these landing keys at a ref; keys without one are absent."""
 
-    def all_receipts(self, ref: str) -> Iterator[Receipt]:
+    def all_receipts(self, ref: Ref) -> Iterator[Receipt]:
         """Return every receipt at a ref, in no order."""
 
     def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
@@ -139,7 +140,7 @@ class Ledger(Protocol):
         """
 
     def watermark(self) -> datetime | None:
-        """Return main's watermark: all that landed before it is decided, or held. None if nothing was compacted yet."""
+        """Return main's watermark: all that landed before it is decided, or unrouted. None before compaction."""
 
     def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
         """Return decisions from main's log, of one table, one batch or all, newest first; at most `limit` of them.

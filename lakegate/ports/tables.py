@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from lakegate.audit.ref import Ref
+
 
 @dataclass(frozen=True, kw_only=True)
 class TableIdentity:
@@ -30,24 +32,23 @@ class FileChanges:
 class Tables(Protocol):
     """Iceberg metadata on the catalog's branches: no data is read or written."""
 
-    def identity(self, ref: str, table: str) -> TableIdentity | None:
-        """Return the table's identity at a ref (`name` or `name@hash`), or None if there is no table."""
+    def identity(self, ref: Ref, table: str) -> TableIdentity | None:
+        """Return the table's identity at a ref, or None if there is no table."""
 
-    def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
-        """Append exactly these data files of the table at `source` (`name@hash`) to the table on `branch`, by metadata
-        alone.
+    def append(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
+        """Append exactly these data files of the table at `source` to the table on `branch`, by metadata alone.
 
         Raise Refused if a path is not among the source's data files, or is on the branch already.
         """
 
-    def register(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
-        """Create the table on `branch`, which has none, as the one at `source` (`name@hash`) with only these of its
-        data files, by metadata alone.
+    def register(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
+        """Create the table on `branch`, which has none, as the one at `source` with only these of its data files, by
+        metadata alone.
 
         Raise Refused if there is another table already, or a path is not among the source's data files.
         """
 
-    def evolve(self, table: str, branch: str, base: str, source: str) -> None:
+    def evolve(self, table: str, branch: str, base: Ref, source: Ref) -> None:
         """Give the table on `branch` the columns, types and properties (the contract's hash among them) that the one at
         `source` has beyond `base`, the commit that `source` was made from: under the same field ids, by metadata alone.
 
@@ -60,10 +61,10 @@ class Tables(Protocol):
         Raise Refused if one is not there.
         """
 
-    def paths(self, ref: str, table: str) -> frozenset[str]:
+    def paths(self, ref: Ref, table: str) -> frozenset[str]:
         """Return the table's data files at a ref; empty if there is no table. Raise Refused if one is listed twice."""
 
-    def compare(self, table: str, before: str, after: str) -> FileChanges:
+    def compare(self, table: str, before: Ref, after: Ref) -> FileChanges:
         """Compare the table's data files, and its delete files, between two refs, each with a table or without.
 
         Files that both have cost nothing, however many they are. Raise Refused if an added one is listed twice.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lakegate.errors import Conflict
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Note, TableIdentity
+from lakegate.ports import MAIN, Note, Ref, TableIdentity
 
 EPOCH = datetime(2013, 1, 1, tzinfo=UTC)
 
@@ -72,10 +72,9 @@ class MemoryLake:
         self.commits = {root.hash: root}
         self.branches = {MAIN: root.hash}
 
-    def at(self, ref: str) -> Commit:
-        """Return the commit that a ref names: `branch`, `branch@hash` or a hash."""
-        name, _, commit = ref.rpartition("@")
-        found = self.commits.get(commit) or self.commits.get(self.branches.get(ref, "") if not name else "")
+    def at(self, ref: Ref) -> Commit:
+        """Return the commit that a ref names."""
+        found = self.commits.get(ref.commit or self.branches.get(ref.branch, ""))
         if found is None:
             raise Conflict(f"there is no {ref} (any more)")
         return found
@@ -122,7 +121,7 @@ class MemoryLake:
         both = {key for key in changed & self.changed(base, main) if key.kind is not KeyKind.NAMESPACE}
         if both:
             raise Conflict(f"main changed {', '.join(sorted(key.name for key in both))} too")
-        contents = self.at(source).contents
+        contents = self.commits[source].contents
         self.commit(MAIN, {key: contents.get(key) for key in changed}, note=note, merged=source)
 
     def made_from(self, commit: str) -> str:
@@ -164,7 +163,7 @@ class MemoryLake:
         """Return every key that can conflict. A key counts by its content, as in Nessie: content that came and went in
         between has not changed.
         """
-        old, new = self.at(base).contents, self.at(head).contents
+        old, new = self.commits[base].contents, self.commits[head].contents
         return frozenset(key for key in self.touched(base, head) if not _same(old.get(key), new.get(key)))
 
     def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> str:
@@ -177,7 +176,7 @@ class MemoryLake:
             self.commit(branch, {space: space.name})
         return self.commit(branch, {key: replace(state, files={**state.files, **files})}).hash
 
-    def table(self, ref: str, table: str) -> TableState | None:
+    def table(self, ref: Ref, table: str) -> TableState | None:
         content = self.at(ref).contents.get(Key(kind=KeyKind.TABLE, name=table))
         return content if isinstance(content, TableState) else None
 

@@ -26,6 +26,7 @@ from lakegate.ports import (
     JobState,
     Message,
     Note,
+    Ref,
     TableIdentity,
 )
 from lakegate.testing.lake import EPOCH, Content, Key, KeyKind, MemoryLake, TableState
@@ -47,7 +48,7 @@ class MemoryCatalog:
         return [Branch(name=name, head=head) for name, head in found if name.startswith(PREFIX)]
 
     def create_branch(self, name: str, at: str) -> None:
-        commit = self.lake.at(at)
+        commit = self.lake.at(Ref(name, at))
         if name in self.lake.branches:
             raise Conflict(f"branch {name} exists already")
         self.lake.branches[name] = commit.hash
@@ -56,10 +57,10 @@ class MemoryCatalog:
         if expected in (None, self.head(name)):
             self.lake.branches.pop(name, None)
 
-    def receipts(self, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
+    def receipts(self, ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
         return _receipts(self.lake.at(ref).contents, keys)
 
-    def all_receipts(self, ref: str) -> Iterator[Receipt]:
+    def all_receipts(self, ref: Ref) -> Iterator[Receipt]:
         yield from (content for content in self.lake.at(ref).contents.values() if isinstance(content, Receipt))
 
     def compact(
@@ -72,30 +73,30 @@ class MemoryCatalog:
         self.lake.commit(MAIN, changes, expected=expected)
 
     def watermark(self) -> datetime | None:
-        found = self.lake.at(MAIN).contents.get(WATERMARK)
+        found = self.lake.at(Ref(MAIN)).contents.get(WATERMARK)
         return datetime.fromisoformat(found) if isinstance(found, str) else None
 
     def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
         return self.lake.commit(branch, _kept(receipts), expected=expected, note=note).hash
 
     def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
-        before = self.receipts(base, keys := set(keys))
+        before = self.receipts(Ref(MAIN, base), keys := set(keys))
         changes: dict[Key, Content | None] = {
             _receipt_key(key): before.get(key)
             for key in keys
-            if before.get(key) != self.lake.at(expected).contents.get(_receipt_key(key))
+            if before.get(key) != self.lake.commits[expected].contents.get(_receipt_key(key))
         }
         return self.lake.commit(branch, changes, expected=expected).hash if changes else expected
 
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
-        left, contents = {_receipt_key(key) for key in without}, self.lake.at(commit).contents
+        left, contents = {_receipt_key(key) for key in without}, self.lake.commits[commit].contents
         changed = self.lake.changed(base, commit) - left
         return self.lake.commit(branch, {key: contents.get(key) for key in changed}, expected=base).hash
 
     def changes(self, base: str, head: str) -> Changes:
         if base not in {commit.hash for commit in self.lake.line(head)}:
             raise Refused(f"commit {head} was not made from {base}")
-        old, new = self.lake.at(base).contents, self.lake.at(head).contents
+        old, new = self.lake.commits[base].contents, self.lake.commits[head].contents
         others = (key for key in old.keys() | new.keys() if old.get(key) is not new.get(key))
         changed = [key for key in others if old.get(key) != new.get(key)]
         names = {kind: frozenset(key.name for key in changed if key.kind is kind) for kind in KeyKind}
@@ -108,7 +109,8 @@ class MemoryCatalog:
         )
 
     def changed_tables(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
-        return frozenset(table for table in tables if self.lake.table(base, table) != self.lake.table(head, table))
+        before, now = Ref(MAIN, base), Ref(MAIN, head)
+        return frozenset(table for table in tables if self.lake.table(before, table) != self.lake.table(now, table))
 
     def base(self, branch: str) -> str:
         return self.lake.made_from(self.lake.head(branch).hash)
@@ -145,21 +147,21 @@ class MemoryTables:
 
     lake: MemoryLake
 
-    def identity(self, ref: str, table: str) -> TableIdentity | None:
+    def identity(self, ref: Ref, table: str) -> TableIdentity | None:
         state = self.lake.table(ref, table)
         return state.identity if state else None
 
-    def append(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+    def append(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         there = self._state(source, table).files
-        here = self._state(branch, table).files
+        here = self._state(Ref(branch), table).files
         _refuse(paths - set(there), f"{source}: table {table} has no data file")
         _refuse(paths & set(here), f"{branch}: table {table} already has data file")
         self._set(branch, table, {**here, **{path: there[path] for path in paths}})
 
-    def register(self, table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+    def register(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         there = self._state(source, table)
         _refuse(paths - set(there.files), f"{source}: table {table} has no data file")
-        if self.lake.table(branch, table):
+        if self.lake.table(Ref(branch), table):
             raise Refused(f"{branch}: there is a table {table} already")
         namespace = table.rpartition(".")[0]
         state = replace(there, files={path: there.files[path] for path in paths})
@@ -168,8 +170,8 @@ class MemoryTables:
             {Key(kind=KeyKind.NAMESPACE, name=namespace): namespace, Key(kind=KeyKind.TABLE, name=table): state},
         )
 
-    def evolve(self, table: str, branch: str, base: str, source: str) -> None:
-        here = self._state(branch, table)
+    def evolve(self, table: str, branch: str, base: Ref, source: Ref) -> None:
+        here = self._state(Ref(branch), table)
         if here.identity != self._state(base, table).identity:
             raise Refused(f"{branch}: table {table} is not what it was at {base}")
         there = self._state(source, table).identity
@@ -177,31 +179,31 @@ class MemoryTables:
         self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): replace(here, identity=grown)})
 
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
-        here = self._state(branch, table).files
+        here = self._state(Ref(branch), table).files
         _refuse(paths - set(here), f"{branch}: table {table} has no data file")
         self._set(branch, table, {path: rows for path, rows in here.items() if path not in paths})
 
-    def paths(self, ref: str, table: str) -> frozenset[str]:
+    def paths(self, ref: Ref, table: str) -> frozenset[str]:
         state = self.lake.table(ref, table)
         return frozenset(state.files) if state else frozenset()
 
-    def compare(self, table: str, before: str, after: str) -> FileChanges:
+    def compare(self, table: str, before: Ref, after: Ref) -> FileChanges:
         old, new = self.paths(before, table), self.paths(after, table)
         deletes = self._deletes(before, table) ^ self._deletes(after, table)
         return FileChanges(added=new - old, removed=old - new, deletes=deletes)
 
-    def _deletes(self, ref: str, table: str) -> frozenset[str]:
+    def _deletes(self, ref: Ref, table: str) -> frozenset[str]:
         state = self.lake.table(ref, table)
         return state.deletes if state else frozenset()
 
-    def _state(self, ref: str, table: str) -> TableState:
+    def _state(self, ref: Ref, table: str) -> TableState:
         state = self.lake.table(ref, table)
         if state is None:
             raise Refused(f"{ref}: there is no table {table}")
         return state
 
     def _set(self, branch: str, table: str, files: Mapping[str, int]) -> None:
-        state = replace(self._state(branch, table), files=files)
+        state = replace(self._state(Ref(branch), table), files=files)
         self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): state})
 
 

@@ -4,6 +4,7 @@ Seven pages, each read from top to bottom: `receive`, `settle`, `publish`, `appr
 Beside them: `service` (the ports of an installation), `registry` (the contracts that were pushed) and `backlog` (the
 files that landed and are not decided). Rooms below the pages:
 
+- `receiving`: files by what is known of them, and decisions that need no attempt.
 - `attempts`: an attempt's claims, files, job and report.
 - `settlement`: facts about an attempt whose job has ended, and the rules that say what is done with it.
 - `publishing`: guards, proofs and the rebase, which every merge to main passes.

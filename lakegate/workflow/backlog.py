@@ -1,5 +1,6 @@
-"""What has landed and is not decided: found by looking, never from events. Only what landed since the watermark is
-looked at, for everything before it is decided, or held.
+"""The backlog: files that landed and that no attempt works on, found by looking and never from events.
+
+Only files that landed since the watermark are looked at, because all earlier ones are decided or unrouted.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -21,13 +22,13 @@ from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
 SEEN = "notes/landed.json"
-NOTED = 1000  # files: a status is for people
+NOTED = 1000  # files: enough for a person who asks for the status
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """Files that waited when the last sweep looked, the oldest of them; `at` is when it began to, None where it did not
-    say, or where somebody has just looked.
+    """Unclaimed files, the oldest of them. `at` is when the sweep that saw them began to list; None if unknown, or if
+    they were listed just now.
     """
 
     files: tuple[FileVersion, ...] = ()
@@ -35,52 +36,55 @@ class Seen:
 
 
 def unclaimed(
-    service: Service, versions: Iterable[FileVersion] | None = None, held: Container[str] | None = None
+    service: Service, versions: Iterable[FileVersion] | None = None, unrouted: Container[str] | None = None
 ) -> list[FileVersion]:
-    """Those of the landed versions (all, if not said) that nobody works on: neither decided, nor claimed on an open
-    branch, nor `held` (by id; as the notes have it, if not said). Oldest first, and last of all those that wait for
-    another version of their key: they can't be taken up now, and a sweep takes up only so many.
+    """Return the landed versions that are queued, oldest first, and after them the blocked ones: a sweep takes up only
+    so many, and blocked ones cannot be taken up yet.
+
+    `versions` are those to look at; all, if None. `unrouted` are the ids of those to leave out; those that are noted,
+    if None.
     """
     files, receipts = undecided(service, versions)
-    if held is None:
-        held = {entry.file.id for entry in unrouted_files(service)}
-    return _not_worked_on(service, [file for file in files if file.id not in held], receipts)
+    if unrouted is None:
+        unrouted = {each.file.id for each in unrouted_files(service)}
+    return _unclaimed(service, [file for file in files if file.id not in unrouted], receipts)
 
 
 def still_unrouted(service: Service, among: Iterable[Unrouted] | None = None) -> list[Unrouted]:
-    """Unrouted files (all, if not said) that are neither decided nor claimed by now, in the same order."""
-    held = {each.file.id: each for each in (unrouted_files(service) if among is None else among)}
-    files = [each.file for each in held.values()]
-    receipts = receipts_now(service, files)
-    free = _not_worked_on(service, files, receipts)
-    return [held[file.id] for file in free]
+    """Return the unrouted files (of these, or all that are noted) that are neither decided nor claimed by now, in the
+    order of `unclaimed`.
+    """
+    noted = {each.file.id: each for each in (unrouted_files(service) if among is None else among)}
+    files = [each.file for each in noted.values()]
+    return [noted[file.id] for file in _unclaimed(service, files, receipts_now(service, files))]
 
 
-def _not_worked_on(service: Service, files: list[FileVersion], receipts: Mapping[str, Receipt]) -> list[FileVersion]:
-    """Those that wait to be taken up, and then those that can't be yet."""
+def _unclaimed(service: Service, files: list[FileVersion], receipts: Mapping[str, Receipt]) -> list[FileVersion]:
     claims = find_open_claims(service, [file.key for file in files], receipts)
     states = {file: claims.state(file, receipts) for file in files}
     return [file for state in (State.QUEUED, State.BLOCKED) for file in files if states[file] is state]
 
 
 def note_unclaimed(service: Service, files: list[FileVersion], at: datetime) -> None:
-    """Keep what a sweep found, and since when, for whoever asks: listing a whole bucket takes minutes."""
+    """Note the files that a sweep found, and when it began, for `status`: listing a large bucket takes minutes."""
     service.store.write(SEEN, to_json(Seen(files=tuple(files[:NOTED]), at=at)).encode())
 
 
+def seen_unclaimed(service: Service) -> Seen:
+    """Return the unclaimed files as they are now if one call lists the landing bucket, or else as the last sweep saw
+    them.
+    """
+    seen = Seen(files=tuple(islice(service.landing.versions(), NOTED)))
+    if len(seen.files) == NOTED:
+        seen = _last_seen(service)
+    return replace(seen, files=tuple(unclaimed(service, seen.files)))
+
+
 def _last_seen(service: Service) -> Seen:
-    """What can't be read is what no sweep has noted yet."""
+    """Return what the last sweep noted; nothing, if the note is absent or cannot be read."""
     body = service.store.read(SEEN)
     try:
         return from_json(Seen, body) if body else Seen()
     except BROKEN as error:
         log.warning("last_seen_not_read", note=SEEN, error=str(error), kind=type(error).__name__)
         return Seen()
-
-
-def seen_unclaimed(service: Service) -> Seen:
-    """What waits now, where the landing bucket is listed in one call; of a larger one, what the last sweep saw."""
-    seen = Seen(files=tuple(islice(service.landing.versions(), NOTED)))
-    if len(seen.files) == NOTED:
-        seen = _last_seen(service)
-    return replace(seen, files=tuple(unclaimed(service, seen.files)))

@@ -22,28 +22,29 @@ from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
 from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
 from lakegate.workflow.notices.expiry import expire
 from lakegate.workflow.notices.outbox import resend
-from lakegate.workflow.receive import Arrival, Failure, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival, Failure
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle
 
 log = structlog.get_logger()
-LONGEST_LIFE = timedelta(minutes=15)  # no function runs longer, so no worker of a branch of its own is still alive
-BRANCHES = timedelta(minutes=5)  # half of a sweep's time, however many branches rest
+LONGEST_LIFE = timedelta(minutes=15)  # no function runs longer, so no older rebase has a worker that lives
+BRANCHES = timedelta(minutes=5)  # half of a sweep's time, however many branches there are
 AT_ONCE = 2000  # files that one sweep receives
 
 
 def reconcile(service: Service) -> list[LakegateError]:
-    """Take up everything that is older than the grace; one step's failure keeps no other from being tried. What is a
-    fault of ours is raised when all were.
+    """Take up everything that is older than the grace. A step that fails stops no other: return the errors that are
+    foreseen, and raise any other one after the last step.
     """
     return foreseen(error for step in _steps(service) if (error := _try(step)))
 
 
 def _steps(service: Service) -> Iterator[Callable[[], None]]:
-    """Branches first, for what they give up is lost until it is received again. Each sweep begins with another one, and
-    goes on with the rest when their time is over. Messages go before what lists the landing bucket, and may take all
-    the time that is left.
+    """Yield the steps of a sweep. Branches come first, because files that an attempt gives up are received again later.
+    Each sweep begins with another branch, so that none is always the one that the time does not reach. Messages come
+    before the steps that list the landing bucket, which may take all the time that is left.
     """
     began, branches = service.clock.now(), list[Branch]()
     yield lambda: branches.extend(service.branches.list_branches())
@@ -58,14 +59,14 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
 def _try(step: Callable[[], None]) -> Exception | None:
     try:
         step()
-    except Exception as error:  # noqa: BLE001 (it would meet every sweep at the same branch, and keep it from all else)
+    except Exception as error:  # noqa: BLE001 (otherwise one branch would stop every sweep)
         log.warning("reconcile_failed", error=str(error), kind=type(error).__name__)
         return error
     return None
 
 
 def _continue(service: Service, branch: Branch) -> None:
-    """Whatever an attempt's branch still needs: a job, a settling, or its end."""
+    """Do what an attempt's branch still needs: launch its job, settle it, or end it."""
     attempt = Attempt.parse(branch.name)
     if attempt is None:
         return
@@ -74,7 +75,7 @@ def _continue(service: Service, branch: Branch) -> None:
         return
     claims = files_claimed_at(service, attempt, branch.head)
     if not claims:
-        # Only as it was seen: a worker that has just made it may be about to put its claims there.
+        # Only at this head: the worker that made the branch may be about to put its claims there.
         service.branches.delete_branch(branch.name, branch.head)
         return
     _, receipts = main_receipts(service, claims)
@@ -91,42 +92,42 @@ def _go_on(service: Service, branch: Branch, attempt: Attempt, claims: list[File
     elif undecided:
         launch(service, attempt)
     elif keeps_nothing(service, attempt, claims):
-        # Whoever opened it died before it had a job, and another attempt has decided its files since.
+        # Its worker died before it had a job, and another attempt has decided its files since.
         service.branches.delete_branch(branch.name, branch.head)
 
 
 def _delete_left_behind(service: Service, rebase: Attempt) -> None:
-    """A rebase's branch is its worker's alone; one that is much older than any worker lives was left by a crash."""
+    """Delete a rebase's branch if it is older than its worker may be: a crash has left it, because no other worker uses
+    it.
+    """
     if service.clock.now() - rebase.rebased_at > LONGEST_LIFE:
         log.info("rebase_branch_deleted", branch=rebase.branch)
         service.branches.delete_branch(rebase.branch)
 
 
 def _receive_routed(service: Service) -> None:
-    """Receive held files that a contract routes by now. Their notes stay until they are decided: the watermark has not
-    waited for them, so that nothing else would find them again. What is routed nowhere may be held for ever: nothing
-    more is asked of it.
+    """Receive unrouted files that a contract routes by now. Their notes stay until they are decided: the watermark does
+    not wait for them, so nothing else finds them. Others may stay unrouted for ever, and cost no further request.
     """
-    if held := unrouted_files(service):
+    if noted := unrouted_files(service):
         registry = Registry.read(service.store)
-        routed = still_unrouted(service, [it for it in held if registry.route(it.file.key)])
+        routed = still_unrouted(service, [it for it in noted if registry.route(it.file.key)])
         _raise_first(_receive_some(service, [it.file for it in routed]))
 
 
 def _receive_lost(service: Service) -> None:
-    """Receive files whose event seems lost: they landed longer than the grace ago, and have no receipt, claim or note.
-    The oldest come first, as many as a sweep has time for. Forget the notes of unrouted files that are decided, are not
-    in the landing bucket any more, or are markers to this release.
+    """Receive queued files whose event seems lost: they landed longer than the grace ago. Forget the notes of unrouted
+    files that are decided, gone from the landing bucket, or markers to this release.
     """
-    began = service.clock.now()  # to list: what lands in the minutes that this takes is listed in part
+    began = service.clock.now()  # to list: a file that lands in the minutes that this takes may be listed or not
     due = began - service.grace
-    held, listed = {entry.file.id: entry.file for entry in unrouted_files(service)}, set[str]()
-    files = unclaimed(service, _noting(service.landing.versions(), held, listed), held)
+    noted, listed = {each.file.id: each.file for each in unrouted_files(service)}, set[str]()
+    files = unclaimed(service, _noting(service.landing.versions(), noted, listed), noted)
     note_unclaimed(service, files, began)
-    receipts = receipts_now(service, held.values())
+    receipts = receipts_now(service, noted.values())
     failed = [
         error
-        for file_id, file in held.items()
+        for file_id, file in noted.items()
         if file_id not in listed or entry_of(receipts, file) or file.is_marker
         if (error := _try(partial(forget_unrouted, service, file)))
     ]
@@ -135,9 +136,17 @@ def _receive_lost(service: Service) -> None:
         raise error
 
 
+def _noting(versions: Iterable[FileVersion], wanted: Collection[str], seen: set[str]) -> Iterator[FileVersion]:
+    """Yield the versions, and add the ids of those that are wanted to `seen`."""
+    for file in versions:
+        if wanted and file.id in wanted:
+            seen.add(file.id)
+        yield file
+
+
 def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
-    """As many as a sweep has time for, the first of them. Where some of these fail, they may do so each time: then
-    others are received besides, each sweep others.
+    """Receive the first of these files, as many as a sweep has time for. If some fail, they may fail in every sweep:
+    then receive other ones too, each sweep different ones.
     """
     failures = _receive(service, files[:AT_ONCE])
     if failures and len(files) > AT_ONCE:
@@ -146,16 +155,8 @@ def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
     return failures
 
 
-def _noting(versions: Iterable[FileVersion], wanted: Collection[str], seen: set[str]) -> Iterator[FileVersion]:
-    """The same; `seen` gets the ids of those that are wanted."""
-    for file in versions:
-        if wanted and file.id in wanted:
-            seen.add(file.id)
-        yield file
-
-
 def _receive(service: Service, files: Iterable[FileVersion]) -> list[Failure]:
-    arrivals = [Arrival(key=f.key, version_id=f.version_id, sequencer=f.sequencer) for f in files]
+    arrivals = [Arrival.of(file) for file in files]
     return receive(service, arrivals) if arrivals else []
 
 

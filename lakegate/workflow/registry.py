@@ -1,8 +1,7 @@
-"""The registry: the contracts pushed to this installation, and which of them routes a key. It does not judge what it
-cannot load.
+"""The registry: the contracts that were pushed, and the one that routes a key.
 
-Somebody may have put a contract there without `push`. One that cannot be read, fails in whatever way, lies under
-another table's name or routes another's keys stands in nobody else's way: it is told where a file is held for it.
+A person may write a contract to the store without `push`. One that cannot be read, fails in any way, has another
+table's name or takes other contracts' keys keeps no other table from its files. An unrouted file's reason names it.
 """
 
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ from lakegate.ports import Store
 
 log = structlog.get_logger()
 PREFIX = "contracts/"
-NAMED = 3  # contracts that do not load, where a file is held
+NAMED = 3  # contracts that do not load, in the reason of an unrouted file
 
 
 def contract_name(table: str) -> str:
@@ -26,8 +25,8 @@ def contract_name(table: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Registry:
-    """All pushed contracts: those that load, and for those that don't, why. `unread` is why some could not be read, so
-    that nobody knows what they route.
+    """All pushed contracts: those that load, and the faults of those that do not. `unread` are the errors of contracts
+    that could not be read now, so that their routes are unknown.
     """
 
     contracts: tuple[Contract, ...]
@@ -44,49 +43,52 @@ class Registry:
         )
 
     def route(self, key: str) -> Contract | None:
-        """The contract whose route matches the key. Of several, which no push lets in, the one with the longest part
-        before its first wildcard; None where two are as long: nobody knows whose the key is.
+        """Return the contract whose route matches the key, or None. Of several, which no push lets in, return the one
+        with the longest part before its first wildcard; None if two are as long, because the key may be either's.
         """
         routing = self._routing(key)
         return routing[0] if len(routing) == 1 else None
 
     def _routing(self, key: str) -> list[Contract]:
-        """The contracts that match the key most closely: a `**` that somebody left in the store takes nobody's keys."""
+        """Return the contracts that match the key most closely, so that a `**` in the store takes no other's keys."""
         matching = [contract for contract in self.contracts if contract.route.matches(key)]
         closest = max((len(contract.route.prefix) for contract in matching), default=0)
         return [contract for contract in matching if len(contract.route.prefix) == closest]
 
     def why_unrouted(self, key: str) -> str:
-        """Why a key that no contract, or more than one, routes is held."""
+        """Return the reason why no contract, or more than one, routes the key."""
         routing = [f"{it.table} by {it.route.pattern}" for it in self._routing(key)]
         if routing:
             return f"several contracts route {key!r}: {', '.join(routing)}; push one of them with another route"
         unloadable = [f"{faults.source} does not load: {faults.faults[0]}" for faults in self.broken]
-        more = [f"{rest} more do not load either"] if (rest := len(unloadable) - NAMED) > 0 else []
+        rest = len(unloadable) - NAMED
+        more = [f"{rest:,} more {'does' if rest == 1 else 'do'} not load"] if rest > 0 else []
         return "; ".join([f"no contract routes {key!r}", *unloadable[:NAMED], *more])
 
 
 def contract_of(store: Store, table: str) -> Contract:
-    """The table's contract. Raises Misconfigured where none is pushed or it doesn't load."""
+    """Return the table's contract. Raise Misconfigured if none is pushed or it does not load."""
     name = contract_name(table)
     body = store.read(name)
     if body is None:
         raise Misconfigured(f"table {table} has no contract; run: lakegate contract push CONTRACT")
     found = _loaded(name, body)
     if isinstance(found, ContractFaults):
-        raise ContractFaults(found.source, found.faults)  # what is raised holds on to all who met it, and is not kept
+        raise ContractFaults(
+            found.source, found.faults
+        )  # a new one: `_load` keeps the other, and a raised error keeps its frames
     return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unread:
-    """A contract that is there, and why it could not be read."""
+    """A contract that is in the store and could not be read."""
 
     error: Exception
 
 
 def _found(store: Store, name: str) -> Contract | ContractFaults | Unread | None:
-    """The contract in the store under this name, or why there is none; None where it was taken away meanwhile."""
+    """Return the contract in the store under this name, or why there is none; None if it was deleted meanwhile."""
     try:
         body = store.read(name)
     except Exception as error:  # noqa: BLE001 (one contract that can't be read would keep all tables from their files)
@@ -96,13 +98,12 @@ def _found(store: Store, name: str) -> Contract | ContractFaults | Unread | None
 
 
 def _loaded(name: str, body: bytes) -> Contract | ContractFaults:
-    """It fails as its own faults, in whatever way it fails: loading depends on the contract alone."""
+    """Load a contract. Any failure becomes its own fault, because loading depends on the contract alone."""
     try:
         return _load(name, body)
     except Exception as error:  # noqa: BLE001 (one contract would keep all tables from their files)
         log.warning("contract_not_loaded", contract=name, error=str(error), kind=type(error).__name__)
-        said = f"lakegate fails at it ({type(error).__name__}: {error})"
-        return ContractFaults(name, [Fault(line=1, message=said)])
+        return ContractFaults(name, [Fault(line=1, message=f"lakegate fails at it ({type(error).__name__}: {error})")])
 
 
 @lru_cache(maxsize=512)
@@ -118,8 +119,8 @@ def _load(name: str, body: bytes) -> Contract | ContractFaults:
 
 
 def push(store: Store, bodies: Iterable[tuple[str, bytes]]) -> list[Contract]:
-    """Check these contracts together with those pushed before, then store them: all, or none, with what is wrong of
-    them (Refused).
+    """Check these contracts together with those pushed before, and store them all. Raise Refused, with all faults, and
+    store none if one has a fault.
     """
     pushed, faults = [], []
     for source, body in bodies:
@@ -136,7 +137,7 @@ def push(store: Store, bodies: Iterable[tuple[str, bytes]]) -> list[Contract]:
 
 
 def _refuse_overlaps(registry: Registry, pushed: list[Contract]) -> None:
-    """Those in the registry that overlap each other keep nobody from pushing another."""
+    """Raise Refused if a pushed contract's route overlaps another's. Two that were pushed before block no third."""
     tables = {contract.table for contract in pushed}
     others = [contract for contract in registry.contracts if contract.table not in tables]
     wrong = overlaps(pushed) + [clash for one in pushed for it in others for clash in overlaps([one, it])]

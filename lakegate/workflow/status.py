@@ -15,7 +15,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note
+from lakegate.ports import MAIN, Branch, Decided, DecidedFile, JobState, Note, Ref
 from lakegate.workflow.attempts.claims import files_claimed_at, files_claimed_on, list_open_branches
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import has_begun, report_name
@@ -122,7 +122,7 @@ def _newest_first(lines: Iterable[Line]) -> tuple[Line, ...]:
 
 def _in_flight(service: Service, attempts: Mapping[Branch, Attempt], settled: set[Branch]) -> list[Line]:
     looked_at = [branch for branch in attempts if branch not in settled]
-    main = f"{MAIN}@{service.branches.head(MAIN) or ''}"
+    main = Ref(MAIN, service.branches.head(MAIN) or "")
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = pool.map(lambda branch: _claims(service, attempts[branch], branch.head, main), looked_at)
         looks = dict(zip(looked_at, found, strict=True))
@@ -182,7 +182,7 @@ def _said(error: Exception) -> str:
 
 
 def _claims(
-    service: Service, attempt: Attempt, head: str, main: str
+    service: Service, attempt: Attempt, head: str, main: Ref
 ) -> tuple[list[FileVersion], list[FileVersion]] | Exception:
     """What a branch claims, and which of it is not decided at this commit of main; nothing where it is gone by now."""
     try:
@@ -243,8 +243,8 @@ def _landed(registry: Registry, files: Iterable[FileVersion]) -> list[Line]:
     return [_waiting(file, contract.table if contract else "", State.QUEUED) for file, contract in routes]
 
 
-def _unrouted(held: Unrouted) -> Line:
-    return _waiting(held.file, "", State.UNROUTED, (held.reason,))
+def _unrouted(file: Unrouted) -> Line:
+    return _waiting(file.file, "", State.UNROUTED, (file.reason,))
 
 
 def _waiting(file: FileVersion, table: str, state: str, reasons: tuple[str, ...] = ()) -> Line:
@@ -270,7 +270,8 @@ def _superseded(service: Service, decisions: Iterable[Decided]) -> set[tuple[str
         keys = rejected if decided.note.decision is Decision.REJECTED else other
         keys.update(file.key for file in decided.note.files)
     return {
-        (file.key, file.version_id) for file in superseded_files(service, receipts_at(service, MAIN, rejected & other))
+        (file.key, file.version_id)
+        for file in superseded_files(service, receipts_at(service, Ref(MAIN), rejected & other))
     }
 
 

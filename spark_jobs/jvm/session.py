@@ -4,6 +4,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import JobError
 from lakegate.audit.model.job import Job
+from lakegate.audit.ref import Ref
 from spark_jobs.jvm.gateway import jvm, remember_classes
 
 ICEBERG = "1.11.0"  # of the job's jar; in 1.10 a commit that is sent twice loses its manifest list
@@ -77,8 +78,8 @@ def tune_for_size(spark: SparkSession, job: Job) -> None:
         spark.conf.set("spark.sql.adaptive.enabled", "false")
 
 
-def open_catalog(spark: SparkSession, name: str, job: Job, ref: str) -> None:
-    """Add a Spark catalog of this name, at a branch (`branch`) or one commit of it (`branch@hash`).
+def open_catalog(spark: SparkSession, name: str, job: Job, ref: Ref) -> None:
+    """Add a Spark catalog of this name, at a branch or one commit of it.
 
     A name serves one reference: Spark creates a catalog at its first use and keeps it.
     """

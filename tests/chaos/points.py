@@ -11,7 +11,7 @@ from lakegate import bootstrap
 from lakegate.adapters.emr import EmrJobRunner
 from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.settings import Settings
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.reports import report_name
@@ -56,7 +56,9 @@ class Points:
             "branch made": lambda _: True,
             "files claimed": lambda attempt: bool(files_claimed_on(self.service, attempt)),
             "job started": self._has_a_run,
-            "rows appended": lambda attempt: bool(self.service.tables.compare(self.table, MAIN, attempt.branch).added),
+            "rows appended": lambda attempt: bool(
+                self.service.tables.compare(self.table, Ref(MAIN), Ref(attempt.branch)).added
+            ),
             "report written": lambda attempt: self.service.store.read(report_name(attempt)) is not None,
         }
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from lakegate.cli.app import app
 from lakegate.cli.installation import Installation
 from lakegate.landing.files import FileVersion
+from lakegate.ports import Ref
 from lakegate.workflow.reconcile import reconcile
 from tests.workflow.world import CONTRACT, Story, World
 
@@ -28,18 +29,18 @@ class MemoryRows:
     held: dict[tuple[str, str], pa.Table] = field(default_factory=dict)
     asked: list[tuple[str, tuple[str, ...], int | None]] = field(default_factory=list)
 
-    def tables(self, ref: str) -> list[str]:
-        return sorted(name for where, name in self.held if where == ref.partition("@")[0])
+    def tables(self, ref: Ref) -> list[str]:
+        return sorted(name for where, name in self.held if where == ref.branch)
 
-    def columns(self, ref: str, table: str) -> list[str] | None:
-        found = self.held.get((ref.partition("@")[0], table))
+    def columns(self, ref: Ref, table: str) -> list[str] | None:
+        found = self.held.get((ref.branch, table))
         return None if found is None else list(found.column_names)
 
     def rows(
-        self, ref: str, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()
+        self, ref: Ref, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()
     ) -> pa.Table:
         self.asked.append((table, tuple(columns), limit))
-        held = self.held[ref.partition("@")[0], table]
+        held = self.held[ref.branch, table]
         if files:
             held = held.filter(pc.is_in(held["_lakegate_file"], pa.array(files)))
         return held.select(list(columns)).slice(0, limit)

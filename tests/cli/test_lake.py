@@ -5,10 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lakegate.adapters.iceberg import Catalog
+from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import IcebergLake, storage
 from lakegate.cli.sql import Statement, run
 from lakegate.errors import Misconfigured, Retryable
+from lakegate.ports import Ref
 from tests.support.nessie import Lake, lake, unique
 
 __all__ = ["lake"]
@@ -39,15 +40,17 @@ def branch(lake: Lake) -> str:
     return name
 
 
-def on(lake: Lake, ref: str) -> Catalog:
-    return Catalog(lake.nessie_uri, lake.warehouse, ref, storage())
+def on(lake: Lake, ref: str) -> RefCatalog:
+    return RefCatalog(lake.nessie_uri, lake.warehouse, Ref(ref), storage())
 
 
 @pytest.mark.nessie
 def test_a_table_is_read_where_it_is(tables: IcebergLake, branch: str) -> None:
-    answer = run(tables, Statement.parse("SELECT count(*), count(carrier), sum(dep_delay) FROM nyc.flights"), branch)
+    answer = run(
+        tables, Statement.parse("SELECT count(*), count(carrier), sum(dep_delay) FROM nyc.flights"), Ref(branch)
+    )
     assert answer.rows == [(3, 2, -1)]
-    assert tables.columns("main", "nyc.flights") is None
+    assert tables.columns(Ref("main"), "nyc.flights") is None
 
 
 @pytest.mark.nessie
@@ -55,13 +58,13 @@ def test_a_commit_of_a_branch_is_read_as_it_was(tables: IcebergLake, lake: Lake,
     before = lake.head(branch)
     on(lake, branch).load_table("nyc.flights").append(FLIGHTS)
     count = Statement.parse("SELECT count(*) FROM nyc.flights")
-    assert run(tables, count, f"{branch}@{before}").rows == [(3,)]
-    assert run(tables, count, f"{branch}@{lake.head(branch)}").rows == [(6,)]
+    assert run(tables, count, Ref(branch, before)).rows == [(3,)]
+    assert run(tables, count, Ref(branch, lake.head(branch))).rows == [(6,)]
 
 
 @pytest.mark.nessie
 def test_only_the_columns_and_rows_that_are_needed_are_read(tables: IcebergLake, branch: str) -> None:
-    assert tables.rows(branch, "nyc.flights", ["dep_delay"], 1).to_pylist() == [{"dep_delay": 2}]
+    assert tables.rows(Ref(branch), "nyc.flights", ["dep_delay"], 1).to_pylist() == [{"dep_delay": 2}]
 
 
 @pytest.mark.nessie
@@ -69,7 +72,7 @@ def test_only_the_rows_of_the_files_that_are_named_are_read(tables: IcebergLake,
     ids = pa.array(["0a", "0a", "0b"])
     rows = FLIGHTS.append_column("_lakegate_file", ids)
     on(lake, branch).create_table("nyc.landed", schema=rows.schema).append(rows)
-    assert tables.rows(branch, "nyc.landed", ["carrier"], None, ["0a", "0c"]).to_pylist() == [
+    assert tables.rows(Ref(branch), "nyc.landed", ["carrier"], None, ["0a", "0c"]).to_pylist() == [
         {"carrier": "UA"},
         {"carrier": "AA"},
     ]
@@ -78,17 +81,17 @@ def test_only_the_rows_of_the_files_that_are_named_are_read(tables: IcebergLake,
 @pytest.mark.nessie
 def test_an_unknown_table_names_those_that_are_there(tables: IcebergLake, branch: str) -> None:
     with pytest.raises(Misconfigured, match=r"Tables there: nyc\.flights"):
-        run(tables, Statement.parse("SELECT * FROM nyc.planes"), branch)
+        run(tables, Statement.parse("SELECT * FROM nyc.planes"), Ref(branch))
 
 
 @pytest.mark.nessie
 @pytest.mark.parametrize("ref", ["none", "main@not-a-hash", "main@" + "0" * 64])
 def test_a_ref_that_is_not_there_is_misuse(tables: IcebergLake, ref: str) -> None:
     with pytest.raises(Misconfigured, match=r"reading|there is no"):
-        run(tables, Statement.parse("SELECT * FROM nyc.flights"), ref)
+        run(tables, Statement.parse("SELECT * FROM nyc.flights"), Ref.parse(ref))
 
 
 @pytest.mark.nessie
 def test_a_catalog_that_does_not_answer_is_unreachable() -> None:
     with pytest.raises(Retryable, match="reading main"):
-        IcebergLake("http://127.0.0.1:1", "lake").columns("main", "nyc.flights")
+        IcebergLake("http://127.0.0.1:1", "lake").columns(Ref("main"), "nyc.flights")

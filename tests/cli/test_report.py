@@ -28,7 +28,7 @@ from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import in_future
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Note
+from lakegate.ports import Note, Ref
 from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.cli.desk import Desk
 from tests.cli.reported import BATCH, reported
@@ -149,7 +149,7 @@ def test_files_that_are_not_at_stake_are_not_read(desk: Desk) -> None:
     read: list[tuple[str, ...]] = []
     rows = desk.rows.rows
 
-    def watched(ref: str, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> pa.Table:
+    def watched(ref: Ref, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> pa.Table:
         read.append(tuple(files))
         return rows(ref, table, columns, limit, files)
 
@@ -170,7 +170,7 @@ def test_a_count_that_is_not_the_audits_is_told(desk: Desk) -> None:
     assert "The audit counted 2" in desk.run("show", BATCH, "--rows", "amount required").stdout
 
 
-def test_a_warning_about_rows_that_were_put_aside_says_why_they_are_not_listed(desk: Desk) -> None:
+def test_a_warning_about_rows_that_were_quarantined_says_why_they_are_not_listed(desk: Desk) -> None:
     reported(desk, SHOP, {"1": BAD})
     report = look(desk.world.service, BATCH).attempts[0].report
     assert report is not None
@@ -178,8 +178,8 @@ def test_a_warning_about_rows_that_were_put_aside_says_why_they_are_not_listed(d
     aside = replace(line.files[0], quarantined=line.files[0].data_files)
     warned = replace(line, check=replace(line.check, verdict=Verdict.WARN), files=(aside,))
     pairs = replace(line.check, check="duplicates-1")
-    assert "put aside" in _why_others(warned)
-    assert "put aside" in _why_others(replace(warned, check=replace(pairs, verdict=Verdict.WARN)))
+    assert "quarantined" in _why_others(warned)
+    assert "quarantined" in _why_others(replace(warned, check=replace(pairs, verdict=Verdict.WARN)))
     assert "differs" in _why_others(line)
     assert _why_others(replace(line, check=pairs)) == ""
 

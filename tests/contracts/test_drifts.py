@@ -45,7 +45,7 @@ def test_a_drift_is_part_of_what_a_contract_means() -> None:
     [
         ({"of": "men"}, "no drift of 'men' here (did you mean 'mean'?)"),
         ({"of": "rowCount"}, "no drift of 'rowCount' here"),
-        ({"as": "zscroe"}, "'zscroe' is no comparison (did you mean 'zScore'?)"),
+        ({"as": "zscroe"}, "as is 'zscroe', and it can be difference, rate or zScore (did you mean 'zScore'?)"),
         ({"files": 1}, "files is 1, and it is a whole number from 2 to 1,000"),
         ({"files": 3, "atLeast": 4}, "atLeast is 4, and only 3 files are looked at"),
         ({"file": 3}, "'file' is not a word of a drift (did you mean 'files'?)"),

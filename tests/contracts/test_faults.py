@@ -167,7 +167,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "setting of a table whose stance is misspelt": (
         ORDERS,
         ORDERS + "    customProperties: [{property: newColumns, vendor: lakegate, value: evolv}]\n",
-        [("    customProperties: [", "freeze or evolve or discard (did you mean 'evolve'?)")],
+        [("    customProperties: [", "freeze, evolve or discard (did you mean 'evolve'?)")],
     ),
     "setting that is a number from 1 up": (
         ORDERS,
@@ -188,7 +188,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         [
             (
                 "    customProperties: [",
-                "'replaced', and it can be replace or append or ignore or reject (did you mean 'replace'?)",
+                "'replaced', and it can be replace, append, ignore or reject (did you mean 'replace'?)",
             )
         ],
     ),
@@ -256,7 +256,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "unknown severity": (
         "severity: warning",
         "severity: info",
-        [("info", "it can be error or quarantine or warning")],
+        [("info", "it can be error, quarantine or warning")],
     ),
     "quarantine without a budget": (
         "severity: warning",
@@ -898,7 +898,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "landing in an unknown format": (
         "format: parquet",
         "format: xlsx",
-        [("format: xlsx", "is 'xlsx', and it can be parquet, orc, avro, csv, json")],
+        [("format: xlsx", "is 'xlsx', and it can be parquet, orc, avro, csv or json")],
     ),
     "landing without a format": (
         "    format: parquet\n",

@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import MessageKind
+from lakegate.ports import MessageKind, Ref
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.reports import read_report
 from tests.flow.conftest import Installation
@@ -36,7 +36,7 @@ def test_a_rejected_file_is_approved_by_metadata_onto_a_main_that_has_moved(inst
     report = read_report(installation.service.store, attempt)
     assert report is not None
     audited = {data.path for file in report.files for data in file.data_files}
-    assert audited <= installation.service.tables.paths("main", installation.table)
+    assert audited <= installation.service.tables.paths(Ref("main"), installation.table)
     assert (installation.runner.submit_all(), installation.branches()) == ([], [])
     note = next(installation.service.ledger.decisions(1, table=installation.table)).note
     assert (note.batch, note.by, note.why) == (attempt.batch, "ann", "known at the vendor's")

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from lakegate.landing.attempts import Attempt
+from lakegate.ports import Ref
 from tests.flow.conftest import Installation
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
@@ -92,7 +93,7 @@ def test_a_file_that_makes_the_table_grow_is_published_by_metadata_to_one_that_g
 
 
 def fields(installation: Installation, attempt: Attempt) -> object:
-    identity = installation.service.tables.identity(attempt.branch, installation.table)
+    identity = installation.service.tables.identity(Ref(attempt.branch), installation.table)
     assert identity is not None
     return identity.fields
 

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from lakegate.adapters.iceberg import Catalog
+from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.landing.attempts import Attempt
+from lakegate.ports import Ref
 from tests.flow.conftest import Installation
 from tests.support.tables import rows_of
 
@@ -29,7 +30,7 @@ def ids(installation: Installation, ref: str = "main") -> list[object]:
 def compact(installation: Installation) -> None:
     """Somebody writes all rows of the table on main into one data file."""
     lake = installation.lake
-    table = Catalog(lake.nessie_uri, lake.warehouse, "main", storage()).load_table(installation.table)
+    table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref("main"), storage()).load_table(installation.table)
     table.overwrite(table.scan().to_arrow())
 
 

@@ -10,9 +10,10 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType
 from pyspark.sql import SparkSession
 
-from lakegate.adapters.iceberg import Catalog
+from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
 from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.retry import retry
 from spark_jobs.jvm.session import open_catalog
@@ -39,9 +40,9 @@ STRICT = Schema(
 BUDGET = "{property: quarantineBudget, vendor: lakegate, value: {rows: 5}}"
 
 
-def on_main(installation: Installation) -> Catalog:
+def on_main(installation: Installation) -> RefCatalog:
     lake = installation.lake
-    return Catalog(lake.nessie_uri, lake.warehouse, "main", storage())
+    return RefCatalog(lake.nessie_uri, lake.warehouse, Ref("main"), storage())
 
 
 def rows(installation: Installation) -> list[tuple[object, object]]:
@@ -100,7 +101,7 @@ def test_a_null_that_their_table_does_not_take_is_its_files_fault_alone(
 
     frozen, owner = job_of(installation.service.store, attempt), reaching(cluster, installation.lake)
     assert frozen is not None
-    open_catalog(owner, "theirs", frozen, "main")
+    open_catalog(owner, "theirs", frozen, Ref(MAIN))
     for [said] in (told[file.key] for file in wrong.values()):
         [statement] = re.findall("ALTER TABLE .* DROP NOT NULL", said)
         owner.sql(statement.replace("TABLE ", "TABLE theirs."))

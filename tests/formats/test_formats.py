@@ -95,7 +95,7 @@ def test_a_receipt_of_format_2_is_read() -> None:
 
 def test_a_receipt_of_format_3_is_read() -> None:
     receipt = Receipt.from_json(kept("receipt-3"))
-    assert (receipt.shortened, [entry.version_id for entry in receipt.on_main]) == (
+    assert (receipt.truncated, [entry.version_id for entry in receipt.on_main]) == (
         datetime(2013, 2, 1, tzinfo=UTC),
         ["v2"],
     )

@@ -40,12 +40,12 @@ def test_a_file_of_whatever_name_reaches_main_with_its_name(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SOUND)
-def test_a_file_of_whatever_name_is_rejected_held_and_retried_with_its_name(kind: str) -> None:
+def test_a_file_of_whatever_name_is_rejected_unrouted_and_retried_with_its_name(kind: str) -> None:
     world, key = World(), under_a_route(SOUND[kind])
     world.drop("it", rows=3, under=key, bad="odd")
     world.drop("elsewhere", rows=1, under=f"elsewhere/{SOUND[kind]}")
     world.run()
-    assert [held.file.key for held in unrouted_files(world.service)] == [f"elsewhere/{SOUND[kind]}"]
+    assert [unrouted.file.key for unrouted in unrouted_files(world.service)] == [f"elsewhere/{SOUND[kind]}"]
     [line] = status(world.service).rejected
     assert line.files == (key,)
     for told in world.messages():

@@ -10,7 +10,8 @@ import pytest
 
 from lakegate.landing.files import FileVersion
 from lakegate.workflow import registry
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.status import status
 from tests.hostile import contracts

@@ -1,4 +1,4 @@
-"""Standings: what a key's other versions decide of one, and that they do so too once a long receipt was shortened."""
+"""Standings: what a key's other versions decide of one, and that they do so too once a long receipt was truncated."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.landing.standing import shorten, standing
+from lakegate.landing.standing import standing, truncate
 
 NOON = datetime(2013, 1, 31, 12, 0, tzinfo=UTC)
 TABLES = ("nyc.flights", "nyc.planes")
@@ -47,7 +47,7 @@ def test_a_shortened_receipt_decides_all_as_the_whole_one_would(
     whole = Receipt(bucket="landing", key="latest")
     for number, upload in enumerate(history):
         whole = after(whole, number, upload)
-    short, closed = shorten(whole, before := NOON + timedelta(minutes=minute))
+    short, closed = truncate(whole, before := NOON + timedelta(minutes=minute))
     assert {*short.entries, *closed} == {*whole.entries}
     assert all(entry.landed_at < before and entry.decision is not Decision.REJECTED for entry in closed)
     for number, upload in enumerate(more, start=len(history)):
@@ -63,10 +63,10 @@ def test_of_a_key_that_never_rests_what_is_on_main_is_left_and_what_is_young() -
     receipt = Receipt(bucket="landing", key="latest")
     for number in range(100):
         receipt = after(receipt, number, (number, f"bytes {number}", Reuploads.REPLACE, TABLES[0], True))
-    short, closed = shorten(receipt, NOON + timedelta(minutes=97))
+    short, closed = truncate(receipt, NOON + timedelta(minutes=97))
     assert [entry.version_id for entry in short.entries] == ["v97", "v98", "v99"]
     assert len(closed) == 97
-    short, _ = shorten(receipt, NOON + timedelta(days=1))
+    short, _ = truncate(receipt, NOON + timedelta(days=1))
     assert [entry.version_id for entry in short.entries] == ["v99"]
 
 
@@ -74,7 +74,7 @@ def test_a_version_that_was_taken_out_may_be_lacking_and_no_other() -> None:
     receipt = Receipt(bucket="landing", key="latest")
     for number in range(3):
         receipt = after(receipt, number, (number, f"bytes {number}", Reuploads.REPLACE, TABLES[0], True))
-    short, closed = shorten(receipt, NOON + timedelta(minutes=2))
+    short, closed = truncate(receipt, NOON + timedelta(minutes=2))
     assert [short.may_lack(file(number, number, "x")) for number in range(4)] == [True, True, False, False]
     found = replace(short, closed=closed)
     assert [found.may_lack(file(number, number, "x")) for number in range(4)] == [False] * 4

@@ -91,7 +91,7 @@ def test_what_still_runs_is_not_given_up_for_a_server_that_ended(sleepers: Sleep
     [one, two] = sleepers.records
     Processes(folder=sleepers.cloud.settings.run).end(two)
 
-    with pytest.raises(Misconfigured, match=r"two does not run any more.*lakegate local down"):
+    with pytest.raises(Misconfigured, match=r"two has stopped.*lakegate local down"):
         sleepers.cloud.start(tell)
 
     assert one.process()

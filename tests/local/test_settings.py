@@ -31,7 +31,7 @@ def test_all_bad_values_are_named_at_once() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("BATCH_WINDOW", "5.5", "no whole number"),
+        ("BATCH_WINDOW", "5.5", "not a whole number"),
         ("PARALLEL_JOBS", "0", "not from 1"),
         ("MINUTE_SECONDS", "0", "not from 1"),
         ("MINUTE_SECONDS", "nan", "not from 1"),
@@ -45,12 +45,12 @@ def test_value_out_of_its_range_is_refused(name: str, text: str, said: str) -> N
 
 
 def test_misspelt_setting_is_named() -> None:
-    with pytest.raises(Misconfigured, match="LAKEGATE_LOCAL_PROT is no setting"):
+    with pytest.raises(Misconfigured, match="LAKEGATE_LOCAL_PROT is not a setting"):
         LocalSettings.from_env({"LAKEGATE_LOCAL_PROT": "4567", "LAKEGATE_STACK": "lakegate"})
 
 
 def test_the_checkout_is_no_setting() -> None:
-    with pytest.raises(Misconfigured, match="LAKEGATE_LOCAL_CHECKOUT is no setting"):
+    with pytest.raises(Misconfigured, match="LAKEGATE_LOCAL_CHECKOUT is not a setting"):
         LocalSettings.from_env({"LAKEGATE_LOCAL_CHECKOUT": "elsewhere"})
 
 

@@ -136,8 +136,8 @@ def test_a_key_that_no_contract_routes_is_unrouted_told_once_and_picked_up(
     key = f"{prefix}/1.parquet"
     installation.put(key, parquet(rows(0, 10)))
     installation.wait()
-    (held,) = [entry for entry in installation.json("status")["unrouted"] if key in entry["files"]]
-    assert "no contract" in held["reasons"][0]
+    (unrouted,) = [entry for entry in installation.json("status")["unrouted"] if key in entry["files"]]
+    assert "no contract" in unrouted["reasons"][0]
     assert len(installation.messages(key)) == 1
     things.contract.write_text(CONTRACT.format(table=late, prefix=prefix))
     installation.run("contract", "push", things.contract)

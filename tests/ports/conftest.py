@@ -28,7 +28,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, Catalog, DecidedFile, Note, TableIdentity, Tables
+from lakegate.ports import MAIN, Catalog, DecidedFile, Note, Ref, TableIdentity, Tables
 from lakegate.testing import MemoryCatalog, MemoryLake, MemoryTables
 from lakegate.testing.lake import Key, KeyKind, TableState
 from tests.support.data_files import data_file
@@ -127,7 +127,7 @@ class MemoryPlace:
         self._put(branch, table, None)
 
     def _state(self, ref: str, table: str) -> TableState:
-        state = self.lake.table(ref, table)
+        state = self.lake.table(Ref(ref), table)
         assert state is not None
         return state
 
@@ -135,7 +135,7 @@ class MemoryPlace:
         self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): state})
 
     def rows(self, ref: str, table: str) -> int:
-        state = self.lake.table(ref, table)
+        state = self.lake.table(Ref(ref), table)
         return state.rows if state else 0
 
 
@@ -156,9 +156,9 @@ class NessiePlace:
             target = vendor.load_table(table)
         except NoSuchTableError:
             target = vendor.create_table(table, schema=SCHEMA, properties={CONTRACT_HASH: contract_hash})
-        before = self.tables.paths(branch, table)
+        before = self.tables.paths(Ref(branch), table)
         target.append(pa.Table.from_pylist([{"a": n, "b": {"c": str(n)}} for n in range(rows)], schema=SCHEMA))
-        [path] = self.tables.paths(branch, table) - before
+        [path] = self.tables.paths(Ref(branch), table) - before
         return path
 
     def add_column(self, branch: str, table: str, name: str) -> None:

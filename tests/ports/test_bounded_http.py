@@ -20,12 +20,12 @@ import pytest
 
 from lakegate.adapters import slack
 from lakegate.adapters.http import Patient
-from lakegate.adapters.iceberg import Catalog, iceberg_errors
+from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.audit.bounded_http import asked
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
-from lakegate.ports import Message, MessageKind
+from lakegate.ports import Message, MessageKind, Ref
 from spark_jobs.tables import nessie
 from tests.ports.test_runner import SETTINGS
 
@@ -161,7 +161,7 @@ def catalog(uri: str) -> NessieCatalog:
 
 def iceberg_catalog(uri: str) -> Any:
     with iceberg_errors("opening"):
-        return Catalog(uri, "lake", "main", http=Patient(seconds=SECONDS, largest=LARGEST))
+        return RefCatalog(uri, "lake", Ref("main"), http=Patient(seconds=SECONDS, largest=LARGEST))
 
 
 @pytest.fixture

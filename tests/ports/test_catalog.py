@@ -12,7 +12,7 @@ from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import MAIN, Branch, Changes
+from lakegate.ports import MAIN, Branch, Changes, Ref
 from tests.ports.conftest import Place, Work, head_of, landed, main, note, receipt
 
 
@@ -74,27 +74,27 @@ def test_a_receipt_is_read_as_it_was_put(place: Place, table: str) -> None:
     work = Work(place, table, [landed()])
     work.claim()
     [file] = work.files
-    assert place.catalog.receipts(work.branch, [file.key]) == {file.key: receipt(file, work.attempt)}
+    assert place.catalog.receipts(Ref(work.branch), [file.key]) == {file.key: receipt(file, work.attempt)}
 
 
 def test_keys_without_a_receipt_are_absent(place: Place, table: str) -> None:
     work = Work(place, table, [landed()])
     work.claim()
     [file] = work.files
-    assert list(place.catalog.receipts(work.branch, [landed().key, file.key])) == [file.key]
-    assert place.catalog.receipts(work.branch, []) == {}
+    assert list(place.catalog.receipts(Ref(work.branch), [landed().key, file.key])) == [file.key]
+    assert place.catalog.receipts(Ref(work.branch), []) == {}
 
 
 def test_a_claim_is_not_seen_from_main(place: Place, table: str) -> None:
     work = Work(place, table, [landed()])
     work.claim()
-    assert place.catalog.receipts(MAIN, [work.files[0].key]) == {}
+    assert place.catalog.receipts(Ref(MAIN), [work.files[0].key]) == {}
 
 
 def test_many_receipts_are_put_at_once_and_read_at_once(place: Place, table: str) -> None:
     work = Work(place, table, [landed() for _ in range(1200)])
     work.claim()
-    assert len(place.catalog.receipts(work.branch, [file.key for file in work.files])) == 1200
+    assert len(place.catalog.receipts(Ref(work.branch), [file.key for file in work.files])) == 1200
 
 
 def test_a_commit_is_read_after_its_branch_is_gone(place: Place, table: str) -> None:
@@ -102,13 +102,13 @@ def test_a_commit_is_read_after_its_branch_is_gone(place: Place, table: str) -> 
     head = work.claim()
     place.catalog.delete_branch(work.branch)
     [file] = work.files
-    for ref in (head, f"{work.branch}@{head}", f"{MAIN}@{head}"):
+    for ref in (Ref("", head), Ref(work.branch, head), Ref(MAIN, head)):
         assert list(place.catalog.receipts(ref, [file.key])) == [file.key]
 
 
 def test_reading_a_branch_that_is_gone_is_a_conflict(place: Place, table: str) -> None:
     with pytest.raises(Conflict):
-        place.catalog.receipts(f"wap-{table}", ["any"])
+        place.catalog.receipts(Ref(f"wap-{table}"), ["any"])
 
 
 def test_a_receipt_is_replaced(place: Place, table: str) -> None:
@@ -117,7 +117,7 @@ def test_a_receipt_is_replaced(place: Place, table: str) -> None:
     again = receipt(work.files[0], work.attempt, Decision.REJECTED)
     new = place.catalog.commit_receipts(work.branch, head, [again])
     assert new == place.catalog.head(work.branch) != head
-    assert place.catalog.receipts(work.branch, [again.key]) == {again.key: again}
+    assert place.catalog.receipts(Ref(work.branch), [again.key]) == {again.key: again}
 
 
 def test_a_receipt_that_changed_since_it_was_read_is_a_conflict(place: Place, table: str) -> None:
@@ -136,7 +136,10 @@ def test_another_receipt_that_changed_meanwhile_is_no_conflict(place: Place, tab
     work, other = Work(place, table, [landed()]), landed()
     work.claim()
     place.catalog.commit_receipts(work.branch, work.base, [receipt(other, work.attempt)])
-    assert set(place.catalog.receipts(work.branch, [other.key, work.files[0].key])) == {other.key, work.files[0].key}
+    assert set(place.catalog.receipts(Ref(work.branch), [other.key, work.files[0].key])) == {
+        other.key,
+        work.files[0].key,
+    }
 
 
 def test_receipts_on_a_branch_that_is_gone_are_a_conflict(place: Place, table: str) -> None:
@@ -250,7 +253,7 @@ def test_a_merge_brings_rows_and_receipts_to_main(place: Place, table: str) -> N
     place.write(work.branch, table, 2)
     work.merge()
     assert place.rows(MAIN, table) == 2
-    assert list(place.catalog.receipts(MAIN, [work.files[0].key])) == [work.files[0].key]
+    assert list(place.catalog.receipts(Ref(MAIN), [work.files[0].key])) == [work.files[0].key]
 
 
 def test_a_merge_brings_exactly_the_head_it_names(place: Place, table: str) -> None:
@@ -258,8 +261,8 @@ def test_a_merge_brings_exactly_the_head_it_names(place: Place, table: str) -> N
     head = work.claim()
     place.write(work.branch, table, 2)
     place.catalog.merge(work.branch, head, note(work.attempt, work.files))
-    assert place.tables.identity(MAIN, table) is None
-    assert list(place.catalog.receipts(MAIN, [work.files[0].key])) == [work.files[0].key]
+    assert place.tables.identity(Ref(MAIN), table) is None
+    assert list(place.catalog.receipts(Ref(MAIN), [work.files[0].key])) == [work.files[0].key]
 
 
 def test_a_merge_may_be_repeated(place: Place, table: str) -> None:
@@ -288,7 +291,7 @@ def test_a_merge_onto_a_main_that_moved_elsewhere_is_fine(place: Place, table: s
     other.claim()
     other.merge()
     work.merge()
-    assert len(place.catalog.receipts(MAIN, [work.files[0].key, other.files[0].key])) == 2
+    assert len(place.catalog.receipts(Ref(MAIN), [work.files[0].key, other.files[0].key])) == 2
 
 
 def test_two_branches_that_changed_the_same_table_conflict(place: Place, table: str) -> None:
@@ -396,11 +399,11 @@ def test_receipts_that_are_archived_leave_main_and_the_watermark_goes_up(place: 
     old, young = (file.key for file in work.files)
     mark = datetime(1970, 1, 2, tzinfo=UTC)
     place.catalog.compact(main(place), [old], mark)
-    left = {receipt.key for receipt in place.catalog.all_receipts(MAIN)}
+    left = {receipt.key for receipt in place.catalog.all_receipts(Ref(MAIN))}
     assert (old in left, young in left) == (False, True)
     assert place.catalog.watermark() == mark
     place.catalog.compact(main(place), [young], mark + timedelta(days=1))
-    assert place.catalog.receipts(MAIN, [old, young]) == {}
+    assert place.catalog.receipts(Ref(MAIN), [old, young]) == {}
     assert place.catalog.watermark() == mark + timedelta(days=1)
 
 
@@ -410,11 +413,11 @@ def test_a_shorter_receipt_takes_the_place_of_one_on_main_unless_that_changed(pl
     before = main(place)
     work.merge()
     key = work.files[0].key
-    shorter = replace(place.catalog.receipts(MAIN, [key])[key], shortened=datetime(1970, 1, 2, tzinfo=UTC))
+    shorter = replace(place.catalog.receipts(Ref(MAIN), [key])[key], truncated=datetime(1970, 1, 2, tzinfo=UTC))
     with pytest.raises(Conflict):
         place.catalog.compact(before, [], None, [shorter])
     place.catalog.compact(main(place), [], None, [shorter])
-    assert place.catalog.receipts(MAIN, [key]) == {key: shorter}
+    assert place.catalog.receipts(Ref(MAIN), [key]) == {key: shorter}
 
 
 def test_who_merges_a_claim_on_a_receipt_that_was_shortened_meanwhile_is_told(place: Place, table: str) -> None:
@@ -425,8 +428,8 @@ def test_who_merges_a_claim_on_a_receipt_that_was_shortened_meanwhile_is_told(pl
     key = first.files[0].key
     second = Work(place, table, [landed(key, "v2")], number=2)
     second.claim()
-    receipt = place.catalog.receipts(MAIN, [key])[key]
-    place.catalog.compact(main(place), [], None, [replace(receipt, shortened=datetime(1970, 1, 2, tzinfo=UTC))])
+    receipt = place.catalog.receipts(Ref(MAIN), [key])[key]
+    place.catalog.compact(main(place), [], None, [replace(receipt, truncated=datetime(1970, 1, 2, tzinfo=UTC))])
     with pytest.raises(Conflict):
         second.merge()
 
@@ -438,7 +441,7 @@ def test_a_receipt_that_changed_meanwhile_is_not_archived(place: Place, table: s
     work.merge()
     with pytest.raises(Conflict):
         place.catalog.compact(before, [work.files[0].key], None)
-    assert work.files[0].key in {receipt.key for receipt in place.catalog.all_receipts(MAIN)}
+    assert work.files[0].key in {receipt.key for receipt in place.catalog.all_receipts(Ref(MAIN))}
 
 
 def test_a_receipt_that_came_and_was_archived_since_is_no_conflict(place: Place, table: str) -> None:
@@ -454,7 +457,7 @@ def test_a_receipt_that_came_and_was_archived_since_is_no_conflict(place: Place,
     place.catalog.commit_receipts(MAIN, before, [receipt(other, work.attempt)])
     place.catalog.compact(main(place), [other.key], None)
     second.merge()
-    assert set(place.catalog.receipts(MAIN, [other.key, work.files[0].key])) == {other.key, work.files[0].key}
+    assert set(place.catalog.receipts(Ref(MAIN), [other.key, work.files[0].key])) == {other.key, work.files[0].key}
 
 
 def test_a_second_merge_of_what_was_made_from_one_commit_takes_off_what_it_leaves_out(place: Place, table: str) -> None:
@@ -467,7 +470,7 @@ def test_a_second_merge_of_what_was_made_from_one_commit_takes_off_what_it_leave
         place.catalog.create_branch(own, audited)
         head = place.catalog.restore_receipts(own, audited, [left.key], work.base)
         place.catalog.merge(own, head, note(work.attempt, [file for file in files if file is not left]))
-    assert place.catalog.receipts(MAIN, [file.key for file in files]) == {}
+    assert place.catalog.receipts(Ref(MAIN), [file.key for file in files]) == {}
 
 
 def test_a_branch_made_from_what_is_merged_already_takes_off_the_rows_that_it_leaves_out(
@@ -486,7 +489,7 @@ def test_a_branch_made_from_what_is_merged_already_takes_off_the_rows_that_it_le
     work.merge()
     place.catalog.merge(own, head, note(work.attempt, files[:1]))
     assert place.rows(MAIN, table) == 2
-    assert set(place.catalog.receipts(MAIN, [file.key for file in files])) == {files[0].key}
+    assert set(place.catalog.receipts(Ref(MAIN), [file.key for file in files])) == {files[0].key}
 
 
 @pytest.mark.parametrize("new", [True, False])
@@ -502,8 +505,8 @@ def test_what_is_replayed_is_what_was_done_but_for_what_is_left_out(place: Place
     head = place.catalog.replay(own, work.base, audited, [files[1].key])
     left, done = place.catalog.changes(work.base, head), place.catalog.changes(work.base, audited)
     assert left == replace(done, receipts={files[0].key: done.receipts[files[0].key]})
-    assert place.tables.identity(own, table) == place.tables.identity(work.branch, table)
-    assert place.tables.paths(own, table) == place.tables.paths(work.branch, table)
+    assert place.tables.identity(Ref(own), table) == place.tables.identity(Ref(work.branch), table)
+    assert place.tables.paths(Ref(own), table) == place.tables.paths(Ref(work.branch), table)
     place.catalog.merge(own, head, note(work.attempt, files[:1]))
     place.write(MAIN, table, 4)
     assert place.rows(MAIN, table) == (6 if new else 7)
@@ -528,7 +531,7 @@ def test_a_receipt_that_was_put_back_is_replayed_as_gone(place: Place, table: st
     second, known, head = without_a_receipt_of_main(place, table)
     place.catalog.create_branch(f"{second.branch}-r01", second.base)
     replayed = place.catalog.replay(f"{second.branch}-r01", second.base, head, [])
-    assert place.catalog.receipts(replayed, [known.key]) == {}
+    assert place.catalog.receipts(Ref(second.branch, replayed), [known.key]) == {}
 
 
 def test_a_claim_on_a_key_that_was_archived_meanwhile_conflicts(place: Place, table: str) -> None:

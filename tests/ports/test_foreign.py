@@ -11,9 +11,10 @@ import pytest
 import requests
 
 from lakegate.adapters.http import Patient
-from lakegate.adapters.iceberg import Catalog, MetadataIO, check_storage, iceberg_errors
+from lakegate.adapters.iceberg import MetadataIO, RefCatalog, check_storage, iceberg_errors
 from lakegate.adapters.lake import LakeIO
 from lakegate.errors import LakegateError, Misconfigured
+from lakegate.ports import Ref
 
 URI = "http://nessie:19120"
 ELSEWHERE = {
@@ -73,7 +74,7 @@ def test_a_catalog_cannot_have_a_program_run_here(where: str, tmp_path: Path) ->
     """PyIceberg makes any class that the catalog names, with what it says."""
     touched = tmp_path / "touched"
     auth = {"type": "custom", "impl": "subprocess.check_call", "custom": {"args": ["touch", str(touched)]}}
-    Catalog(URI, "lake", "main", http=Foreign({"auth": auth}, where=where))
+    RefCatalog(URI, "lake", Ref("main"), http=Foreign({"auth": auth}, where=where))
     assert not touched.exists()
 
 
@@ -92,7 +93,7 @@ def test_a_catalog_cannot_have_a_program_run_here(where: str, tmp_path: Path) ->
 )
 def test_a_catalog_cannot_say_how_it_is_asked_nor_where_storage_is(said: dict[str, Any], where: str) -> None:
     foreign = Foreign(said, where=where)
-    catalog = Catalog(URI, "lake", "main", {"s3.endpoint": "http://ours"}, http=foreign)
+    catalog = RefCatalog(URI, "lake", Ref("main"), {"s3.endpoint": "http://ours"}, http=foreign)
     assert len(foreign.asked) == 1
     assert set(catalog._session.adapters) == {"http://", "https://"}
     assert catalog._session.verify is True
@@ -105,7 +106,7 @@ def test_a_catalog_cannot_say_how_it_is_asked_nor_where_storage_is(said: dict[st
 
 @pytest.mark.parametrize("told", [{}, {"properties": ELSEWHERE}, ELSEWHERE])
 def test_a_table_cannot_say_where_its_storage_is_nor_with_whose_keys_it_is_read(told: dict[str, Any]) -> None:
-    catalog = Catalog(URI, "lake", "main", {"s3.access-key-id": "ours"}, http=Foreign({}, table(**told)))
+    catalog = RefCatalog(URI, "lake", Ref("main"), {"s3.access-key-id": "ours"}, http=Foreign({}, table(**told)))
     io = catalog.load_table("shop.orders").io
     assert isinstance(io, MetadataIO)
     left = {name: value for name, value in io.properties.items() if name in ELSEWHERE}
@@ -121,7 +122,7 @@ def test_a_table_cannot_say_where_its_storage_is_nor_with_whose_keys_it_is_read(
 )
 def test_a_catalog_that_names_another_address_is_not_followed(uri: object) -> None:
     with pytest.raises(LakegateError), iceberg_errors("opening"):
-        Catalog(URI, "lake", "main", http=Foreign({"uri": uri}))
+        RefCatalog(URI, "lake", Ref("main"), http=Foreign({"uri": uri}))
 
 
 AWAY = [

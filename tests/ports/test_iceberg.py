@@ -22,12 +22,13 @@ from pyiceberg.table.snapshots import Operation
 from s3fs import S3FileSystem
 
 from lakegate.adapters.http import Patient
-from lakegate.adapters.iceberg import Catalog, IcebergTables, MetadataIO, iceberg_errors
+from lakegate.adapters.iceberg import IcebergTables, MetadataIO, RefCatalog, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
+from lakegate.ports import MAIN, Ref
 from tests.ports.conftest import ListedTwice, NessiePlace, WithoutDeletes, Work, head_of
 
 ROOT = Path(__file__).resolve().parents[2]
-LOAD = Catalog.load_table
+LOAD = RefCatalog.load_table
 READ = S3FileSystem._cat_file
 
 
@@ -84,7 +85,7 @@ def test_a_catalog_that_does_not_answer_is_given_up() -> None:
         tables = IcebergTables(f"http://127.0.0.1:{server.getsockname()[1]}", "lake")
         tables._http = Patient((60, 0.05), retries=0)
         with pytest.raises(Retryable, match=r"reading nyc\.flights at main: .*Timeout"):
-            tables.identity("main", "nyc.flights")
+            tables.identity(Ref("main"), "nyc.flights")
 
 
 class BehindTls(Patient):
@@ -102,21 +103,21 @@ def test_a_catalog_that_names_another_address_than_it_was_asked_at_is_not_follow
     tables = IcebergTables(asked, "lake")
     tables._http = BehindTls()
     with pytest.raises(Misconfigured, match=r"tables are at http://nessie\.example\.com.*load balancer"):
-        tables.identity("main", "nyc.flights")
+        tables.identity(Ref("main"), "nyc.flights")
 
 
 @pytest.mark.parametrize(
     "asked", ["http://Nessie.example.com:80", "http://nessie.example.com", "HTTP://nessie.EXAMPLE.com"]
 )
 def test_a_catalog_that_names_its_address_as_requests_do_is_the_same(asked: str) -> None:
-    catalog = Catalog(asked, "lake", "main", http=BehindTls())
+    catalog = RefCatalog(asked, "lake", Ref("main"), http=BehindTls())
     assert catalog.uri.startswith("http://nessie.example.com")
 
 
 def test_metadata_is_read_our_way_whatever_the_catalog_says_of_a_table() -> None:
     said = {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}
     assert isinstance(
-        Catalog("http://nessie.example.com", "lake", "main", http=BehindTls())._load_file_io(said), MetadataIO
+        RefCatalog("http://nessie.example.com", "lake", Ref("main"), http=BehindTls())._load_file_io(said), MetadataIO
     )
 
 
@@ -128,7 +129,7 @@ def test_a_data_file_that_is_there_twice_is_found(nessie_place: NessiePlace, tab
     target = place.vendor(work.branch).load_table(table)
     target.add_files([path], check_duplicate_files=False)
     with pytest.raises(Refused, match="twice"):
-        place.tables.paths(work.branch, table)
+        place.tables.paths(Ref(work.branch), table)
 
 
 @pytest.mark.nessie
@@ -141,9 +142,9 @@ def test_a_manifest_that_is_listed_twice_is_found(nessie_place: NessiePlace, tab
         ListedTwice(Operation.APPEND, transaction, target.io).commit()
     assert place.rows(work.branch, table) == 6
     with pytest.raises(Refused, match=f"{table}.* twice"):
-        place.tables.paths(work.branch, table)
+        place.tables.paths(Ref(work.branch), table)
     with pytest.raises(Refused, match=f"{table}.* twice"):
-        place.tables.compare(table, before, work.branch)
+        place.tables.compare(table, Ref(MAIN, before), Ref(work.branch))
     with pytest.raises(Refused, match=f"{table}.* twice"):
         place.tables.remove(table, work.branch, frozenset({path}))
 
@@ -165,7 +166,7 @@ def test_a_delete_file_that_goes_is_told_as_long_as_it_hides_rows(
     before, target = head_of(place, work.branch), place.vendor(work.branch).load_table(table)
     with target.transaction() as transaction:
         WithoutDeletes(Operation.DELETE, transaction, target.io).commit()
-    assert place.tables.compare(table, before, work.branch).deletes == (set() if is_older else {made})
+    assert place.tables.compare(table, Ref(MAIN, before), Ref(work.branch)).deletes == (set() if is_older else {made})
 
 
 @pytest.mark.nessie
@@ -174,21 +175,21 @@ def test_a_table_at_a_commit_is_asked_for_once_and_on_a_branch_each_time(
 ) -> None:
     place, work = nessie_place, Work(nessie_place, table, [])
     first = place.write(work.branch, table, 1)
-    head = place.catalog.head(work.branch)
+    head = str(place.catalog.head(work.branch))
     loaded: list[str] = []
 
-    def load(catalog: Catalog, name: str) -> Table:
+    def load(catalog: RefCatalog, name: str) -> Table:
         loaded.append(catalog.name)
         found: Table = LOAD(catalog, name)
         return found
 
-    monkeypatch.setattr(Catalog, "load_table", load)
-    for ref in (f"{work.branch}@{head}", f"main@{head}", str(head), work.branch):
+    monkeypatch.setattr(RefCatalog, "load_table", load)
+    for ref in (Ref(work.branch, head), Ref(MAIN, head), Ref("", head), Ref(work.branch)):
         assert place.tables.paths(ref, table) == {first}
     second = place.write(work.branch, table, 1)
     loaded.clear()
-    assert place.tables.paths(work.branch, table) == {first, second}
-    assert place.tables.paths(str(head), table) == {first}
+    assert place.tables.paths(Ref(work.branch), table) == {first, second}
+    assert place.tables.paths(Ref(MAIN, head), table) == {first}
     assert loaded == [work.branch]
 
 
@@ -221,13 +222,13 @@ def test_manifests_are_read_beside_each_other_and_once_by_all_that_publishes(
     written = {place.write(work.branch, table, 1) for _ in range(3)}
     monkeypatch.setattr(S3FileSystem, "_cat_file", partialmethod(reads))
     tables = IcebergTables(place.lake.nessie_uri, place.lake.warehouse)
-    assert tables.paths(work.branch, table) == written
+    assert tables.paths(Ref(work.branch), table) == written
     assert (reads.most, len(reads.manifests())) == (3, 3)
-    assert tables.paths(str(place.catalog.head(work.branch)), table) == written
+    assert tables.paths(Ref(MAIN, str(place.catalog.head(work.branch))), table) == written
     assert len(reads.manifests()) == 3
     last = place.write(work.branch, table, 1)
     reads.paths.clear()
-    assert tables.paths(work.branch, table) == {*written, last}
+    assert tables.paths(Ref(work.branch), table) == {*written, last}
     assert len(reads.manifests()) == 1
 
 
@@ -235,11 +236,12 @@ WITHOUT_ARROW = """
 import sys
 sys.modules["pyarrow"] = None
 from lakegate.adapters.iceberg import IcebergTables
+from lakegate.ports import Ref
 nessie, table, here, there = sys.argv[1:5]
 tables = IcebergTables(nessie, "lake")
-assert tables.identity(there, table) == tables.identity(here, table)
-added = tables.paths(there, table) - tables.paths(here, table)
-tables.append(table, here, there, added)
+assert tables.identity(Ref(there), table) == tables.identity(Ref(here), table)
+added = tables.paths(Ref(there), table) - tables.paths(Ref(here), table)
+tables.append(table, here, Ref(there), added)
 tables.remove(table, here, frozenset(sys.argv[5:]))
 """
 

@@ -25,7 +25,7 @@ from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnkno
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import MAIN, DecidedFile, Note
+from lakegate.ports import MAIN, DecidedFile, Note, Ref
 from tests.ports.conftest import BATCH, NessiePlace, landed, note, receipt
 from tests.support.nessie import Lake, nessie, unique
 
@@ -66,7 +66,7 @@ def test_the_first_branches_of_an_empty_main_can_both_be_merged(empty: str) -> N
         file = landed()
         head = catalog.commit_receipts(attempt.branch, catalog.base(attempt.branch), [receipt(file, attempt)])
         catalog.merge(attempt.branch, head, note(attempt, [file]))
-        assert list(catalog.receipts(MAIN, [file.key])) == [file.key]
+        assert list(catalog.receipts(Ref(MAIN), [file.key])) == [file.key]
 
 
 @pytest.mark.nessie
@@ -91,14 +91,14 @@ def test_what_a_commit_holds_is_asked_for_once_and_what_a_branch_holds_each_time
     base = catalog.head(MAIN) or ""
     catalog.create_branch(attempt.branch, base)
     asked = [first.key, second.key]
-    for ref in (base, attempt.branch):
+    for ref in (Ref(MAIN, base), Ref(attempt.branch)):
         assert catalog.receipts(ref, asked) == {}
     head = others.commit_receipts(attempt.branch, base, [receipt(first, attempt)])
-    for ref in (head, attempt.branch):
+    for ref in (Ref("", head), Ref(attempt.branch)):
         assert list(catalog.receipts(ref, asked)) == [first.key]
     monkeypatch.setattr(catalog, "_send", lambda *_, **__: pytest.fail("it is known already"))
-    assert catalog.receipts(base, asked) == {}
-    assert list(catalog.receipts(f"{attempt.branch}@{head}", asked)) == [first.key]
+    assert catalog.receipts(Ref(MAIN, base), asked) == {}
+    assert list(catalog.receipts(Ref(attempt.branch, head), asked)) == [first.key]
 
 
 @pytest.mark.nessie
@@ -344,7 +344,7 @@ def test_every_call_has_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
         catalog.list_branches,
         lambda: catalog.create_branch("wap-x", "ab" * 32),
         lambda: catalog.delete_branch("wap-x"),
-        lambda: catalog.receipts("main", ["k"]),
+        lambda: catalog.receipts(Ref("main"), ["k"]),
         lambda: catalog.changes("a", "b"),
         lambda: catalog.base("wap-x"),
         lambda: list(catalog.decisions(1)),

@@ -12,7 +12,7 @@ from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.errors import Conflict, LakegateError, Refused
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import MAIN, FileChanges
+from lakegate.ports import MAIN, FileChanges, Ref
 from tests.ports.conftest import NessiePlace, Work, landed, main, note, receipt
 from tests.support.proxy import Answer, Fault, Proxy, Request, proxy
 
@@ -51,7 +51,7 @@ def test_claims_that_are_delivered_twice_are_made_once(nessie_place: NessiePlace
     [file] = work.files
     claim = receipt(file, work.attempt)
     done(twice, lambda: NessieCatalog(twice.uri).commit_receipts(work.branch, work.base, [claim]))
-    assert nessie_place.catalog.receipts(work.branch, [file.key]) == {file.key: claim}
+    assert nessie_place.catalog.receipts(Ref(work.branch), [file.key]) == {file.key: claim}
     assert nessie_place.lake.commits(work.base, work.branch) == 1
 
 
@@ -98,10 +98,10 @@ def test_a_rebase_whose_commits_are_delivered_twice_has_each_data_file_once(
     tables = tables_over(twice, nessie_place)
     done(
         twice,
-        lambda: tables.append(table, own.branch, source.branch, frozenset([new])),
+        lambda: tables.append(table, own.branch, Ref(source.branch), frozenset([new])),
         lambda: tables.remove(table, own.branch, frozenset([old])),
     )
-    changes = nessie_place.tables.compare(table, own.base, own.branch)
+    changes = nessie_place.tables.compare(table, Ref(MAIN, own.base), Ref(own.branch))
     assert changes == FileChanges(added=frozenset([new]), removed=frozenset([old]))
     assert nessie_place.rows(own.branch, table) == 3
     own.merge()
@@ -129,17 +129,20 @@ def test_data_files_are_not_appended_beside_those_of_another_worker_who_was_firs
     first.merge()
     source, own = (Work(nessie_place, table, [], number=number) for number in (2, 3))
     paths = frozenset([nessie_place.write(source.branch, table, 3)])
-    append = (table, own.branch, source.branch, paths)
+    append = (table, own.branch, Ref(source.branch), paths)
 
     def another_is_first(request: Request) -> tuple[Fault, int]:
-        if request.commits_a_table and not nessie_place.tables.compare(table, own.base, own.branch).added:
+        if (
+            request.commits_a_table
+            and not nessie_place.tables.compare(table, Ref(MAIN, own.base), Ref(own.branch)).added
+        ):
             nessie_place.tables.append(*append)
         return Fault.NONE, 0
 
     network.decide = another_is_first
     with pytest.raises((Conflict, Refused)):
         tables_over(network, nessie_place).append(*append)
-    assert nessie_place.tables.compare(table, own.base, own.branch) == FileChanges(added=paths)
+    assert nessie_place.tables.compare(table, Ref(MAIN, own.base), Ref(own.branch)) == FileChanges(added=paths)
     assert nessie_place.rows(own.branch, table) == 5
 
 
@@ -169,7 +172,7 @@ def test_an_append_that_was_made_and_is_answered_with_a_conflict_leaves_a_table_
     tables, own, more = answered_with_a_conflict
     new = nessie_place.write(more.branch, table, 2)
     with suppress(LakegateError):  # which answer it is is not the point here
-        tables.append(table, own.branch, more.branch, frozenset([new]))
+        tables.append(table, own.branch, Ref(more.branch), frozenset([new]))
     assert nessie_place.rows(own.branch, table) == 1 + 2 + 16
 
 
@@ -178,7 +181,9 @@ def test_a_removal_that_was_made_and_is_answered_with_a_conflict_leaves_a_table_
 ) -> None:
     tables, own, more = answered_with_a_conflict
     new = [nessie_place.write(more.branch, table, rows) for rows in (2, 4)]
-    nessie_place.tables.append(table, own.branch, more.branch, frozenset(new))  # in one manifest, to be written anew
+    nessie_place.tables.append(
+        table, own.branch, Ref(more.branch), frozenset(new)
+    )  # in one manifest, to be written anew
     with suppress(LakegateError):  # which answer it is is not the point here
         tables.remove(table, own.branch, frozenset(new[:1]))
     assert nessie_place.rows(own.branch, table) == 1 + 4 + 16
@@ -189,10 +194,10 @@ def test_a_table_whose_registering_is_delivered_twice_is_there_with_the_data_fil
 ) -> None:
     source, own = Work(nessie_place, table, []), Work(nessie_place, table, [], number=2)
     wanted, _ = (nessie_place.write(source.branch, table, rows) for rows in (2, 3))
-    tables_over(twice, nessie_place).register(table, own.branch, source.branch, frozenset([wanted]))
+    tables_over(twice, nessie_place).register(table, own.branch, Ref(source.branch), frozenset([wanted]))
     twice.deliver_late()
     assert any(request.path.endswith("/register") for _, request in twice.met)
-    assert nessie_place.tables.paths(own.branch, table) == {wanted}
+    assert nessie_place.tables.paths(Ref(own.branch), table) == {wanted}
     assert nessie_place.rows(own.branch, table) == 2
     own.merge()
     assert nessie_place.rows(MAIN, table) == 2
@@ -210,5 +215,5 @@ def test_a_table_is_not_registered_over_another(nessie_place: NessiePlace, table
 
     network.decide = another_is_first
     with pytest.raises((Conflict, Refused)):
-        tables_over(network, nessie_place).register(table, own.branch, source.branch, frozenset([path]))
-    assert nessie_place.tables.paths(own.branch, table) == set(theirs)
+        tables_over(network, nessie_place).register(table, own.branch, Ref(source.branch), frozenset([path]))
+    assert nessie_place.tables.paths(Ref(own.branch), table) == set(theirs)

@@ -319,11 +319,11 @@ def test_one_row_and_one_file_are_told_as_one() -> None:
     assert "and 1 more file: " in text_of(blocks(replace(REJECTED, files=REJECTED.files * 21)))
 
 
-def test_what_is_held_has_neither_table_nor_batch() -> None:
+def test_what_is_unrouted_has_neither_table_nor_batch() -> None:
     files = (MessageFile(key="odd/x.parquet", reasons=("no contract routes 'odd/x.parquet'",)),)
     held = Message(kind=MessageKind.UNROUTED, batch="", table="", branch="", files=files, commands=("lakegate status",))
     header, *rest = blocks(held)
-    assert header["text"]["text"] == "⏸️ Held: no contract takes these files"
+    assert header["text"]["text"] == "⏸️ Unrouted: no contract routes these files"
     assert [block["type"] for block in rest] == ["section", "section"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lakegate.errors import Conflict, Refused
-from lakegate.ports import MAIN, FileChanges
+from lakegate.ports import MAIN, FileChanges, Ref
 from tests.ports.conftest import Place, Work
 
 
@@ -24,12 +24,12 @@ def known(place: Place, table: str) -> Work:
 
 def test_a_table_that_is_not_there_has_neither_identity_nor_data_files(place: Place, table: str) -> None:
     work = Work(place, table, [])
-    assert place.tables.identity(work.branch, table) is None
-    assert place.tables.paths(work.branch, table) == frozenset()
+    assert place.tables.identity(Ref(work.branch), table) is None
+    assert place.tables.paths(Ref(work.branch), table) == frozenset()
 
 
 def test_an_identity_says_what_must_be_the_same_on_both_sides(place: Place, known: Work) -> None:
-    identity = place.tables.identity(known.branch, known.table)
+    identity = place.tables.identity(Ref(known.branch), known.table)
     assert identity is not None
     assert [(number, name) for number, name, _ in identity.fields] == [(1, "a"), (2, "b"), (3, "b.c")]
     assert [kind for _, _, kind in identity.fields] == ["int", "struct<3: c: optional string>", "string"]
@@ -39,26 +39,26 @@ def test_an_identity_says_what_must_be_the_same_on_both_sides(place: Place, know
 
 
 def test_an_identity_survives_appends_and_is_the_tables_own(place: Place, known: Work, table: str) -> None:
-    before = place.tables.identity(known.branch, table)
+    before = place.tables.identity(Ref(known.branch), table)
     place.write(known.branch, table, 3)
-    assert place.tables.identity(known.branch, table) == before
+    assert place.tables.identity(Ref(known.branch), table) == before
     other = Work(place, table, [], number=2)
     place.write(other.branch, table, 3)
-    assert place.tables.identity(other.branch, table) != before
+    assert place.tables.identity(Ref(other.branch), table) != before
 
 
 def test_a_table_is_read_at_a_commit(place: Place, known: Work, table: str) -> None:
-    old, paths = head(place, known.branch), place.tables.paths(known.branch, table)
+    old, paths = head(place, known.branch), place.tables.paths(Ref(known.branch), table)
     new = place.write(known.branch, table, 8)
-    assert place.tables.paths(f"{known.branch}@{old}", table) == paths
-    assert place.tables.paths(known.branch, table) == paths | {new}
+    assert place.tables.paths(Ref(known.branch, old), table) == paths
+    assert place.tables.paths(Ref(known.branch), table) == paths | {new}
     place.catalog.delete_branch(known.branch)
-    assert place.tables.paths(f"{known.branch}@{old}", table) == paths
+    assert place.tables.paths(Ref(known.branch, old), table) == paths
 
 
 def test_reading_a_branch_that_is_gone_is_a_conflict(place: Place, table: str) -> None:
     with pytest.raises(Conflict):
-        place.tables.paths("wap-gone", table)
+        place.tables.paths(Ref("wap-gone"), table)
 
 
 @pytest.fixture
@@ -72,10 +72,10 @@ def both(place: Place, known: Work, table: str) -> tuple[Work, Work, list[str]]:
 
 def test_data_files_are_appended_by_metadata(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
     here, there, added = both
-    before = place.tables.paths(here.branch, table)
-    source = f"{there.branch}@{head(place, there.branch)}"
+    before = place.tables.paths(Ref(here.branch), table)
+    source = Ref(there.branch, head(place, there.branch))
     place.tables.append(table, here.branch, source, frozenset(added[:2]))
-    assert place.tables.paths(here.branch, table) == before | set(added[:2])
+    assert place.tables.paths(Ref(here.branch), table) == before | set(added[:2])
     assert place.rows(here.branch, table) == 7 + 8 + 16 + 32
     here.merge()
     assert place.rows("main", table) == 7 + 8 + 16 + 32
@@ -87,101 +87,111 @@ def test_appending_what_the_source_does_not_have_is_refused(
     here, there, added = both
     before = head(place, here.branch)
     with pytest.raises(Refused, match=r"no data file .*other\.parquet"):
-        place.tables.append(table, here.branch, there.branch, frozenset({added[0], "s3://lake/other.parquet"}))
+        place.tables.append(table, here.branch, Ref(there.branch), frozenset({added[0], "s3://lake/other.parquet"}))
     assert head(place, here.branch) == before
 
 
 def test_appending_twice_is_refused(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
     here, there, added = both
-    place.tables.append(table, here.branch, there.branch, frozenset(added))
+    place.tables.append(table, here.branch, Ref(there.branch), frozenset(added))
     with pytest.raises(Refused, match="already"):
-        place.tables.append(table, here.branch, there.branch, frozenset(added[:1]))
+        place.tables.append(table, here.branch, Ref(there.branch), frozenset(added[:1]))
 
 
 def test_appending_to_a_table_that_is_not_there_is_refused(place: Place, known: Work, table: str) -> None:
     empty = Work(place, table, [], number=2)
     with pytest.raises(Refused, match="no table"):
-        place.tables.append(table, empty.branch, known.branch, place.tables.paths(known.branch, table))
+        place.tables.append(table, empty.branch, Ref(known.branch), place.tables.paths(Ref(known.branch), table))
 
 
 def test_two_commits_of_a_table_are_compared(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
     here, there, added = both
     base, ahead = head(place, here.branch), head(place, there.branch)
-    assert place.tables.compare(table, base, base) == FileChanges()
-    assert place.tables.compare(table, base, ahead).added >= set(added)
-    assert place.tables.compare(table, ahead, base).removed >= set(added)
-    place.tables.append(table, here.branch, there.branch, frozenset(added[:2]))
-    assert place.tables.compare(table, base, here.branch) == FileChanges(added=frozenset(added[:2]))
+    assert place.tables.compare(table, Ref(MAIN, base), Ref(MAIN, base)) == FileChanges()
+    assert place.tables.compare(table, Ref(MAIN, base), Ref(there.branch, ahead)).added >= set(added)
+    assert place.tables.compare(table, Ref(there.branch, ahead), Ref(MAIN, base)).removed >= set(added)
+    place.tables.append(table, here.branch, Ref(there.branch), frozenset(added[:2]))
+    assert place.tables.compare(table, Ref(MAIN, base), Ref(here.branch)) == FileChanges(added=frozenset(added[:2]))
     place.tables.remove(table, here.branch, frozenset(added[:1]))
-    assert place.tables.compare(table, base, here.branch) == FileChanges(added=frozenset(added[1:2]))
+    assert place.tables.compare(table, Ref(MAIN, base), Ref(here.branch)) == FileChanges(added=frozenset(added[1:2]))
     now = head(place, here.branch)
-    assert place.tables.compare(table, now, base) == FileChanges(removed=frozenset(added[1:2]))
+    assert place.tables.compare(table, Ref(here.branch, now), Ref(MAIN, base)) == FileChanges(
+        removed=frozenset(added[1:2])
+    )
 
 
 def test_a_table_is_compared_with_none(place: Place, known: Work, table: str) -> None:
-    paths = place.tables.paths(known.branch, table)
-    assert place.tables.compare(table, known.base, known.branch) == FileChanges(added=paths)
-    assert place.tables.compare(table, known.branch, known.base) == FileChanges(removed=paths)
-    assert place.tables.compare(table, known.base, known.base) == FileChanges()
+    paths = place.tables.paths(Ref(known.branch), table)
+    assert place.tables.compare(table, Ref(MAIN, known.base), Ref(known.branch)) == FileChanges(added=paths)
+    assert place.tables.compare(table, Ref(known.branch), Ref(MAIN, known.base)) == FileChanges(removed=paths)
+    assert place.tables.compare(table, Ref(MAIN, known.base), Ref(MAIN, known.base)) == FileChanges()
 
 
 def test_rows_that_are_deleted_by_a_rewrite_are_seen_by_the_data_files(place: Place, known: Work, table: str) -> None:
-    before, paths = head(place, known.branch), place.tables.paths(known.branch, table)
+    before, paths = head(place, known.branch), place.tables.paths(Ref(known.branch), table)
     place.rewrite(known.branch, table)
-    changes = place.tables.compare(table, before, known.branch)
+    changes = place.tables.compare(table, Ref(known.branch, before), Ref(known.branch))
     assert place.rows(known.branch, table) == 6
     assert (len(changes.removed), len(changes.added), changes.deletes) == (1, 1, frozenset())
     assert changes.removed < paths
 
 
 def test_rows_that_are_deleted_by_a_delete_file_are_seen_by_that(place: Place, known: Work, table: str) -> None:
-    before, paths = head(place, known.branch), place.tables.paths(known.branch, table)
+    before, paths = head(place, known.branch), place.tables.paths(Ref(known.branch), table)
     made = place.delete_rows(known.branch, table, min(paths))
-    assert place.tables.paths(known.branch, table) == paths
-    assert place.tables.compare(table, before, known.branch) == FileChanges(deletes=frozenset({made}))
-    assert place.tables.compare(table, known.branch, before) == FileChanges(deletes=frozenset({made}))
+    assert place.tables.paths(Ref(known.branch), table) == paths
+    assert place.tables.compare(table, Ref(known.branch, before), Ref(known.branch)) == FileChanges(
+        deletes=frozenset({made})
+    )
+    assert place.tables.compare(table, Ref(known.branch), Ref(known.branch, before)) == FileChanges(
+        deletes=frozenset({made})
+    )
     deleted = head(place, known.branch)
     new = place.write(known.branch, table, 8)
-    assert place.tables.compare(table, deleted, known.branch) == FileChanges(added=frozenset({new}))
+    assert place.tables.compare(table, Ref(known.branch, deleted), Ref(known.branch)) == FileChanges(
+        added=frozenset({new})
+    )
     second = place.delete_rows(known.branch, table, new)
-    assert place.tables.compare(table, deleted, known.branch).deletes == {second}
+    assert place.tables.compare(table, Ref(known.branch, deleted), Ref(known.branch)).deletes == {second}
 
 
 def test_a_table_that_was_dropped_and_made_again_is_another(place: Place, known: Work, table: str) -> None:
-    before, was = head(place, known.branch), place.tables.identity(known.branch, table)
-    paths = place.tables.paths(known.branch, table)
+    before, was = head(place, known.branch), place.tables.identity(Ref(known.branch), table)
+    paths = place.tables.paths(Ref(known.branch), table)
     place.drop(known.branch, table)
-    assert place.tables.identity(known.branch, table) is None
+    assert place.tables.identity(Ref(known.branch), table) is None
     new = place.write(known.branch, table, 8)
-    now = place.tables.identity(known.branch, table)
+    now = place.tables.identity(Ref(known.branch), table)
     assert was
     assert now
     assert was.uuid != now.uuid
-    assert place.tables.compare(table, before, known.branch) == FileChanges(added=frozenset({new}), removed=paths)
+    assert place.tables.compare(table, Ref(known.branch, before), Ref(known.branch)) == FileChanges(
+        added=frozenset({new}), removed=paths
+    )
 
 
 def test_data_files_are_removed_by_metadata(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
     _, there, added = both
-    rest = place.tables.paths(there.branch, table) - set(added[1:])
+    rest = place.tables.paths(Ref(there.branch), table) - set(added[1:])
     place.tables.remove(table, there.branch, frozenset(added[1:]))
-    assert place.tables.paths(there.branch, table) == rest
+    assert place.tables.paths(Ref(there.branch), table) == rest
     assert place.rows(there.branch, table) == 7 + 16
 
 
 def test_some_files_of_one_manifest_are_removed(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
     here, there, added = both
-    place.tables.append(table, here.branch, there.branch, frozenset(added))
+    place.tables.append(table, here.branch, Ref(there.branch), frozenset(added))
     place.tables.remove(table, here.branch, frozenset({added[1]}))
     assert place.rows(here.branch, table) == 7 + 8 + 16 + 64
     place.tables.remove(table, here.branch, frozenset({added[0]}))
     assert place.rows(here.branch, table) == 7 + 8 + 64
-    assert place.write(here.branch, table, 128) in place.tables.paths(here.branch, table)
+    assert place.write(here.branch, table, 128) in place.tables.paths(Ref(here.branch), table)
     assert place.rows(here.branch, table) == 7 + 8 + 64 + 128
 
 
 def test_a_table_may_lose_its_last_data_file(place: Place, known: Work, table: str) -> None:
-    place.tables.remove(table, known.branch, place.tables.paths(known.branch, table))
-    assert place.tables.paths(known.branch, table) == frozenset()
+    place.tables.remove(table, known.branch, place.tables.paths(Ref(known.branch), table))
+    assert place.tables.paths(Ref(known.branch), table) == frozenset()
     assert place.rows(known.branch, table) == 0
 
 
@@ -195,14 +205,14 @@ def test_removing_what_is_not_there_is_refused(place: Place, known: Work, table:
 def test_a_table_is_registered_where_there_is_none_with_just_the_data_files_that_are_wanted(
     place: Place, known: Work, table: str
 ) -> None:
-    source = f"{known.branch}@{head(place, known.branch)}"
+    source = Ref(known.branch, head(place, known.branch))
     paths = place.tables.paths(source, table)
     some, new = frozenset(sorted(paths)[:2]), Work(place, table, [], number=2)
     place.tables.register(table, new.branch, source, some)
-    assert place.tables.paths(new.branch, table) == some
-    assert place.tables.identity(new.branch, table) == place.tables.identity(source, table)
+    assert place.tables.paths(Ref(new.branch), table) == some
+    assert place.tables.identity(Ref(new.branch), table) == place.tables.identity(source, table)
     new.merge()
-    assert place.tables.paths(MAIN, table) == some
+    assert place.tables.paths(Ref(MAIN), table) == some
     assert place.rows(MAIN, table) in {1 + 2, 1 + 4, 2 + 4}
     with pytest.raises(Refused):
         place.tables.register(table, new.branch, source, paths)
@@ -211,27 +221,27 @@ def test_a_table_is_registered_where_there_is_none_with_just_the_data_files_that
 def test_of_a_table_whose_data_files_are_not_there_nothing_is_registered(place: Place, known: Work, table: str) -> None:
     new = Work(place, table, [], number=2)
     with pytest.raises(Refused, match="no data file"):
-        place.tables.register(table, new.branch, known.branch, frozenset({"s3://lake/other.parquet"}))
-    assert place.tables.identity(new.branch, table) is None
+        place.tables.register(table, new.branch, Ref(known.branch), frozenset({"s3://lake/other.parquet"}))
+    assert place.tables.identity(Ref(new.branch), table) is None
 
 
 def test_a_table_grows_by_the_columns_of_another_commit_under_the_same_field_ids(
     place: Place, both: tuple[Work, Work, list[str]], table: str
 ) -> None:
     here, there, _ = both
-    base = f"{MAIN}@{here.base}"
+    base = Ref(MAIN, here.base)
     place.add_column(there.branch, table, "d")
     place.sign(there.branch, table, "h2")
     new = place.write(there.branch, table, 128)
-    source = f"{there.branch}@{head(place, there.branch)}"
-    assert place.tables.identity(here.branch, table) != place.tables.identity(source, table)
+    source = Ref(there.branch, head(place, there.branch))
+    assert place.tables.identity(Ref(here.branch), table) != place.tables.identity(source, table)
     place.tables.evolve(table, here.branch, base, source)
     place.tables.append(table, here.branch, source, frozenset({new}))
-    assert place.tables.identity(here.branch, table) == place.tables.identity(source, table)
+    assert place.tables.identity(Ref(here.branch), table) == place.tables.identity(source, table)
     assert place.rows(here.branch, table) == 7 + 8 + 128
     here.merge()
     assert place.rows(MAIN, table) == 7 + 8 + 128
-    identity = place.tables.identity(MAIN, table)
+    identity = place.tables.identity(Ref(MAIN), table)
     assert identity is not None
     assert [name for _, name, _ in identity.fields] == ["a", "b", "b.c", "d"]
     assert identity.contract_hash == "h2"
@@ -240,8 +250,8 @@ def test_a_table_grows_by_the_columns_of_another_commit_under_the_same_field_ids
 def test_a_table_grows_by_a_contracts_hash_alone(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
     here, there, _ = both
     place.sign(there.branch, table, "h2")
-    place.tables.evolve(table, here.branch, f"{MAIN}@{here.base}", there.branch)
-    assert place.tables.identity(here.branch, table) == place.tables.identity(there.branch, table)
+    place.tables.evolve(table, here.branch, Ref(MAIN, here.base), Ref(there.branch))
+    assert place.tables.identity(Ref(here.branch), table) == place.tables.identity(Ref(there.branch), table)
 
 
 def test_a_table_that_is_not_what_it_was_does_not_grow(
@@ -252,7 +262,7 @@ def test_a_table_that_is_not_what_it_was_does_not_grow(
     place.add_column(here.branch, table, "e")
     before = head(place, here.branch)
     with pytest.raises(Refused, match="not what it was"):
-        place.tables.evolve(table, here.branch, f"{MAIN}@{here.base}", there.branch)
+        place.tables.evolve(table, here.branch, Ref(MAIN, here.base), Ref(there.branch))
     assert head(place, here.branch) == before
 
 
@@ -261,11 +271,11 @@ def test_a_column_that_came_and_went_is_seen_for_its_id_is_not_given_again(
 ) -> None:
     here, _, _ = both
     place.add_column(here.branch, table, "d")
-    grown = place.tables.identity(here.branch, table)
+    grown = place.tables.identity(Ref(here.branch), table)
     place.drop_column(here.branch, table, "d")
-    now = place.tables.identity(here.branch, table)
+    now = place.tables.identity(Ref(here.branch), table)
     place.add_column(here.branch, table, "d")
-    again = place.tables.identity(here.branch, table)
+    again = place.tables.identity(Ref(here.branch), table)
     assert grown
     assert now
     assert again

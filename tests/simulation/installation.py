@@ -18,7 +18,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Tables
+from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Ref, Tables
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
@@ -32,7 +32,8 @@ from lakegate.testing import (
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
 from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
 from lakegate.workflow.registry import contract_name
 from lakegate.workflow.retry import discard, retry
@@ -425,7 +426,7 @@ class Installation:
 
     def change_fields(self) -> None:
         """Somebody changes the table of flights on main by hand: the same columns under other field ids."""
-        state = self.lake.table(MAIN, FLIGHTS)
+        state = self.lake.table(Ref(MAIN), FLIGHTS)
         if state is None:
             return
         self.say("stranger: gives the columns on main other field ids")
@@ -436,7 +437,7 @@ class Installation:
 
     def compact(self, paths: list[str]) -> None:
         """Somebody writes the rows of data files of flights on main into another one."""
-        state = self.lake.table(MAIN, FLIGHTS)
+        state = self.lake.table(Ref(MAIN), FLIGHTS)
         if state is None:
             return
         self.say("stranger: compacts flights on main", " and ".join(paths))
@@ -448,7 +449,7 @@ class Installation:
 
     def delete_planes(self, path: str) -> None:
         """Somebody deletes rows of planes on main by a delete file; the data file that had them stays."""
-        state = self.lake.table(MAIN, PLANES)
+        state = self.lake.table(Ref(MAIN), PLANES)
         assert state is not None
         self.say("stranger: deletes rows of planes on main", path)
         table = replace(state, deletes=state.deletes | {deleting(path)})
@@ -456,7 +457,7 @@ class Installation:
 
     def data_files(self, table: str) -> list[str]:
         """Those of a table on main."""
-        return sorted(files_of(self.lake.table(MAIN, table)))
+        return sorted(files_of(self.lake.table(Ref(MAIN), table)))
 
     def meddle(self, branch: str) -> None:
         """Somebody commits to an attempt's branch."""

@@ -18,7 +18,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, JobState, MessageKind
+from lakegate.ports import MAIN, JobState, MessageKind, Ref
 from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind
 from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
@@ -96,9 +96,9 @@ def _kept(world: Installation, prefix: str) -> list[Receipt]:
 
 def _in_order(receipt: Receipt) -> Receipt:
     """However it came to be in more than one place."""
-    if len(receipt.entries) < 2 and not receipt.shortened:
+    if len(receipt.entries) < 2 and not receipt.truncated:
         return receipt
-    return replace(receipt, entries=tuple(sorted(receipt.entries, key=lambda it: it.version_id)), shortened=None)
+    return replace(receipt, entries=tuple(sorted(receipt.entries, key=lambda it: it.version_id)), truncated=None)
 
 
 @lru_cache(maxsize=256)
@@ -317,7 +317,9 @@ def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:
         quarantine_of(report.table): [it.quarantined for it in files],
     }
     for table in (table for table, data in brings.items() if any(data)):
-        audited, now = (table_at(commit, table) for commit in (step.world.lake.at(report.audited), step.after))
+        audited, now = (
+            table_at(commit, table) for commit in (step.world.lake.at(Ref(MAIN, report.audited)), step.after)
+        )
         if audited and (now is None or now.identity != audited.identity):
             yield f"{table} on main is {now and now.identity}, and {audited.identity} was audited"
 
@@ -340,7 +342,7 @@ def verdicts_are_true_of_the_main_they_are_published_to(step: Step) -> Iterator[
         return
     own = report.table if report.table in report.depends_on else ""
     brings = any(file.data_files for file in report.files if _is_published(step, file))
-    if own and table_at(step.world.lake.at(report.base), own) not in [
+    if own and table_at(step.world.lake.at(Ref(MAIN, report.base)), own) not in [
         table_at(commit, own) for commit in ([step.before] if brings else step.seen)
     ]:
         yield f"{own} has changed since {report.branch} was audited"
@@ -442,8 +444,8 @@ class End:
         return {file.id: (file, entry) for r, entry in found for file in [entry.file(r.bucket, r.key)]}
 
     @cached_property
-    def held(self) -> set[str]:
-        return {held.file.id for held in unrouted_files(self.world.service)}
+    def unrouted(self) -> set[str]:
+        return {unrouted.file.id for unrouted in unrouted_files(self.world.service)}
 
     @property
     def rejected(self) -> list[tuple[FileVersion, Entry]]:
@@ -473,8 +475,8 @@ class End:
 
 def every_file_version_has_its_end(end: End) -> Iterator[str]:
     for file in end.world.landing.versions():
-        if (file.id in end.entries) == (file.id in end.held):
-            yield f"{file.key} {file.version_id} is neither decided nor held, or both"
+        if (file.id in end.entries) == (file.id in end.unrouted):
+            yield f"{file.key} {file.version_id} is neither decided nor unrouted, or both"
 
 
 def nothing_is_under_way(end: End) -> Iterator[str]:
@@ -513,7 +515,9 @@ def _nothing_else(end: End, branch: str, files: set[str]) -> Iterator[str]:
     end_of_attempt = end.world.store.objects.get(f"attempts/{branch}/end.json", b"")
     report = None if b"given up" in end_of_attempt else end.world.report(branch)
     if report:
-        here, base = (rows_at(end.world, end.world.lake.at(ref), report.table) for ref in (branch, report.base))
+        here, base = (
+            rows_at(end.world, end.world.lake.at(ref), report.table) for ref in (Ref(branch), Ref(MAIN, report.base))
+        )
         if more := {file_of(path) for path in here.keys() - base.keys()} - files:
             yield f"{branch} still has rows of {sorted(more)}"
 
@@ -531,9 +535,9 @@ def people_were_told(end: End) -> Iterator[str]:
         warnings = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
         if warnings and not end.told(MessageKind.WARNED, file, entry.batch):
             yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"
-    for held in unrouted_files(end.world.service):
-        if not end.told(MessageKind.UNROUTED, held.file, ""):
-            yield f"nobody was told that {held.file.key} is held"
+    for unrouted in unrouted_files(end.world.service):
+        if not end.told(MessageKind.UNROUTED, unrouted.file, ""):
+            yield f"nobody was told that {unrouted.file.key} is unrouted"
 
 
 def people_were_told_what_is_true(end: End) -> Iterator[str]:
@@ -552,7 +556,7 @@ def a_key_of_a_rejected_file_is_free(end: End) -> Iterator[str]:
         if report and said and entry.reasons == said.reasons and failed == [REPEATS]:
             key, stories = end.world.stories[file.id].key, end.world.stories
             good = {stories[it.id].key for it in report.files if it.verdict is not Verdict.FAIL}
-            base = rows_at(end.world, end.world.lake.at(report.base), report.table)
+            base = rows_at(end.world, end.world.lake.at(Ref(MAIN, report.base)), report.table)
             if key not in good | keys_of(base, frozenset(), stories):
                 yield f"{file.key} {file.version_id} is rejected for repeating {key}, which nobody had"
 

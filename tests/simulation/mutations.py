@@ -209,7 +209,12 @@ MUTATIONS = (
     Mutation(
         says="an attempt's number is used again",
         edits=(
-            Edit(function=start._is_used_up, old="had_a_job = service", new="return False\n    had_a_job = service"),
+            Edit(function=start._claim, old="use is Use.OTHER or not", new="not"),
+            Edit(
+                function=start._use_of,
+                old="Use.OTHER if claimed.isdisjoint(file.id for file in files) else Use.THESE_FILES",
+                new="Use.THESE_FILES",
+            ),
             Edit(function=start._agree_on_files, old="attempt.number == 1", new="attempt.number"),
         ),
         seeds_from=370,

@@ -16,14 +16,14 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, NestedField, StringType
 
-from lakegate.adapters.iceberg import Catalog, _data_files, _identity, _manifests, iceberg_errors
+from lakegate.adapters.iceberg import RefCatalog, _data_files, _identity, _manifests, iceberg_errors
 from lakegate.adapters.nessie import SPACE, SPACES
 from lakegate.adapters.notes import decided
 from lakegate.audit.errors import JobError
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, TableIdentity
+from lakegate.ports import MAIN, Ref, TableIdentity
 from lakegate.testing import TableState
 from lakegate.testing.lake import EPOCH, Commit, Content, Key, KeyKind
 from tests.simulation.installation import Violation
@@ -50,7 +50,7 @@ class NessieLake:
         self._commits: dict[str, Commit] = {}
         self._keys: dict[tuple[str, ...], Key] = {}
         self._tables: dict[tuple[str, int], TableState] = {}
-        self._open: Callable[[str, str], Catalog] = cache(lambda uri, ref: Catalog(uri, WAREHOUSE, ref))
+        self._open: Callable[[str, str], RefCatalog] = cache(lambda uri, ref: RefCatalog(uri, WAREHOUSE, ref))
         self._empty()
 
     def _empty(self) -> None:
@@ -74,9 +74,10 @@ class NessieLake:
             raise Conflict(f"branch {branch} is gone")
         return self._commit_at(self.branches[branch])
 
-    def at(self, ref: str) -> Commit:
-        commit = ref.rpartition("@")[2]
-        return self._commits.get(commit) or (self.head(ref) if ref in self.branches else self._commit_at(commit))
+    def at(self, ref: Ref) -> Commit:
+        if not ref.commit:
+            return self.head(ref.branch)
+        return self._commits.get(ref.commit) or self._commit_at(ref.commit)
 
     def line(self, commit: str) -> list[Commit]:
         """The commit and its parents, newest first, without what was merged."""
@@ -85,7 +86,7 @@ class NessieLake:
             found.append(self._commit_at(found[-1].parent))
         return found
 
-    def table(self, ref: str, table: str) -> TableState | None:
+    def table(self, ref: Ref, table: str) -> TableState | None:
         content = self.at(ref).contents.get(Key(kind=KeyKind.TABLE, name=table))
         return content if isinstance(content, TableState) else None
 
@@ -127,7 +128,7 @@ class NessieLake:
                 for path, rows in files.items():
                     append.append_data_file(data_file(path, rows))
 
-    def _made(self, catalog: Catalog, table: str, identity: TableIdentity) -> Table:
+    def _made(self, catalog: RefCatalog, table: str, identity: TableIdentity) -> Table:
         found: Table
         try:
             found = catalog.load_table(table)
@@ -162,7 +163,7 @@ class NessieLake:
             raise Violation(f"{table} at {ref} has data files twice: {sorted(file.file_path for file in live)}")
         return TableState(identity=_identity(found), files=files)
 
-    def tables(self, ref: str) -> list[str]:
+    def tables(self, ref: Ref) -> list[str]:
         return [key.name for key in self.at(ref).contents if key.kind is KeyKind.TABLE]
 
     # Commits as the simulation knows them.

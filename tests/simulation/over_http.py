@@ -20,7 +20,7 @@ from requests.adapters import HTTPAdapter
 
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
-from lakegate.ports import Catalog, Tables
+from lakegate.ports import Catalog, Ref, Tables
 from tests.simulation.files import MemoryFiles, in_memory
 from tests.simulation.installation import FLIGHTS, Installation
 from tests.simulation.nessie_lake import NessieLake
@@ -211,7 +211,7 @@ class HttpSchedule(Schedule):
         self.look()
         super().come_to_an_end()
         for branch in self.lake.branches:
-            self.lake.at(branch)
+            self.lake.at(Ref(branch))
 
 
 def _branch(request: Request) -> str:

@@ -28,7 +28,7 @@ from lakegate.audit.run import Run, append_and_audit
 from lakegate.audit.schema.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Struct, parse
-from lakegate.ports import JobState, TableIdentity
+from lakegate.ports import JobState, Ref, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
 from lakegate.testing.lake import Commit, Content, Key, KeyKind
 from tests.support.identities import grown
@@ -72,10 +72,10 @@ class Lake(Protocol):
 
     @property
     def branches(self) -> Mapping[str, str]: ...
-    def at(self, ref: str) -> Commit: ...
+    def at(self, ref: Ref) -> Commit: ...
     def head(self, branch: str) -> Commit: ...
     def line(self, commit: str) -> list[Commit]: ...
-    def table(self, ref: str, table: str) -> TableState | None: ...
+    def table(self, ref: Ref, table: str) -> TableState | None: ...
     def commit(self, branch: str, changes: Mapping[Key, Content | None]) -> object: ...
     def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> object: ...
 
@@ -179,7 +179,7 @@ class StoryEngine:
     def read(self, uri: str) -> bytes:
         return self.cluster.store.objects[self.cluster.store.name(uri)]
 
-    def load(self, table: str, *refs: str) -> list[TableState | None]:
+    def load(self, table: str, *refs: Ref) -> list[TableState | None]:
         self.head()
         return [self.cluster.lake.table(ref, table) for ref in refs]
 
@@ -292,7 +292,7 @@ class StoryEngine:
 
     def _keys(self, view: View, table: str) -> set[int]:
         """The keys of a table's rows at the base, but for those that the job replaces."""
-        [state] = self.load(table, f"{self.job.branch}@{self.job.base}")
+        [state] = self.load(table, Ref(self.job.branch, self.job.base))
         own = table == view.plan.table
         there = self._held(files_of(state), but=frozenset(view.proved.rewritten) if own else frozenset())
         lost = {data.path for data in view.proved.replaced} if own else set()
@@ -339,7 +339,7 @@ class StoryEngine:
         table, stories = self.job.plan.table, {file: self._story(file) for file in failed}
         aside = {f"{self.job.branch}/{file}/aside": story.aside for file, story in stories.items()}
         self.cluster.lake.spark_append(self.job.branch, quarantine_of(table), self._new_table(), aside)
-        [state] = self.load(table, self.job.branch)
+        [state] = self.load(table, Ref(self.job.branch))
         assert state is not None
         files = {path: rows for path, rows in state.files.items() if file_of(path) not in failed}
         for file in self.job.files:

@@ -25,6 +25,7 @@ from lakegate.audit.model.plan import Budget, Metric, MetricKind, Plan, Proof, S
 from lakegate.audit.model.report import Report, Source, Verdict
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.cli.terminal import sound
+from lakegate.ports import Ref
 from spark_jobs import engine
 from spark_jobs.append_and_audit import noted_if_cut_off
 from spark_jobs.appending import append as appending
@@ -72,7 +73,7 @@ def said(report: Report) -> Mapping[str, tuple[Verdict, int]]:
     return {file.id: (file.verdict, file.rows) for file in report.files}
 
 
-def counted(spark: SparkSession, job: Job, ref: str) -> int:
+def counted(spark: SparkSession, job: Job, ref: Ref) -> int:
     name = unique("look")
     open_catalog(spark, name, job, ref)
     return spark.table(f"{name}.{job.plan.table}").count()
@@ -94,14 +95,14 @@ def test_good_files_pass_and_each_bad_one_is_told_its_own_fault(run: Run, on_nes
         IDS[6]: ("failing-name: 1 of 1 rows, expected none",),
     }
     assert report.audited == lake.head(job.branch) != job.base
-    assert report.rows == 9 == counted(on_nessie, job, f"{job.branch}@{report.audited}")
+    assert report.rows == 9 == counted(on_nessie, job, Ref(job.branch, report.audited))
 
 
 def test_the_report_names_the_data_files_that_main_will_hold(run: Run, on_nessie: SparkSession, lake: Lake) -> None:
     job = job_for(lake, a_plan(), rows(1, 2, 3))
     [file] = run(job).files
     name = unique("look")
-    open_catalog(on_nessie, name, job, job.branch)
+    open_catalog(on_nessie, name, job, Ref(job.branch))
     [there] = on_nessie.table(f"{name}.{job.plan.table}.files").select("file_path", "record_count").collect()
     assert [(data.path, data.rows) for data in file.data_files] == [tuple(there)]
 
@@ -173,7 +174,7 @@ def test_a_new_column_grows_the_table_on_the_branch(run: Run, on_nessie: SparkSe
     grown = replace(a_plan(extra="string"), table=by.table, contract_hash="h2")
     job = job_for(lake, grown, rows(2, extra="x"), base=first.audited)
     assert said(run(job)) == {IDS[0]: (Verdict.PASS, 1)}
-    assert counted(on_nessie, job, job.branch) == 2
+    assert counted(on_nessie, job, Ref(job.branch)) == 2
 
 
 def test_a_table_that_does_not_fit_is_reported_and_left_alone(run: Run, lake: Lake) -> None:
@@ -348,13 +349,13 @@ def test_text_is_published_as_rows_or_told_by_its_lines(run: Run, on_nessie: Spa
         {"line": 3, "why": 'column "id" is no bigint', "text": "x,"},
         {"line": 4, "why": 'column "day" is no date', "text": "1,2013"},
     )
-    assert counted(on_nessie, job, f"{job.branch}@{report.audited}") == 6
+    assert counted(on_nessie, job, Ref(job.branch, report.audited)) == 6
     assert said(run(job)) == said(report)
     json = replace(csv, files=FileFormat(kind=FileKind.JSON, compression="gzip"))
     lines = gzip.compress(b'{"id": 4, "day": "2013-01-05"}\n{"id": 5}\n'), gzip.compress(b'{"id": "6"}\n')
     later = job_for(lake, json, *lines, base=report.audited)
     assert said(run(later)) == {IDS[0]: (Verdict.PASS, 2), IDS[1]: (Verdict.FAIL, 0)}
-    assert counted(on_nessie, later, later.branch) == 8
+    assert counted(on_nessie, later, Ref(later.branch)) == 8
     nothing = run(job_for(lake, json, lines[1], base=report.audited))
     assert {file.id: file.reasons for file in nothing.files} == {IDS[0]: ("unparsed: 1 of 1 rows, expected none",)}
 

@@ -12,7 +12,7 @@ from lakegate.adapters.nessie import NessieCatalog
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Note
+from lakegate.ports import Note, Ref
 from spark_jobs.jvm.session import open_catalog
 from tests.support.jobs import stage
 from tests.support.nessie import Lake, unique
@@ -48,19 +48,19 @@ class Branches:
         """The table's name in Spark, in a catalog that was never used before: Spark keeps what it has loaded."""
         self.views += 1
         job = replace(self.job, branch=ref)
-        open_catalog(self.spark, f"view{self.views}", job, ref)
+        open_catalog(self.spark, f"view{self.views}", job, Ref(ref))
         return f"view{self.views}.{self.table}"
 
     def append(self, ref: str, name: str, first: int) -> frozenset[str]:
         """Two rows in each of two months, in a data file each; returns the paths that came."""
-        before = self.tables.paths(ref, self.table)
+        before = self.tables.paths(Ref(ref), self.table)
         rows = ", ".join(
             f"({first + 2 * month + number}, '{name}', TIMESTAMP '2013-0{month + 1}-0{number + 1} 00:00:00')"
             for month in (0, 1)
             for number in (0, 1)
         )
         self.spark.sql(f"INSERT INTO {self.at(ref)} VALUES {rows}")
-        return self.tables.paths(ref, self.table) - before
+        return self.tables.paths(Ref(ref), self.table) - before
 
     def query(self, ref: str, what: str, suffix: str = "", where: str = "true") -> list[Row]:
         return self.spark.sql(f"SELECT {what} FROM {self.at(ref)}{suffix} WHERE {where} ORDER BY 1").collect()
@@ -81,7 +81,7 @@ def branches(on_nessie: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatc
 def test_spark_reads_what_was_moved_and_removed_by_metadata(branches: Branches) -> None:
     own = branches.append(branches.here, "own", 11)
     moved, left = branches.append(branches.there, "moved", 21), branches.append(branches.there, "left", 31)
-    source = f"{branches.there}@{branches.catalog.head(branches.there)}"
+    source = Ref(branches.there, branches.catalog.head(branches.there) or "")
     branches.tables.append(branches.table, branches.here, source, moved)
     assert branches.ids(branches.here) == [*range(1, 5), *range(11, 15), *range(21, 25)]
     assert branches.ids(branches.here, "when >= TIMESTAMP '2013-02-01'") == [3, 4, 13, 14, 23, 24]
@@ -91,15 +91,15 @@ def test_spark_reads_what_was_moved_and_removed_by_metadata(branches: Branches) 
     assert len(branches.ids(branches.here)) == 6
     newer = branches.append(branches.here, "newer", 41)
     assert len(branches.ids(branches.here)) == 10
-    assert branches.tables.paths(branches.here, branches.table) >= newer
-    assert not left & branches.tables.paths(branches.here, branches.table)
+    assert branches.tables.paths(Ref(branches.here), branches.table) >= newer
+    assert not left & branches.tables.paths(Ref(branches.here), branches.table)
 
 
 @pytest.mark.spark
 @pytest.mark.nessie
 def test_moved_data_files_keep_their_statistics_and_partitions(branches: Branches) -> None:
     moved = branches.append(branches.there, "moved", 21)
-    branches.tables.append(branches.table, branches.here, branches.there, moved)
+    branches.tables.append(branches.table, branches.here, Ref(branches.there), moved)
     what = (
         "file_path, partition, record_count, file_size_in_bytes, column_sizes, value_counts, null_value_counts, "
         "lower_bounds, upper_bounds, split_offsets, sort_order_id, spec_id"
@@ -116,7 +116,7 @@ def test_a_moved_data_file_is_as_young_as_its_move(branches: Branches) -> None:
     """Else a delete that Spark wrote in between would apply to it."""
     moved = branches.append(branches.there, "moved", 21)
     branches.append(branches.here, "own", 11)
-    branches.tables.append(branches.table, branches.here, branches.there, moved)
+    branches.tables.append(branches.table, branches.here, Ref(branches.there), moved)
     entries = branches.query(branches.here, "sequence_number, data_file.file_path AS path", ".entries", "status < 2")
     by_path = {row.path: row.sequence_number for row in entries}
     others = [number for path, number in by_path.items() if path not in moved]
@@ -132,4 +132,4 @@ def test_a_manifest_that_only_spark_can_read_is_told_with_its_table(branches: Br
     spark.sql(f"CREATE TABLE {name} (a DECIMAL(9,2), b DECIMAL(9,2)) USING iceberg PARTITIONED BY (a, truncate(5, b))")
     spark.sql(f"INSERT INTO {name} VALUES (1.25, 2.25)")
     with pytest.raises(Refused, match=rf"{table} at .*\.avro cannot be read"):
-        branches.tables.paths(branches.here, table)
+        branches.tables.paths(Ref(branches.here), table)

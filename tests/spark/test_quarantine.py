@@ -21,6 +21,7 @@ from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import age, in_future
+from lakegate.ports import Ref
 from spark_jobs import append_and_audit
 from spark_jobs.jvm.session import LAKE, open_catalog
 from spark_jobs.metrics import quarantine
@@ -71,7 +72,7 @@ def job_for(lake: Lake, by: Plan, *files: bytes) -> Job:
 def rows_on(on_nessie: SparkSession) -> Callable[[Job, str], Sequence[Any]]:
     def read(job: Job, table: str) -> Sequence[Any]:
         name = unique("look")
-        open_catalog(on_nessie, name, job, job.branch)
+        open_catalog(on_nessie, name, job, Ref(job.branch))
         return on_nessie.table(f"{name}.{table}").collect()
 
     return read
@@ -194,7 +195,7 @@ def with_old_quarantine(spark: SparkSession, lake: Lake, by: Plan, at: str) -> s
     """
     branch = unique("old")
     job = stage(lake, by, branch, lake.branch(branch, at), {}).job
-    open_catalog(spark, LAKE, job, branch)
+    open_catalog(spark, LAKE, job, Ref(branch))
     for statement in create_table_sql(
         quarantine_of(by.table), quarantine._COLUMNS[:7], {"write.format.default": "avro"}
     ):

@@ -23,7 +23,7 @@ from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan
 from lakegate.audit.model.report import DataFile, Replaced, Report, Rewritten, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
-from lakegate.ports import FileChanges
+from lakegate.ports import MAIN, FileChanges, Ref
 from spark_jobs import append_and_audit, engine
 from spark_jobs.appending import append as appending
 from spark_jobs.jvm.failures import FAILURES
@@ -74,7 +74,7 @@ class Main:
 
     @property
     def ref(self) -> str:
-        return f"main@{self.at}"
+        return str(Ref(MAIN, self.at))
 
     def published(self, **files: bytes) -> Main:
         report = self.run(self.job({file.removeprefix("f"): body for file, body in files.items()}))
@@ -90,7 +90,7 @@ class Main:
 
     def by_somebody(self, branch: str, *statements: str) -> None:
         catalog = unique("theirs")
-        open_catalog(self.spark, catalog, self.anything, branch)
+        open_catalog(self.spark, catalog, self.anything, Ref(branch))
         for statement in statements:
             self.spark.sql(
                 statement.format(catalog=catalog, table=self.plan.table, name=f"{catalog}.{self.plan.table}")
@@ -103,7 +103,7 @@ class Main:
 
     def inspection(self, ref: str, table: str = "", of: str = "") -> Any:
         catalog = unique("look")
-        open_catalog(self.spark, catalog, self.anything, ref)
+        open_catalog(self.spark, catalog, self.anything, Ref.parse(ref))
         return self.spark.table(f"{catalog}.{table or self.plan.table}{of}")
 
     def data_files(self, ref: str) -> dict[str, int]:
@@ -184,7 +184,7 @@ def test_publish_finds_on_the_branch_just_what_the_report_says(
         monkeypatch.setenv(name, value)
     tables = IcebergTables(table.lake.nessie_uri, table.lake.warehouse)
     own = [data for file in report.files for data in file.data_files]
-    assert tables.compare(table.plan.table, job.base, f"{job.branch}@{report.audited}") == FileChanges(
+    assert tables.compare(table.plan.table, Ref(MAIN, job.base), Ref(job.branch, report.audited)) == FileChanges(
         added=frozenset(data.path for data in (*own, *report.rewritten.left)),
         removed=frozenset(data.path for data in report.rewritten.data_files),
     )
@@ -226,7 +226,7 @@ def test_the_same_job_again_takes_nothing_out_and_appends_once(
         with pytest.raises(RuntimeError, match="the driver died"):
             table.run(job)
     taken_out = table.lake.head(job.branch)
-    assert table.held(f"{job.branch}@{taken_out}", FILE_COLUMN, "id") == [(OTHER, 3), (OTHER, 4)]
+    assert table.held(str(Ref(job.branch, taken_out)), FILE_COLUMN, "id") == [(OTHER, 3), (OTHER, 4)]
     report = table.run(job)
     assert table.lake.commits(taken_out, job.branch) == 1
     assert table.held(job.branch, FILE_COLUMN, "id") == [(NEW, 1), (NEW, 5), (OTHER, 3), (OTHER, 4)]
@@ -254,7 +254,7 @@ def test_a_commit_of_which_nobody_knows_ends_the_job_and_is_not_made_again(compa
 def test_a_table_that_somebody_changes_meanwhile_is_not_overwritten(main: Callable[[Plan], Main]) -> None:
     table = main(a_plan()).published(**files((OLD, rows(1, 2)))).then(*COMPACTED)
     job, catalog = table.job({}), unique("slow")
-    open_catalog(table.spark, catalog, job, job.branch)
+    open_catalog(table.spark, catalog, job, Ref(job.branch))
     loaded = iceberg.load(table.spark, catalog, table.plan.table)
     entries = iceberg.compare(table.spark, None, loaded).added.entries
     table.by_somebody(job.branch, *COMPACTED)

@@ -8,6 +8,7 @@ import pytest
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
+from lakegate.ports import Ref
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.service import Service
 from tests.workflow.world import PLANES, World
@@ -34,8 +35,8 @@ def landed(world: World, *names: str) -> list[FileVersion]:
 def test_a_delivery_of_several_tables_asks_each_kept_branch_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     kept, receipts, asked = world.branches(), world.service.ledger.receipts, Counter[str]()
 
-    def counted(ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
-        asked[ref.partition("@")[0]] += 1
+    def counted(ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
+        asked[ref.branch] += 1
         return receipts(ref, keys)
 
     monkeypatch.setattr(world.service.ledger, "receipts", counted)

@@ -15,7 +15,8 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.start import start_attempts
 from lakegate.workflow.notices.outbox import prepare
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
@@ -250,7 +251,7 @@ def test_nor_what_another_worker_has_discarded_by_a_contract_that_was_pushed_sin
         world.deliver(world.files["1b"])
         return prepare(*given)
 
-    monkeypatch.setattr("lakegate.workflow.receive.prepare", overtaken)
+    monkeypatch.setattr("lakegate.workflow.receiving.untried.prepare", overtaken)
     world.deliver(world.files["1b"])
     entry = world.entries()["1b"]
     assert entry
@@ -262,7 +263,7 @@ def test_what_was_rejected_though_its_worker_died_before_it_could_tell_is_told(
 ) -> None:
     world.push_contract(reuploads="reject")
     again(world, "1b", deliver=False)
-    monkeypatch.setattr("lakegate.workflow.receive._notify_rejected", lambda *_: None)
+    monkeypatch.setattr("lakegate.workflow.receiving.untried._notify_rejected", lambda *_: None)
     world.deliver(world.files["1b"])
     sweep(world)
     [message] = world.messages()

@@ -16,7 +16,7 @@ from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.backlog import NOTED, SEEN, unclaimed
 from lakegate.workflow.ledger.compaction import compact
 from lakegate.workflow.ledger.receipts import CLOSED, PREFIX, main_receipts
@@ -53,7 +53,7 @@ def compact_all(world: World) -> None:
 
 
 def on_main(world: World) -> set[str]:
-    return {receipt.key for receipt in world.service.ledger.all_receipts(MAIN)}
+    return {receipt.key for receipt in world.service.ledger.all_receipts(Ref(MAIN))}
 
 
 def test_old_receipts_leave_main_and_young_ones_stay(world: World) -> None:
@@ -150,18 +150,18 @@ def test_the_watermark_waits_for_what_is_not_decided(world: World) -> None:
     assert [file.id for file in undecided(world.service)[0]] == [lost.id]
 
 
-def test_a_held_file_keeps_nothing_from_being_archived_and_is_taken_up_however_late(world: World) -> None:
+def test_an_unrouted_file_keeps_nothing_from_being_archived_and_is_taken_up_however_late(world: World) -> None:
     """Vendors drop what no contract ever routes."""
     world.drop("elsewhere/README", rows=1, absolute=True)
     world.remove_contract()
-    held = world.drop("late", rows=5)
+    unrouted = world.drop("late", rows=5)
     world.clock.advance(world.service.keep.total_seconds() * 2)
     compact_all(world)
     assert (on_main(world), world.service.ledger.watermark()) == (set(), world.clock.now() - world.service.keep)
     world.push_contract()
     for _ in range(2):  # its note stays while it is under way: nothing else finds it
         reconcile(world.service)
-        assert held.id in {each.file.id for each in unrouted_files(world.service)}
+        assert unrouted.id in {each.file.id for each in unrouted_files(world.service)}
         assert [line.files for line in status(world.service).unrouted] == [("elsewhere/README",)]
     world.run()
     assert world.rows_on_main()["late"] == 5
@@ -169,14 +169,14 @@ def test_a_held_file_keeps_nothing_from_being_archived_and_is_taken_up_however_l
     assert [each.file.key for each in unrouted_files(world.service)] == ["elsewhere/README"]
 
 
-def test_a_held_file_whose_attempt_came_to_nothing_is_taken_up_again(world: World) -> None:
+def test_an_unrouted_file_whose_attempt_came_to_nothing_is_taken_up_again(world: World) -> None:
     world.remove_contract()
-    held = world.drop("late", rows=5)
+    unrouted = world.drop("late", rows=5)
     world.clock.advance(world.service.keep.total_seconds() * 2)
     compact_all(world)
     world.push_contract()
     reconcile(world.service)
-    [attempt] = [it for it in world.attempts() if held in world.claims(it)]
+    [attempt] = [it for it in world.attempts() if unrouted in world.claims(it)]
     world.lake.branches.pop(attempt.branch)
     for name in [name for name in world.store.objects if attempt.branch in name]:
         world.store.objects.pop(name)
@@ -222,7 +222,7 @@ def test_a_receipt_that_changes_while_it_is_looked_at_stays_on_main(
     [line] = status(world.service).rejected
     all_receipts = world.service.ledger.all_receipts
 
-    def changing(ref: str) -> Iterable[Receipt]:
+    def changing(ref: Ref) -> Iterable[Receipt]:
         monkeypatch.undo()
         yield from all_receipts(ref)
         discard(world.service, line.batch, "no use", "me")
@@ -320,7 +320,7 @@ def test_what_an_earlier_release_s_sweep_saw_is_read(world: World, monkeypatch: 
 def test_of_two_that_compact_at_once_none_puts_an_older_receipt_in_the_archive(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service, stale = world.service, list(world.service.ledger.all_receipts(MAIN))
+    service, stale = world.service, list(world.service.ledger.all_receipts(Ref(MAIN)))
     [line] = status(service).rejected
 
     def read_before_another_decided_and_archived(_: str) -> list[Receipt]:
@@ -385,7 +385,7 @@ def never_resting(world: World, versions: int) -> list[FileVersion]:
 def test_main_keeps_of_a_key_that_never_rests_what_may_still_matter(world: World) -> None:
     world.service = replace(world.service, long=3)
     files = never_resting(world, versions=60)
-    [receipt] = world.service.ledger.receipts(MAIN, [world.key("latest")]).values()
+    [receipt] = world.service.ledger.receipts(Ref(MAIN), [world.key("latest")]).values()
     assert len(receipt.entries) <= 8
     assert receipt.on_main[-1].version_id == files[-1].version_id
     _, known = main_receipts(world.service, files)
@@ -416,7 +416,7 @@ def test_a_key_that_comes_to_rest_is_archived_and_goes_on_where_it_was(world: Wo
     world.drop("next", rows=50, under=world.key("latest"))
     world.run()
     assert {name for name in world.rows_on_main() if name not in ("good", "bad")} == {"next"}
-    [receipt] = world.service.ledger.receipts(MAIN, [world.key("latest")]).values()
+    [receipt] = world.service.ledger.receipts(Ref(MAIN), [world.key("latest")]).values()
     assert len(receipt.entries) < len(files)
 
 
@@ -466,7 +466,7 @@ def test_a_receipt_that_cannot_be_truncated_keeps_nothing_else_from_being_archiv
     monkeypatch.undo()
     world.clock.advance(DAY)
     assert reconcile(world.service) == []
-    [receipt] = world.service.ledger.receipts(MAIN, [world.key("latest")]).values()
+    [receipt] = world.service.ledger.receipts(Ref(MAIN), [world.key("latest")]).values()
     assert len(receipt.entries) <= 3
 
 

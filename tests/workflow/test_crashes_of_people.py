@@ -1,5 +1,5 @@
-"""A process that dies in what happens less often: a person's retry or discard, a held file's pick-up, a new attempt, a
-rebase. Whoever was at it does it again, or reconcile does.
+"""A process that dies in what happens less often: a person's retry or discard, an unrouted file's pick-up, a new
+attempt, a rebase. Whoever was at it does it again, or reconcile does.
 """
 
 from collections.abc import Callable
@@ -75,7 +75,7 @@ def a_discard() -> Scene:
     return Scene(world=world, one=discarded(batch), other=again(discarded(batch)), decisions=decisions, told=TOLD)
 
 
-def a_held_files_pick_up() -> Scene:
+def an_unrouted_files_pick_up() -> Scene:
     world = a_world()
     world.remove_contract()
     land(world, "1")
@@ -150,7 +150,7 @@ SCENES = [
     a_retry_that_fails_again,
     a_discard,
     an_approval_crashed,
-    a_held_files_pick_up,
+    an_unrouted_files_pick_up,
     a_new_attempt,
     a_rebase,
     a_replacement_crashed,

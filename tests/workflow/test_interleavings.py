@@ -18,7 +18,8 @@ from lakegate.ports import MAIN, JobState, MessageKind
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.claims import files_claimed_on
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
@@ -643,7 +644,7 @@ def a_discard_and_an_approval() -> Scene:
 
 
 def two_sweeps() -> Scene:
-    """Files held and routed again, files whose event was lost, an attempt to settle, one that needs another."""
+    """Files unrouted and routed again, files whose event was lost, an attempt to settle, one that needs another."""
     world = a_world(table=False)
     land(world, "9")
     nine = audited(world, "9")

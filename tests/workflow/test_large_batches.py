@@ -13,7 +13,7 @@ from lakegate.audit.model.report import Report
 from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Note
+from lakegate.ports import MAIN, Note, Ref
 from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.retry import discard, retry
 from tests.workflow.world import World
@@ -94,7 +94,7 @@ def test_thousands_of_faults_in_a_strangers_words_are_kept_whole_and_told_in_sho
     world.store.write(report_name(attempt), to_json(replace(report, files=files)).encode())
     world.run()
     assert world.rows_on_main() == {"good": 2}
-    [receipt] = world.service.ledger.receipts(MAIN, [world.key(ODD)]).values()
+    [receipt] = world.service.ledger.receipts(Ref(MAIN), [world.key(ODD)]).values()
     assert [(entry.decision, entry.reasons) for entry in receipt.entries] == [(Decision.REJECTED, faults)]
     assert Receipt.from_json(receipt.to_json()) == receipt
     [message] = world.messages()

@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import MAIN, MessageKind
+from lakegate.ports import MAIN, MessageKind, Ref
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.publish import publish
@@ -148,7 +148,7 @@ def test_another_partitioning_on_main_forbids_the_rebase_and_a_new_attempt_write
     settle(world.service, one.attempt)
     world.run()
     assert world.rows_on_main() == {"0.parquet": 1, "1.parquet": 2}
-    identity = world.service.tables.identity("main", TABLE)
+    identity = world.service.tables.identity(Ref("main"), TABLE)
     assert identity is not None
     assert identity.partitions == "days(a)"
 
@@ -477,7 +477,7 @@ def beside_one_that_fails(world: World) -> Attempt:
 
 
 def columns_on_main(world: World) -> list[str]:
-    identity = world.service.tables.identity(MAIN, TABLE)
+    identity = world.service.tables.identity(Ref(MAIN), TABLE)
     return [name for _, name, _ in identity.fields] if identity else []
 
 
@@ -532,7 +532,7 @@ def test_a_column_that_came_and_went_meanwhile_keeps_another_from_its_field_id(w
     assert world.rows_on_main() == {"0.parquet": 1}
     world.run()
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2}
-    identity = world.service.tables.identity(MAIN, TABLE)
+    identity = world.service.tables.identity(Ref(MAIN), TABLE)
     assert identity is not None
     assert identity.fields[-1] == (4, '"zip"', "string")
 
@@ -611,7 +611,7 @@ def test_nothing_is_published_by_a_contract_that_is_replaced_during_a_rebase(
     publish(world.service, first, first.claims)
     append = world.service.tables.append
 
-    def append_slowly(table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+    def append_slowly(table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         append(table, branch, source, paths)
         world.push_contract(changed=True)
 

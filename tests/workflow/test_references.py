@@ -139,7 +139,7 @@ def test_a_file_whose_rows_would_be_put_aside_waits_and_none_of_them_is(world: W
     assert (world.publications_by_name(), world.branches()) == ({"1": 1, "2": 1, PLANE: 1}, [])
 
 
-def test_where_nothing_is_under_way_rows_without_what_they_refer_to_are_put_aside_at_once(world: World) -> None:
+def test_where_nothing_is_under_way_rows_without_what_they_refer_to_are_quarantined_at_once(world: World) -> None:
     world.drop("1", rows=2, needs=PLANE, aside=1)
     world.run()
     assert (world.rows_on_main(), world.quarantined_on(), world.job_runs()) == ({"1": 2}, {"1": 1}, 1)

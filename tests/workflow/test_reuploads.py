@@ -10,11 +10,12 @@ from lakegate.audit.model.report import Report, Rewritten
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import MAIN, Decided
+from lakegate.ports import MAIN, Decided, Ref
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.reports import read_report, report_name
 from lakegate.workflow.ledger.compaction import compact
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import push
 from lakegate.workflow.retry import retry
@@ -115,10 +116,10 @@ def test_rows_that_somebody_deleted_stay_deleted_where_a_replacement_of_their_fi
 ) -> None:
     """A delete file holds for data files that are older than it: none of main's may be appended anew."""
     world.delete_rows_on_main(TABLE)
-    there, append = world.service.tables.paths(MAIN, TABLE), world.service.tables.append
+    there, append = world.service.tables.paths(Ref(MAIN), TABLE), world.service.tables.append
     appended: list[str] = []
 
-    def appending(table: str, branch: str, source: str, paths: frozenset[str]) -> None:
+    def appending(table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         appended.extend(paths)
         append(table, branch, source, paths)
 
@@ -156,13 +157,13 @@ def test_a_key_that_another_tables_contract_routes_by_now_begins_anew_there(worl
     again(world, "other", rows=7)
     world.run()
     assert world.rows_on_main() == {"0": 1, "1": 2}
-    state = world.lake.table(MAIN, "nyc.fresh")
+    state = world.lake.table(Ref(MAIN), "nyc.fresh")
     assert state is not None
     assert (state.rows, world.rejected()) == (2, {})
     world.wait_out_the_grace()
     assert reconcile(world.service) == []
     world.run()
-    assert world.lake.table(MAIN, "nyc.fresh").rows == 7  # type: ignore[union-attr]
+    assert world.lake.table(Ref(MAIN), "nyc.fresh").rows == 7  # type: ignore[union-attr]
     assert (world.rows_on_main(), world.rejected(), world.branches()) == ({"0": 1, "1": 2}, {}, [])
 
 
@@ -431,12 +432,12 @@ def test_a_version_whose_newer_neighbour_of_one_second_was_deleted_keeps_no_late
     world.kill_jobs("the driver was killed")
     world.open_attempt(replace(new, sequencer="02"))
     world.run()
-    assert world.names_at(MAIN) == {"0", "1", "new"}
+    assert world.names_at() == {"0", "1", "new"}
     world.landing.drop(key, new.version_id)
     world.drop("later", rows=3, under=key)
     for _ in range(4):
         world.wait_out_the_grace()
         assert reconcile(world.service) == []
         world.run()
-    assert world.names_at(MAIN) == {"0", "1", "later"}
+    assert world.names_at() == {"0", "1", "later"}
     assert world.attempts() == []

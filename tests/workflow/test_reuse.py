@@ -3,7 +3,7 @@
 import pytest
 
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -178,4 +178,4 @@ def test_what_a_stranger_left_on_the_next_branch_is_not_taken_for_carried(world:
     settle(world.service, one)
     [run] = world.runner.running()
     assert world.runner.job(run.id).reuses == ""
-    assert world.lake.table(MAIN, TABLE) != world.lake.table(two.next().branch, TABLE)
+    assert world.lake.table(Ref(MAIN), TABLE) != world.lake.table(Ref(two.next().branch), TABLE)

@@ -82,11 +82,11 @@ def test_a_file_whose_event_is_lost_does_not_wait_behind_many_versions_of_a_key_
     }
 
 
-def test_notes_of_held_files_are_read_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_of_unrouted_files_are_read_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         world.drop(f"strange/{number}", rows=1, absolute=True)
     monkeypatch.setattr(world.store, "read", None)  # one by one they would take minutes
-    assert [held.file.key for held in unrouted_files(world.service)] == ["strange/0", "strange/1", "strange/2"]
+    assert [unrouted.file.key for unrouted in unrouted_files(world.service)] == ["strange/0", "strange/1", "strange/2"]
 
 
 def test_a_message_that_waits_for_an_hour_is_a_failure_that_is_heard_of_elsewhere(world: World) -> None:
@@ -124,14 +124,14 @@ def test_where_slack_does_not_answer_a_sweep_does_not_ask_for_every_message(
     assert len(world.messages()) == 5
 
 
-def test_held_files_that_were_deleted_are_forgotten_without_looking_at_each(
+def test_unrouted_files_that_were_deleted_are_forgotten_without_looking_at_each(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [world.drop(f"strange/{number}", rows=1, absolute=True) for number in range(3)]
     world.landing.drop(files[1].key, files[1].version_id)
     monkeypatch.setattr(world.service.landing, "describe", None)
     assert reconcile(world.service) == []
-    assert [held.file.key for held in unrouted_files(world.service)] == ["strange/0", "strange/2"]
+    assert [unrouted.file.key for unrouted in unrouted_files(world.service)] == ["strange/0", "strange/2"]
 
 
 def test_what_landed_while_a_large_bucket_was_being_listed_is_left_for_the_next_sweep(
@@ -152,7 +152,7 @@ def test_what_landed_while_a_large_bucket_was_being_listed_is_left_for_the_next_
     assert len(world.attempts()) == 1
 
 
-def test_held_versions_of_one_key_keep_no_other_held_file_waiting_and_start_no_job_twice(
+def test_unrouted_versions_of_one_key_keep_no_other_unrouted_file_waiting_and_start_no_job_twice(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweeps, "AT_ONCE", 3)

@@ -8,7 +8,8 @@ from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.errors import Refused
 from lakegate.ports import JobRun, MessageKind
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import push
 from lakegate.workflow.retry import discard, retry

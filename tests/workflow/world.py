@@ -19,7 +19,7 @@ from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, FileChanges, Message, MessageKind, TableIdentity
+from lakegate.ports import MAIN, FileChanges, Message, MessageKind, Ref, TableIdentity
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
@@ -33,7 +33,8 @@ from lakegate.testing import (
 from lakegate.testing.lake import Key, KeyKind, TableState
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.start import start_attempt
-from lakegate.workflow.receive import Arrival, receive
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
@@ -312,13 +313,13 @@ class World:
 
     def change_fields_on_main(self, fields: tuple[tuple[int, str, str], ...], table: str = TABLE) -> None:
         key = Key(kind=KeyKind.TABLE, name=table)
-        state = self.lake.table(MAIN, table)
+        state = self.lake.table(Ref(MAIN), table)
         assert state is not None
         self.lake.commit(MAIN, {key: replace(state, identity=replace(state.identity, fields=fields))})
 
     def partition_main_anew(self) -> None:
         key = Key(kind=KeyKind.TABLE, name=TABLE)
-        state = self.lake.table(MAIN, TABLE)
+        state = self.lake.table(Ref(MAIN), TABLE)
         assert state is not None
         self.lake.commit(MAIN, {key: replace(state, identity=replace(state.identity, partitions="days(a)"))})
 
@@ -329,14 +330,14 @@ class World:
 
     def compact(self, table: str = TABLE) -> None:
         """Somebody rewrites all rows of main's table into one data file."""
-        state = self.lake.table(MAIN, table)
+        state = self.lake.table(Ref(MAIN), table)
         assert state is not None
-        whole = self._rewritten(f"compacted/{len(self.rewritten)}", self._versions(MAIN, table))
+        whole = self._rewritten(f"compacted/{len(self.rewritten)}", self._versions(Ref(MAIN), table))
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, files=whole)})
 
     def delete_rows_of(self, name: str) -> None:
         """Somebody deletes all rows of a file from main's table, by leaving out its data files."""
-        state, file = self.lake.table(MAIN, TABLE), self.files[name].id
+        state, file = self.lake.table(Ref(MAIN), TABLE), self.files[name].id
         assert state is not None
         left = {path: rows for path, rows in state.files.items() if path.rpartition("/")[2] != file}
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=TABLE): replace(state, files=left)})
@@ -348,13 +349,13 @@ class World:
 
     def delete_rows_on_main(self, table: str) -> None:
         """Somebody deletes rows of main's table by a delete file; its data files stay."""
-        state = self.lake.table(MAIN, table)
+        state = self.lake.table(Ref(MAIN), table)
         assert state is not None
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, deletes=frozenset({"deletes"}))})
 
     def add_and_drop_a_column_on_main(self) -> None:
         """Somebody gives the table a column by mistake, and takes it off again: its field id is used up."""
-        state = self.lake.table(MAIN, TABLE)
+        state = self.lake.table(Ref(MAIN), TABLE)
         assert state is not None
         identity = replace(state.identity, last_id=state.identity.last_id + 1)
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=TABLE): replace(state, identity=identity)})
@@ -364,7 +365,7 @@ class World:
 
     def make_anew_on_main(self, table: str) -> None:
         """Somebody drops main's table, and makes another by its name with the same data files."""
-        state = self.lake.table(MAIN, table)
+        state = self.lake.table(Ref(MAIN), table)
         assert state is not None
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, identity=self._another(state))})
 
@@ -415,7 +416,7 @@ class World:
 
     def _grow(self, job: Job, changes: list[str]) -> None:
         """The table on the branch gets the columns that it does not have yet."""
-        state = self.lake.table(job.branch, job.plan.table)
+        state = self.lake.table(Ref(job.branch), job.plan.table)
         assert state is not None
         identity = grown(state.identity, [change.partition(" ")[0] for change in sorted(changes)])
         if identity != state.identity:
@@ -425,14 +426,14 @@ class World:
 
     def _evolves(self, job: Job, files: Iterable[JobFile]) -> tuple[str, ...]:
         """What the files bring that the table at the job's base has not."""
-        base = self.lake.table(job.base, job.plan.table)
+        base = self.lake.table(Ref(MAIN, job.base), job.plan.table)
         there = [known for _, known, _ in base.identity.fields] if base else []
         changes = {self.stories[file.id].evolves for file in files} - {""}
         return tuple(change for change in sorted(changes) if change.split()[0] not in there)
 
     def _take_out(self, job: Job) -> Rewritten:
         """Of data files that hold rewritten rows which are replaced, what is left comes in their place."""
-        state = self.lake.table(job.branch, job.plan.table)
+        state = self.lake.table(Ref(job.branch), job.plan.table)
         held = {path: self._held(path, rows) for path, rows in (state.files if state else {}).items()}
         lost = {path: sum(rows.values()) for path, rows in held.items() if job.rewritten & rows.keys()}
         if state is None or not lost:
@@ -446,14 +447,14 @@ class World:
 
     def _replaces(self, job: Job, file: JobFile) -> Replaced:
         """With the rows that were taken out of data files of several."""
-        base = self._versions(job.base, job.plan.table)
+        base = self._versions(Ref(MAIN, job.base), job.plan.table)
         return replace(file.replaces, rewritten_rows=sum(base.get(old, 0) for old in file.replaces.rewritten))
 
     def _audit_reused(self, job: Job) -> Report:
         """As the job does it: the branch must hold what was carried, and checks of table scope are found anew."""
         before = from_json(Report, self.store.objects[self.store.name(job.reuses)])
         known, ids = {entry.id: entry for entry in before.files}, [file.id for file in job.files]
-        there = MemoryTables(lake=self.lake).compare(job.plan.table, job.base, job.branch)
+        there = MemoryTables(lake=self.lake).compare(job.plan.table, Ref(MAIN, job.base), Ref(job.branch))
         assert there == FileChanges(added=frozenset(path for file in job.files for path in file.data_files))
         self.reused.append(job.branch)
         found = {file: self._of_table_scope(job, file) for file in ids}
@@ -471,7 +472,7 @@ class World:
     def _of_table_scope(self, job: Job, file: str) -> tuple[CheckResult, ...]:
         """What the job finds of a file by the checks that depend on tables, at its base."""
         plan, story = of_table_scope(job.plan), self.stories[file]
-        taken = {self.stories[it].holds for it in self.stories if self.names.get(it) in self._rows(job.base)}
+        taken = {self.stories[it].holds for it in self.stories if self.names.get(it) in self._rows(Ref(MAIN, job.base))}
         ids = [it.id for it in job.files]
         before = {self.stories[it].holds for it in ids[: ids.index(file)]}
         repeats = story.holds and story.holds in taken | before
@@ -500,7 +501,7 @@ class World:
             (job.plan.table, [data.path for file in job.files for data in file.replaces.data_files]),
             (quarantine_of(job.plan.table), [data.path for file in job.files for data in file.replaces.quarantined]),
         ):
-            before, now = (self.service.tables.paths(ref, table) for ref in (f"{MAIN}@{job.base}", job.branch))
+            before, now = (self.service.tables.paths(ref, table) for ref in (Ref(MAIN, job.base), Ref(job.branch)))
             assert before - now == set(lost), f"{job.branch}: {table} lacks something else than what is replaced"
 
     def _file_report(self, job: Job, file: JobFile) -> FileReport:
@@ -541,7 +542,7 @@ class World:
 
     def _needs(self, job: Job, story: Story) -> bool:
         """Whether what the file needs is not there."""
-        return bool(story.needs) and story.needs not in self._rows(job.base, PLANES)
+        return bool(story.needs) and story.needs not in self._rows(Ref(MAIN, job.base), PLANES)
 
     def _aside(self, job: Job, story: Story) -> int:
         return story.aside if self._needs(job, story) or not story.needs else 0
@@ -564,21 +565,21 @@ class World:
         return [branch.name for branch in self.service.branches.list_branches()]
 
     def rows_on_main(self) -> dict[str, int]:
-        return self._rows(MAIN)
+        return self._rows(Ref(MAIN))
 
     def quarantined_on(self, ref: str = MAIN) -> dict[str, int]:
         """The rows in quarantine at a ref, by file name."""
-        return self._rows(ref, QUARANTINE)
+        return self._rows(Ref(ref), QUARANTINE)
 
     def rows_on(self, branch: str) -> dict[str, int]:
         """The rows that the branch has and main has not, by file name."""
-        main = self._rows(MAIN)
-        return {name: rows for name, rows in self._rows(branch).items() if name not in main}
+        main = self._rows(Ref(MAIN))
+        return {name: rows for name, rows in self._rows(Ref(branch)).items() if name not in main}
 
-    def _rows(self, ref: str, table: str = TABLE) -> dict[str, int]:
+    def _rows(self, ref: Ref, table: str = TABLE) -> dict[str, int]:
         return {self.names.get(file, file): rows for file, rows in self._versions(ref, table).items()}
 
-    def _versions(self, ref: str, table: str) -> dict[str, int]:
+    def _versions(self, ref: Ref, table: str) -> dict[str, int]:
         """The rows by file version."""
         state = self.lake.table(ref, table)
         found: dict[str, int] = {}
@@ -614,21 +615,21 @@ class World:
 
     def on_main(self) -> set[str]:
         """The names of the file versions whose rows main's receipts say are there."""
-        receipts = self.service.ledger.receipts(MAIN, [file.key for file in self.files.values()])
+        receipts = self.service.ledger.receipts(Ref(MAIN), [file.key for file in self.files.values()])
         versions = {(key, entry.version_id) for key, receipt in receipts.items() for entry in receipt.on_main}
         return {name for name, file in self.files.items() if (file.key, file.version_id) in versions}
 
     def entries(self) -> dict[str, Entry | None]:
         """What main's receipts say of each landed file version, by name."""
-        receipts = self.service.ledger.receipts(MAIN, [file.key for file in self.files.values()])
+        receipts = self.service.ledger.receipts(Ref(MAIN), [file.key for file in self.files.values()])
         return {
             name: receipts[file.key].entry(file.version_id) if file.key in receipts else None
             for name, file in self.files.items()
         }
 
-    def names_at(self, ref: str) -> set[str]:
-        """The files whose rows the table has at a ref."""
-        return set(self._rows(ref))
+    def names_at(self, commit: str = "") -> set[str]:
+        """The files whose rows the table has at a commit of main, or at its head."""
+        return set(self._rows(Ref(MAIN, commit)))
 
     def body_of(self, name: str) -> bytes:
         file = self.files[name]

@@ -61,7 +61,7 @@ class Severity(StrEnum):
     """A failed check's effect on its file, the severest first."""
 
     ERROR = "error"  # rejects it
-    QUARANTINE = "quarantine"  # puts the failing rows aside and publishes the rest, up to a budget
+    QUARANTINE = "quarantine"  # quarantines the failing rows and publishes the rest, up to a budget
     WARNING = "warning"  # publishes it and tells
 
 

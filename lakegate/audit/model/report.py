@@ -20,7 +20,7 @@ class Verdict(StrEnum):
 
     PASS = "pass"
     WARN = "warn"  # failed, but its severity is warning
-    QUARANTINE = "quarantine"  # failed, but its failing rows are put aside
+    QUARANTINE = "quarantine"  # failed, but its failing rows are quarantined
     FAIL = "fail"
 
 

@@ -34,10 +34,6 @@ def value_of(field: Field, item: Item) -> Comparable | None:
         return None
 
 
-def _named(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-
 def checked(
     name: str,
     metric: Metric,
@@ -50,8 +46,9 @@ def checked(
     drift: Drift | None = None,
 ) -> Checked:
     """Return a check and its metric. Both ids follow from what they are, and the name stands in every report."""
+    shown = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
     made = Check(
-        id="", name=_named(name), metric=metric.id, operator=operator, threshold=threshold, unit=unit,
+        id="", name=shown, metric=metric.id, operator=operator, threshold=threshold, unit=unit,
         severity=severity, columns=metric.columns, line=line, drift=drift,
     )  # fmt: skip
     identity = (metric.id, operator, threshold, unit, severity, *([drift] if drift else []))

@@ -9,7 +9,7 @@ from lakegate.contracts.metrics import aggregates
 from lakegate.contracts.metrics.metric import row_count
 from lakegate.contracts.metrics.rows import nulls
 from lakegate.contracts.odcs.document import Item
-from lakegate.contracts.odcs.vocabulary import Answer, Word, check_words, hint
+from lakegate.contracts.odcs.vocabulary import Answer, Word, check_words, hint, one_of
 
 FILES, AT_LEAST, MOST = 30, 5, 1_000
 _FEWEST = 2  # files that a deviation needs
@@ -82,9 +82,5 @@ def _whole(value: Item, word: str, otherwise: int) -> int | None:
 
 
 def _comparison(value: Item) -> Comparison | None:
-    name = value.plain("as", Comparison.RATE)
-    if name not in list(Comparison):
-        known = ", ".join(Comparison)
-        (value.get("as") or value).fault(f"{name!r} is no comparison{hint(str(name), Comparison)}: {known}")
-        return None
-    return Comparison(name)
+    said = value.get("as")
+    return one_of(said, Comparison, "as") if said else Comparison.RATE

@@ -19,7 +19,7 @@ from lakegate.contracts.metrics.rows import among, duplicates, not_among, nulls
 from lakegate.contracts.metrics.texts import with_pattern, without_pattern
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.settings import SCOPE, scope, setting
-from lakegate.contracts.odcs.vocabulary import OPERATORS, Answer, Word, check_words, hint
+from lakegate.contracts.odcs.vocabulary import OPERATORS, Answer, Word, check_words, one_of
 from lakegate.contracts.sql.allowlist import NotAllowed
 from lakegate.contracts.sql.statements import Form, Scalar, scalar
 
@@ -215,9 +215,10 @@ def _custom(item: Item, level: str, fields: Fields) -> Checked | None:
         return _drifted(item, chosen, fields, chosen.rule.drift(chosen.value))
     rule, unit = chosen.rule, _unit(item, chosen.rule.units)
     made = rule.percent if rule.percent and unit is Unit.PERCENT else rule.metric
-    name = rule.says.format(
-        word=chosen.value.path[-1], value=_short(_listed(chosen.value.value)), column=", ".join(f.label for f in fields)
-    )
+    said = chosen.value.value
+    value = ", ".join(map(str, said)) if isinstance(said, list) else str(said)
+    column = ", ".join(field.label for field in fields)
+    name = rule.says.format(word=chosen.value.path[-1], value=_short(value), column=column)
     silent = rule.counts_rows and not any(chosen.implementation.has(word) for word in OPERATORS)
     asked = Asked(
         metric=made(fields, chosen.value),
@@ -351,11 +352,9 @@ def _unit(item: Item, units: Sequence[Unit]) -> Unit | None:
     if (said := item.get("unit")) is None:
         return None
     known = [unit for unit in units if unit is not Unit.NUMBER]
-    if said.value not in known:
-        near = f"it can be {' or '.join(known)}{hint(said.value, known)}" if known else "its number has none"
-        said.fault(f"unit is {said.value!r}, and {near}")
-        return None
-    return Unit(said.value)
+    if not known:
+        said.fault(f"unit is {said.value!r}, and its number has none")
+    return one_of(said, known, "unit") if known else None
 
 
 def _severity(item: Item) -> Severity | None:
@@ -363,11 +362,7 @@ def _severity(item: Item) -> Severity | None:
         return Severity.ERROR
     if (said := item.get("severity")) is None:
         return None
-    if said.value not in list(Severity):
-        known = " or ".join(Severity)
-        said.fault(f"severity is {said.value!r}, and it can be {known}{hint(said.value, Severity)}")
-        return None
-    return Severity(said.value)
+    return one_of(said, Severity, "severity")
 
 
 def _spoken(asked: Asked, operator: Operator, threshold: tuple[float, ...]) -> str:
@@ -376,10 +371,6 @@ def _spoken(asked: Asked, operator: Operator, threshold: tuple[float, ...]) -> s
     numbers = " and ".join(f"{number:.15g}" for number in threshold)
     unit = "" if asked.unit in (None, Unit.NUMBER) else f" {asked.unit.value}"
     return f"{'rows against ' if asked.against else ''}{asked.name} {words} {numbers}{unit}"
-
-
-def _listed(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _short(text: str) -> str:

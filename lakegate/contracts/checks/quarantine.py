@@ -1,4 +1,4 @@
-"""Quarantine in a contract: which checks may put rows aside, and how many rows of a file may go. It moves none."""
+"""Quarantine in a contract: which checks may quarantine rows, and how many rows of a file may go. It moves none."""
 
 from collections.abc import Sequence
 
@@ -33,15 +33,12 @@ def _unable(check: Check, metric: Metric) -> str:
     return "" if holds(check, 0) else "it would not hold without failing rows either"
 
 
-def _is_share(percent: float) -> bool:
-    return not isinstance(percent, bool) and 0 < percent <= _HUNDRED
-
-
 def _budget(said: Item) -> Budget | None:
     match said.plain("value"):
         case {"rows": int(rows), **others} if not others and not isinstance(rows, bool) and rows > 0:
             return Budget(rows=rows)
-        case {"percent": int() | float() as percent, **others} if not others and _is_share(percent):
-            return Budget(percent=float(percent))
+        case {"percent": int() | float() as percent, **others} if not others and not isinstance(percent, bool):
+            if 0 < percent <= _HUNDRED:
+                return Budget(percent=float(percent))
     said.fault(f"{SETTING} is {{rows: 100}}, a number above 0, or {{percent: 1}}, up to 100, of each file")
     return None

@@ -46,9 +46,10 @@ class Type:
             return exp.convert(value)
         if self.kind == "whole":
             return exp.Literal.number(value)
-        text = (
-            exp.Literal.number(_digits(value)) if self.kind in ("float", "decimal") else exp.Literal.string(iso(value))
-        )
+        if self.kind in ("float", "decimal"):
+            text = exp.Literal.number(format(value, "f") if isinstance(value, Decimal) else repr(value))
+        else:
+            text = exp.Literal.string(iso(value))
         return exp.Cast(this=text, to=exp.DataType.build(self.name, dialect="spark"))
 
 
@@ -57,10 +58,6 @@ def iso(value: Comparable) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     return str(value) if isinstance(value, Decimal) else value
-
-
-def _digits(value: float | Decimal) -> str:
-    return format(value, "f") if isinstance(value, Decimal) else repr(value)
 
 
 def _whole(bits: int) -> Callable[[Any], int]:

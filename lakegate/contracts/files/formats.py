@@ -58,19 +58,19 @@ class FileSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A word of the server: the formats that it is for, and the reader of its value; ValueError says why not."""
+    """A word of the server: the `field` that it sets, of the format, its limits or FileSettings, the formats that it is
+    for, and the reader of its value. ValueError says why not.
+    """
 
+    field: str
     kinds: Sequence[FileKind]
-    read: Callable[[Any, FileKind], dict[str, Any]]
+    read: Callable[[Any], Any]
 
 
-def _truth(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
-    def read(value: Any, _: FileKind) -> dict[str, Any]:
-        if not isinstance(value, bool):
-            raise ValueError("is neither true nor false")  # noqa: TRY004 - one error for "not of this kind"
-        return {field: value}
-
-    return read
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("is neither true nor false")  # noqa: TRY004 - one error for "not of this kind"
+    return value
 
 
 def _letter(value: Any) -> str:
@@ -79,69 +79,53 @@ def _letter(value: Any) -> str:
     return value
 
 
-def _delimiter(value: Any, kind: FileKind) -> dict[str, Any]:
-    if kind is FileKind.CSV:
-        return {"delimiter": _letter(value)}
-    if value != "new_line":
-        raise ValueError("is not supported: json files have an object a line, which is 'new_line'")
-    return {}
-
-
-def _quote(value: Any, _: FileKind) -> dict[str, Any]:
-    return {"quote": value if value == "" else _letter(value)}
-
-
-def _nulls(value: Any, _: FileKind) -> dict[str, Any]:
+def _nulls(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise ValueError('is not a list of texts, such as ["", "NA"]')
-    return {"nulls": tuple(dict.fromkeys(value))}
+    return tuple(dict.fromkeys(value))
 
 
-def _encoding(value: Any, _: FileKind) -> dict[str, Any]:
+def _encoding(value: Any) -> str:
     try:
-        return {"encoding": _ENCODINGS[codecs.lookup(str(value)).name]}
+        return _ENCODINGS[codecs.lookup(str(value)).name]
     except LookupError:
         raise ValueError(f"is not supported: {', '.join(_ENCODINGS.values())} are") from None
 
 
-def _compression(value: Any, _: FileKind) -> dict[str, Any]:
+def _compression(value: Any) -> str:
     if not isinstance(value, str) or value not in SUFFIXES:
         raise ValueError(f"is not supported: {', '.join(SUFFIXES)} are")
-    return {"compression": value}
+    return value
 
 
-def _severity(value: Any, _: FileKind) -> dict[str, Any]:
+def _severity(value: Any) -> Severity:
     if value not in (Severity.ERROR, Severity.QUARANTINE):
         raise ValueError("is neither error nor quarantine: a row that does not parse cannot be published")
-    return {"severity": Severity(value)}
+    return Severity(value)
 
 
-def _pattern(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
-    return lambda value, _: {field: date_spelling(value, field)}
-
-
-def _limit(field: str) -> Callable[[Any, FileKind], dict[str, Any]]:
-    def read(value: Any, _: FileKind) -> dict[str, Any]:
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _MOST:
-            raise ValueError("is no whole number above 0")
-        return {field: value}
-
-    return read
+def _limit(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _MOST:
+        raise ValueError("is no whole number above 0")
+    return value
 
 
 SETTINGS: Mapping[str, Setting] = {
-    "delimiter": Setting(kinds=_TEXT, read=_delimiter),
-    "encoding": Setting(kinds=_TEXT, read=_encoding),
-    "header": Setting(kinds=_CSV, read=_truth("header")),
-    "quote": Setting(kinds=_CSV, read=_quote),
-    "escape": Setting(kinds=_CSV, read=lambda value, _: {"escape": _letter(value)}),
-    "nullValues": Setting(kinds=_CSV, read=_nulls),
-    "multiLine": Setting(kinds=_CSV, read=_truth("multiline")),
-    "compression": Setting(kinds=_TEXT, read=_compression),
-    "dateFormat": Setting(kinds=_TEXT, read=_pattern("date")),
-    "timestampFormat": Setting(kinds=_TEXT, read=_pattern("timestamp")),
-    "severity": Setting(kinds=_TEXT, read=_severity),
-} | {name: Setting(kinds=_LIMITED.get(field, _EVERY), read=_limit(field)) for field, name in limits.SETTINGS.items()}
+    "delimiter": Setting(field="delimiter", kinds=_TEXT, read=_letter),
+    "encoding": Setting(field="encoding", kinds=_TEXT, read=_encoding),
+    "header": Setting(field="header", kinds=_CSV, read=_truth),
+    "quote": Setting(field="quote", kinds=_CSV, read=lambda value: value if value == "" else _letter(value)),
+    "escape": Setting(field="escape", kinds=_CSV, read=_letter),
+    "nullValues": Setting(field="nulls", kinds=_CSV, read=_nulls),
+    "multiLine": Setting(field="multiline", kinds=_CSV, read=_truth),
+    "compression": Setting(field="compression", kinds=_TEXT, read=_compression),
+    "dateFormat": Setting(field="date", kinds=_TEXT, read=lambda value: date_spelling(value, "date")),
+    "timestampFormat": Setting(field="timestamp", kinds=_TEXT, read=lambda value: date_spelling(value, "timestamp")),
+    "severity": Setting(field="severity", kinds=_TEXT, read=_severity),
+} | {
+    name: Setting(field=field, kinds=_LIMITED.get(field, _EVERY), read=_limit)
+    for field, name in limits.SETTINGS.items()
+}
 
 
 def date_spelling(value: Any, kind: str) -> str:
@@ -172,11 +156,9 @@ def file_settings(server: Item) -> FileSettings | None:
         if not server.has("format"):
             server.fault(f"'format' is missing: {', '.join(FileKind)}")
         return None
-    if said.value not in list(FileKind):
-        known = f"{', '.join(FileKind)}{vocabulary.hint(str(said.value), FileKind)}"
-        said.fault(f"the landing server's format is {said.value!r}, and it can be {known}")
+    if (kind := vocabulary.one_of(said, FileKind, "the landing server's format")) is None:
         return None
-    kind, chosen = FileKind(said.value), dict[str, Any]()
+    chosen = dict[str, Any]()
     for name, item in _said(server):
         chosen |= _value(name, item, kind)
     spelled = {name: chosen.pop(name) for name in ("date", "timestamp", "severity") if name in chosen}
@@ -184,7 +166,8 @@ def file_settings(server: Item) -> FileSettings | None:
         chosen["escape"] = chosen["quote"]  # a quote within quotes is doubled
     most = {each.name: chosen.pop(each.name) for each in fields(limits.Limits) if each.name in chosen}
     form = FileFormat(kind=kind, limits=limits.Limits(**most), **chosen)
-    _check_signs(server, form)
+    if form.delimiter in (form.quote, form.escape):
+        server.fault(f"the delimiter {form.delimiter!r} cannot be the quote or the escape, too")
     return FileSettings(form=form, line=said.line, **spelled)
 
 
@@ -205,16 +188,15 @@ def _value(name: str, item: Item, kind: FileKind) -> dict[str, Any]:
     if kind not in setting.kinds:
         item.fault(f"{name!r} is for {' and '.join(setting.kinds)} files, and these are {kind}")
         return {}
+    if name == "delimiter" and kind is FileKind.JSON:
+        if item.value != "new_line":
+            item.fault(f"{name} {item.value!r} is not supported: json files have an object a line, which is 'new_line'")
+        return {}
     try:
-        return setting.read(item.value, kind)
+        return {setting.field: setting.read(item.value)}
     except ValueError as error:
         item.fault(f"{name} {item.value!r} {error}")
         return {}
-
-
-def _check_signs(server: Item, form: FileFormat) -> None:
-    if form.delimiter in (form.quote, form.escape):
-        server.fault(f"the delimiter {form.delimiter!r} cannot be the quote or the escape, too")
 
 
 def with_spellings(files: FileSettings, columns: Sequence[tuple[Field, Item]]) -> FileFormat:

@@ -78,18 +78,18 @@ def one_line(message: str) -> str:
     """Return a message as it is told: words of a contract in it can neither begin a line of their own nor fill a
     screen.
     """
-    spelt = "".join(letter if letter.isprintable() else _spelt(letter) for letter in _cut(message))
-    return _cut(spelt)
+    return _cut(
+        "".join(
+            letter if letter.isprintable() else letter.encode("unicode_escape", "surrogatepass").decode()
+            for letter in _cut(message)
+        )
+    )
 
 
 def _cut(text: str) -> str:
     """Return the text without its middle: it begins with the place, and ends with what is wrong there."""
     half = LONGEST_FAULT // 2 - 2
     return text if len(text) <= LONGEST_FAULT else f"{text[:half]} … {text[-half:]}"
-
-
-def _spelt(letter: str) -> str:
-    return letter.encode("unicode_escape", "surrogatepass").decode()
 
 
 @dataclass(kw_only=True)

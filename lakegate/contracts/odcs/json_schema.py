@@ -36,14 +36,11 @@ def check_json_schema(document: Document) -> None:
     """Note a fault for everything that the standard's schema objects to; an unreadable place is closed to later
     steps.
     """
-    for error in sorted(islice(_errors(document), MOST_FAULTS * 10), key=lambda error: error.message):
-        for path, message, closes in (told for meant_error in _meant(error) for told in _explain(meant_error)):
+    errors = _validator().iter_errors(_with_types(document.root))
+    for error in sorted(islice(errors, MOST_FAULTS * 10), key=lambda error: error.message):
+        for path, message, closes in (told for fitting in _of_fitting_alternative(error) for told in _explain(fitting)):
             if not any(path[:end] in document.closed for end in range(1, len(path) + 1)):
                 (document.close if closes else document.fault)(path, message)
-
-
-def _errors(document: Document) -> Iterator[ValidationError]:
-    return _validator().iter_errors(_with_types(document.root))
 
 
 def _with_types(value: Any) -> Any:
@@ -72,7 +69,7 @@ def server_words(server_type: str) -> set[str]:
     return known
 
 
-def _meant(error: ValidationError) -> Iterator[ValidationError]:
+def _of_fitting_alternative(error: ValidationError) -> Iterator[ValidationError]:
     """Yield, for an error in every alternative, the errors of the one alternative that has the value's kind."""
     alternatives: dict[object, list[ValidationError]] = {}
     for each in error.context or ():
@@ -85,7 +82,7 @@ def _meant(error: ValidationError) -> Iterator[ValidationError]:
     if not fitting:
         yield error
     for each in fitting[0] if fitting else ():
-        yield from _meant(each)
+        yield from _of_fitting_alternative(each)
 
 
 def _explain(error: ValidationError) -> Iterator[tuple[Path, str, bool]]:
@@ -109,11 +106,8 @@ def _explain(error: ValidationError) -> Iterator[tuple[Path, str, bool]]:
         case "not" if isinstance(wanted, dict) and "required" in wanted:
             yield path, f"{', '.join(map(repr, wanted['required']))} does not belong there", True
         case "enum":
-            yield (
-                path,
-                f"{word} is {_shown(value)}, and it can be {', '.join(map(str, wanted))}{_near(value, wanted)}",
-                True,
-            )
+            near = hint(value, wanted) if isinstance(value, str) else ""
+            yield path, f"{word} is {_shown(value)}, and it can be {', '.join(map(str, wanted))}{near}", True
         case "oneOf" | "anyOf":
             yield path, f"{word} is {_shown(value)}, which the standard does not allow there", True
         case _:
@@ -124,10 +118,6 @@ def _not(value: Any) -> str:
     if value is None:
         return ", and nothing is there"
     return f", not {_shown(value)}"
-
-
-def _near(value: Any, wanted: list[str]) -> str:
-    return hint(value, wanted) if isinstance(value, str) else ""
 
 
 def _shown(value: Any) -> str:

@@ -2,9 +2,12 @@
 `vocabulary` does.
 """
 
+from collections.abc import Iterable
+
 from lakegate.audit.model.plan import Scope
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
+from lakegate.contracts.odcs.vocabulary import Member, one_of
 
 SCOPE = "scope"
 
@@ -32,11 +35,13 @@ def whole_number(owner: Item, name: str, default: int, most: int | None = None) 
     return value
 
 
+def choice(owner: Item, name: str, known: Iterable[Member]) -> Member:
+    """Return a setting that is one of `known`, by default the first; note a fault if it is something else."""
+    said = setting(owner, name)
+    value = said.get("value") if said else None
+    return (value and one_of(value, known, name)) or next(iter(known))
+
+
 def scope(owner: Item) -> Scope:
     """Return a check's scope, the batch alone or the whole table; note a fault if it is neither."""
-    said = setting(owner, SCOPE)
-    value = said.plain("value") if said else Scope.BATCH.value
-    if said and value not in list(Scope):
-        said.fault(f"{SCOPE} is {value!r}, and it can be batch or table")
-        return Scope.BATCH
-    return Scope(value)
+    return choice(owner, SCOPE, Scope)

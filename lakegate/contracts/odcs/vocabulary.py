@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from itertools import islice
+from typing import TypeVar
 
 from lakegate.audit.model.limits import DEFAULTS
 from lakegate.contracts.odcs.document import Document, Item
+
+Member = TypeVar("Member", bound=StrEnum)
 
 
 class Answer(StrEnum):
@@ -188,8 +191,8 @@ QUALITY: Place = (
         query="a query in SQL that gives one number, where the type is `sql`, see below",
         engine="`lakegate`, where the type is `custom`",
         implementation="one word that names the check, where the type is `custom`, see below",
-        severity="`error` (the default) rejects the file, `warning` publishes it and tells, `quarantine` puts "
-        "the failing rows aside and publishes the rest, see Quarantine",
+        severity="`error` (the default) rejects the file, `warning` publishes it and tells, `quarantine` quarantines "
+        "the failing rows and publishes the rest, see Quarantine",
         unit="`rows` (the default) or `percent` of the file's rows; a statistic has none, and a query that counts no "
         "percentage",
     )
@@ -271,7 +274,7 @@ SERVER_SETTINGS: Place = _enforced(
     dateFormat="of text: how dates are spelled where the column does not say it, such as `dd/MM/yyyy`",
     timestampFormat="of text: the same for timestamps, such as `yyyy-MM-dd'T'HH:mm:ssXXX`",
     severity="of text: what becomes of rows that do not parse: `error` (the default) rejects the file, `quarantine` "
-    "puts them aside",
+    "quarantines them",
     maxBytes=f"of a file: {DEFAULTS.bytes:,} by default",
     maxUncompressedBytes=f"{DEFAULTS.uncompressed:,} by default: as parquet and ORC declare it; text and blocks of "
     "Avro are counted as they are uncompressed",
@@ -310,6 +313,15 @@ def hint(word: str, known: Iterable[str]) -> str:
     by_lower = {str(name).lower(): str(name) for name in islice(known, _MOST) if len(str(name)) <= _LONGEST}
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
     return f" (did you mean {by_lower[near[0]]!r}?)" if near else ""
+
+
+def one_of(said: Item, known: Iterable[Member], name: str) -> Member | None:
+    """Return the one of `known` that the value is; return None, and note a fault, if it is none of them."""
+    if (found := next((member for member in known if member == said.value), None)) is None:
+        *most, last = known
+        near = hint(str(said.value), known)
+        said.fault(f"{name} is {said.value!r}, and it can be {', '.join(most)} or {last}{near}")
+    return found
 
 
 def check_words(item: Item, place: Place, *, where: str = "ODCS") -> None:

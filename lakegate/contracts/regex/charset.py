@@ -1,4 +1,4 @@
-"""Characters that a piece of a pattern takes, as Python's reader of patterns has taken it apart.
+"""Characters that a piece of a pattern takes or begins with, as Python's reader of patterns has taken it apart.
 
 ASCII characters stand for themselves, and one stands for all others: they need not be told from each other.
 """
@@ -15,6 +15,7 @@ Nodes = Sequence[tuple[Any, Any]]
 
 ONE = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
 """Pieces that stand for a single character."""
+REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 ASCII = frozenset(range(128))
 _OTHER = 128  # stands for all beyond
 ANY = ASCII | {_OTHER}
@@ -55,3 +56,39 @@ def _member(kind: Any, value: Any) -> frozenset[int]:
     if kind is op.RANGE:
         return frozenset(range(min(value[0], _OTHER), min(value[1], _OTHER) + 1))
     return _CATEGORIES.get(value, ANY) if kind is op.CATEGORY else frozenset({min(value, _OTHER)})
+
+
+def first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:
+    """Return the characters that a text of these can begin with, those that follow among them if it may be empty."""
+    for kind, value in reversed(nodes):
+        follows = before(kind, value, follows)
+    return follows
+
+
+def before(kind: Any, value: Any, follows: frozenset[int]) -> frozenset[int]:
+    begins, may_be_empty = _begins(kind, value)
+    return begins | follows if may_be_empty else begins
+
+
+def _begins(kind: Any, value: Any) -> tuple[frozenset[int], bool]:
+    if kind in ONE:
+        return characters(kind, value), False
+    if kind is op.AT:
+        return NOTHING, value is not op.AT_END
+    if kind is op.SUBPATTERN:
+        return _of_any([value[3]])
+    if kind is op.BRANCH:
+        return _of_any(value[1])
+    if kind in REPEATS:
+        begins, may_be_empty = _of_any([value[2]])
+        return begins, may_be_empty or value[0] == 0
+    return ANY, True
+
+
+def _of_any(branches: Sequence[Nodes]) -> tuple[frozenset[int], bool]:
+    """Return the characters that the branches can begin with, and whether one may be empty. The number -1, which no
+    character has, stands for the end.
+    """
+    end = frozenset({-1})
+    found = NOTHING.union(*(first(branch, end) for branch in branches))
+    return found - end, bool(found & end)

@@ -1,4 +1,4 @@
-"""Bounds on how long an engine of regular expressions is busy with a text that does not match, and how deep it goes.
+"""Bounds on how long an engine of regular expressions is busy with a text that does not match.
 
 Java's engine backtracks wherever a repetition could have ended elsewhere. The number of its tries is counted as a
 polynomial of the text's length. From that follows how long a text may be that is shown to it.
@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from lakegate.contracts.regex.charset import ANY, NOTHING, ONE, Nodes, characters, is_one, op
+from lakegate.contracts.regex.charset import NOTHING, REPEATS, Nodes, before, characters, first, is_one, op
+from lakegate.contracts.regex.stack import FRAMES, frames, frames_for_each
 
 MOST = 250_000_000  # tries, which take Java a second or two
 LENGTHS = (10_000, 1_000, 250)  # characters that a text may have, if there must be a limit
 ANY_LENGTH = 1_000_000  # characters of the longest text that is considered
-FRAMES = 3_000  # of Java's stack, which overflows at some five thousand: one for each piece of a group, each time
 _EASY = 0.1  # part of a try that comparing a character takes
 FEW = 100  # tries for each letter of the longest text that is shown to a pattern: that is done at once
 _DEGREE = 8  # with so many ends, each behind the one before, the shortest of LENGTHS takes more tries than MOST
 _SOME = 7  # repetitions; more of them may count as endless
-_REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 
 Polynomial = tuple[float, ...]
 """Factors c of the text's length n: the sum of c[k] * n**k / k!, because k ends each lie behind the one before."""
@@ -66,7 +65,7 @@ def as_searched(tree: Nodes) -> Nodes:
 
 
 def _without_first_repeats(nodes: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    while nodes and nodes[0][0] in _REPEATS:
+    while nodes and nodes[0][0] in REPEATS:
         kind, (low, _, body) = nodes[0]
         if low:
             return [(kind, (low, low, body)), *nodes[1:]]
@@ -89,7 +88,7 @@ def _endless(kind: Any, value: Any) -> Any:
         return (*value[:3], _without_end(value[3]))
     if kind is op.BRANCH:
         return (value[0], [_without_end(branch) for branch in value[1]])
-    if kind not in _REPEATS:
+    if kind not in REPEATS:
         return value
     low, high, body = value
     if not is_one(body):
@@ -108,7 +107,7 @@ def longest(tree: Nodes) -> int | None:
             "start with ^"
         )
     limits = [by_tries] if by_tries < ANY_LENGTH else []
-    if (for_each := _frames_for_each(tree)) and _frames(tree) > FRAMES:
+    if (for_each := frames_for_each(tree)) and frames(tree) > FRAMES:
         limits.append(int(FRAMES / for_each))
     return min(limits, default=None)
 
@@ -123,7 +122,7 @@ def _of_all(nodes: Nodes, follows: frozenset[int], *, repeated: bool = False) ->
         effort = _of_one(kind, value, follows, repeated=repeated)
         costs = _plus(effort.costs, _times(effort.ways, costs))
         ways = _times(effort.ways, ways)
-        follows = _before(kind, value, follows)
+        follows = before(kind, value, follows)
     return Effort(ways=ways, costs=_plus(_ONCE, costs))
 
 
@@ -132,7 +131,7 @@ def _of_one(kind: Any, value: Any, follows: frozenset[int], *, repeated: bool) -
         return _of_all(value[3], follows, repeated=repeated)
     if kind is op.BRANCH:
         return _of_branches(value[1], follows, repeated=repeated)
-    if kind in _REPEATS:
+    if kind in REPEATS:
         low, high, body = value
         if is_one(body):
             return _of_character(low, high, characters(*body[0]), follows)
@@ -143,7 +142,7 @@ def _of_one(kind: Any, value: Any, follows: frozenset[int], *, repeated: bool) -
 def _of_branches(branches: Sequence[Nodes], follows: frozenset[int], *, repeated: bool) -> Effort:
     """Return the effort of branches. Only one of them can match if no two begin alike."""
     efforts = [_of_all(branch, follows, repeated=repeated) for branch in branches]
-    begins = [_first(branch, follows) for branch in branches]
+    begins = [first(branch, follows) for branch in branches]
     are_apart = sum(map(len, begins)) == len(NOTHING.union(*begins)) and all(begins)
     ways = [each.ways for each in efforts]
     costs = _plus((float(len(branches)),), *(each.costs for each in efforts))
@@ -161,7 +160,7 @@ def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[in
     group without an end. It does not remember as long as the group has to be repeated, nor in a group that may be
     left out. The parts behind the group are tried each time.
     """
-    begins = _first(body, follows)
+    begins = first(body, follows)
     once = _of_all(body, follows if high == 1 else begins | follows, repeated=True)
     if high is not op.MAXREPEAT:
         each, times = _power(once.ways, high), float(high)
@@ -173,92 +172,6 @@ def _of_group(kind: Any, low: int, high: Any, body: Nodes, follows: frozenset[in
     before = _power(once.ways, max(low - 1, 0))
     ends = _times(_times(_EACH, once.ways), before) if ends_anywhere else _ONCE
     return Effort(ways=ends, costs=_times(_times(_EACH, once.costs), before))
-
-
-def _first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:
-    """Return the characters that a text of these can begin with, those that follow among them if it may be empty."""
-    for kind, value in reversed(nodes):
-        follows = _before(kind, value, follows)
-    return follows
-
-
-def _before(kind: Any, value: Any, follows: frozenset[int]) -> frozenset[int]:
-    begins, may_be_empty = _begins(kind, value)
-    return begins | follows if may_be_empty else begins
-
-
-def _begins(kind: Any, value: Any) -> tuple[frozenset[int], bool]:
-    if kind in ONE:
-        return characters(kind, value), False
-    if kind is op.AT:
-        return NOTHING, value is not op.AT_END
-    if kind is op.SUBPATTERN:
-        return _of_any([value[3]])
-    if kind is op.BRANCH:
-        return _of_any(value[1])
-    if kind in _REPEATS:
-        begins, may_be_empty = _of_any([value[2]])
-        return begins, may_be_empty or value[0] == 0
-    return ANY, True
-
-
-def _of_any(branches: Sequence[Nodes]) -> tuple[frozenset[int], bool]:
-    """Return the characters that the branches can begin with, and whether one may be empty. The number -1, which no
-    character has, stands for the end.
-    """
-    end = frozenset({-1})
-    found = NOTHING.union(*(_first(branch, end) for branch in branches))
-    return found - end, bool(found & end)
-
-
-def _frames(nodes: Nodes) -> float:
-    """Return how deep Java's stack gets at most: a frame for each piece, each time that it is repeated."""
-    return sum((_frames_of(kind, value) for kind, value in nodes), start=0.0)
-
-
-def _frames_of(kind: Any, value: Any) -> float:
-    within = max(map(_frames, _parts(kind, value)), default=0.0)
-    if kind in _REPEATS and within:
-        return math.inf if value[1] is op.MAXREPEAT else value[1] * (1 + within)
-    return _own(kind) + within
-
-
-def _own(kind: Any) -> int:
-    """Return the frames of a piece itself: a choice comes back to where its branches meet."""
-    return 2 if kind is op.BRANCH else 1
-
-
-def _frames_for_each(nodes: Nodes) -> float:
-    """Return the frames for each character of a text: a group takes as many each time as it is repeated."""
-    return max((_for_each(kind, value) for kind, value in nodes), default=0.0)
-
-
-def _for_each(kind: Any, value: Any) -> float:
-    parts = _parts(kind, value)
-    within = max(map(_frames_for_each, parts), default=0.0)
-    if kind not in _REPEATS or not parts:
-        return within
-    shortest: int = value[2].getwidth()[0]
-    return (1 + _once(value[2])) / max(shortest, 1) + within
-
-
-def _once(nodes: Nodes) -> float:
-    """Return the frames of a group, without those of the groups that are repeated in it."""
-    found = 0.0
-    for kind, value in nodes:
-        parts = [] if kind in _REPEATS else _parts(kind, value)
-        found += _own(kind) + max(map(_once, parts), default=0.0)
-    return found
-
-
-def _parts(kind: Any, value: Any) -> Sequence[Nodes]:
-    """Return the sequences that stand in a group."""
-    if kind is op.SUBPATTERN:
-        return [value[3]]
-    if kind is op.BRANCH:
-        parts: Sequence[Nodes] = value[1]
-        return parts
-    return [value[2]] if kind in _REPEATS and not is_one(value[2]) else []
 
 
 def _plus(*added: Polynomial) -> Polynomial:

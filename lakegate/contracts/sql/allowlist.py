@@ -7,7 +7,7 @@ parses no text and knows nothing of checks.
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -127,7 +127,7 @@ class Reader:
         grouped = keys is not None or any(item.find(exp.AggFunc) for item in select.expressions)
         if not select.expressions:
             raise NotAllowed("selects nothing")
-        with self._grouped(keys or [], grouped):
+        with self._where(bare=(keys or []) if grouped else None, aggregates=grouped):
             if having := select.args.get("having"):
                 self.want(having.this, Kind.TRUTH, "HAVING")
             found = [(self._name(item), self.kind(item.unalias())) for item in select.expressions]
@@ -174,10 +174,10 @@ class Reader:
         return [key.name for key in group.expressions]
 
     @contextmanager
-    def _grouped(self, keys: list[str], grouped: bool) -> Iterator[None]:  # noqa: FBT001 - a fact of the query
+    def _where(self, *, bare: Collection[str] | None, aggregates: bool) -> Iterator[None]:
+        """Set which columns may stand bare, and whether there may be aggregates, within the block."""
         before = self.bare, self.aggregates
-        if grouped:
-            self.bare, self.aggregates = keys, True
+        self.bare, self.aggregates = bare, aggregates
         yield
         self.bare, self.aggregates = before
 
@@ -402,14 +402,10 @@ class Reader:
             found = self._call(node, AGGREGATES[type(node)])
             return self.kind(node.this) if found is Kind.ANY else found
 
-    @contextmanager
-    def _in_aggregate(self, node: exp.Expr) -> Iterator[None]:
+    def _in_aggregate(self, node: exp.Expr) -> AbstractContextManager[None]:
         if not self.aggregates:
             raise NotAllowed(f"{_named(node)} is an aggregate, and there can be none here")
-        before = self.bare, self.aggregates
-        self.bare, self.aggregates = None, False
-        yield
-        self.bare, self.aggregates = before
+        return self._where(bare=None, aggregates=False)
 
     def _call(self, node: exp.Expr, signature: Signature) -> Kind:
         only(node, *signature.takes, *signature.flags)

@@ -1,6 +1,6 @@
-"""What a table's last published file versions measured, read from main's log and their reports.
+"""A table's baseline: the values that its last published file versions measured, from main's log and their reports.
 
-Nothing is kept for it besides, so a check that came with yesterday's contract begins with what was measured since.
+Nothing else is stored for it, so a check that a contract has gained has a baseline from its first audit on.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,10 +20,10 @@ Version = tuple[str, str]
 
 
 def baseline(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:
-    """By id, the metrics whose drift the plan checks: their values in the files published last, oldest first. File
-    versions that are `replaced`, or about to be, do not count.
+    """Return the values of each metric that the plan checks for drift, by metric id: those of the files published last,
+    oldest first. File versions that are `replaced`, or about to be, do not count.
     """
-    wanted = _wanted(plan)
+    wanted = _files_wanted(plan)
     found: dict[str, list[float]] = {metric: [] for metric in wanted}
     for file in _published(service, plan.table, replaced) if wanted else ():
         for metric, value in _measured(plan, file).items():
@@ -34,8 +34,8 @@ def baseline(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> 
     return {metric: tuple(reversed(values)) for metric, values in found.items()}
 
 
-def _wanted(plan: Plan) -> dict[str, int]:
-    """How many files back each metric is asked for."""
+def _files_wanted(plan: Plan) -> dict[str, int]:
+    """Return the number of files whose values are wanted, by metric id."""
     wanted: dict[str, int] = {}
     for check in plan.checks:
         if check.drift:
@@ -44,8 +44,9 @@ def _wanted(plan: Plan) -> dict[str, int]:
 
 
 def _measured(plan: Plan, file: FileReport) -> dict[str, float]:
-    """A file's metrics that have a value, of the rows that it has in the table: a check on rows that were put aside
-    tells of the file as it arrived. Every report knows its rows, whatever its contract asked for.
+    """Return the values of a file's metrics over the rows that it has in the table. A check on the file as it arrived
+    covers quarantined rows too, so its value is left out. Every report has the number of rows, whatever the contract
+    asks for.
     """
     rows = {metric.id: float(file.rows) for metric in plan.metrics if metric.kind is MetricKind.ROWS}
     of_all = [check for check in file.checks if check.rows == file.rows]
@@ -53,17 +54,18 @@ def _measured(plan: Plan, file: FileReport) -> dict[str, float]:
 
 
 def _published(service: Service, table: str, replaced: Iterable[Version]) -> Iterator[FileReport]:
-    """The table's published file versions, the last one first; those whose report is gone are left out."""
+    """Yield the reports of the table's published file versions, newest first, as far as their reports are kept."""
     gone = set(replaced)
     for decided in service.ledger.decisions(DECISIONS, table=table):
         if decided.note.decision is Decision.PUBLISHED:
-            files = _reported(service, decided.note)
-            its = [file for file in decided.note.files if (file.key, file.version_id) not in gone]
+            reports = _file_reports(service, decided.note)
+            there = [file for file in decided.note.files if (file.key, file.version_id) not in gone]
             gone.update((file.key, version) for file in decided.note.files for version in file.replaces)
-            yield from (files[file.key] for file in reversed(its) if file.key in files)
+            yield from (reports[file.key] for file in reversed(there) if file.key in reports)
 
 
-def _reported(service: Service, note: Note) -> Mapping[str, FileReport]:
+def _file_reports(service: Service, note: Note) -> Mapping[str, FileReport]:
+    """Return the file reports of the attempt that a note is of, by landing key; none if its report cannot be read."""
     try:
         report = read_report(service.store, Attempt(table=note.table, batch=note.batch, number=note.attempt))
     except Refused:

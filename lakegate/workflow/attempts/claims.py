@@ -1,4 +1,4 @@
-"""Claims: which file versions are being worked on, and where. They are read from open branches, never from memory."""
+"""Claims: file versions that attempts are working on. They are read from open branches, never from memory."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import Branch, Branches
+from lakegate.ports import Branch, Branches, Ref
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.ledger.receipts import receipts_now, with_closed
 from lakegate.workflow.service import Service
@@ -22,84 +22,80 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A file version that is being worked on, and the versions of its key that it is to replace."""
+    """A file version that an attempt works on, and the versions of its key that it is to replace."""
 
     file: FileVersion
     replaces: tuple[Entry, ...]
 
 
 def claims_in(receipts: Mapping[str, Receipt | None], attempt: Attempt) -> list[Claim]:
-    """What these receipts of an attempt's branch claim for it, oldest first."""
-    mine = [
-        _claim(receipt, entry)
+    """Return the claims that these receipts of an attempt's branch make for it, oldest first."""
+    claims = [
+        Claim(
+            file=entry.file(receipt.bucket, receipt.key),
+            replaces=tuple(old for version in entry.replaces if (old := receipt.entry(version))),
+        )
         for receipt in receipts.values()
         if receipt is not None
         for entry in receipt.entries
         if entry.is_of(attempt)
     ]
-    return sorted(mine, key=lambda claim: claim.file.order)
-
-
-def _claim(receipt: Receipt, entry: Entry) -> Claim:
-    replaces = (receipt.entry(version) for version in entry.replaces)
-    return Claim(file=entry.file(receipt.bucket, receipt.key), replaces=tuple(old for old in replaces if old))
+    return sorted(claims, key=lambda claim: claim.file.order)
 
 
 def files_claimed_in(receipts: Mapping[str, Receipt | None], attempt: Attempt) -> list[FileVersion]:
-    """The file versions that these receipts of an attempt's branch claim for it, oldest first."""
+    """Return the file versions that these receipts of an attempt's branch claim for it, oldest first."""
     return [claim.file for claim in claims_in(receipts, attempt)]
 
 
 def base_of(service: Service, attempt: Attempt) -> str:
-    """The commit of main that the attempt's branch was made from.
+    """Return the commit of main that the attempt's branch was made from.
 
-    The frozen job says it at once; the catalog has to look for it, for longer the more main has moved on.
+    The frozen job names it. The catalog has to search main's log for it, which takes longer as main moves on.
     """
     job = readable_job_of(service.store, attempt)
     return job.base if job else service.branches.base(attempt.branch)
 
 
 def files_claimed_on(service: Service, attempt: Attempt, job: Job | None = None) -> list[FileVersion]:
-    """What the attempt's branch claims; empty where the branch is gone or was never given claims. `job` is the
-    attempt's, where it was read already.
+    """Return the files that the attempt's branch claims; none if the branch is gone or has no claims yet. A caller that
+    has read the attempt's `job` passes it, so that it is not read again.
     """
     head = service.branches.head(attempt.branch)
-    if head is None:
-        return []
-    return files_claimed_at(service, attempt, head, job)
+    return [] if head is None else files_claimed_at(service, attempt, head, job)
 
 
 def files_claimed_at(service: Service, attempt: Attempt, head: str, job: Job | None = None) -> list[FileVersion]:
-    """What the attempt's branch claims where this is its head."""
+    """Return the files that the attempt's branch claims at this head."""
     base = job.base if job else base_of(service, attempt)
     return [claim.file for claim in claims_since(service, attempt, base, head)]
 
 
 def claims_since(service: Service, attempt: Attempt, base: str, head: str) -> list[Claim]:
-    """What the attempt's branch claims at `head`, and what each is to replace."""
+    """Return the claims on the attempt's branch at `head`; `base` is the commit it was made from."""
     return claims_in(service.branches.changes(base, head).receipts, attempt)
 
 
 def list_open_attempts(branches: Branches) -> list[Attempt]:
-    """The attempts whose branches are open."""
+    """Return the attempts whose branches are open."""
     return list(list_open_branches(branches).values())
 
 
 def list_open_branches(branches: Branches) -> Mapping[Branch, Attempt]:
-    """The open branches with their attempts. Branches of rebases are their workers' own, and none."""
+    """Return the open branches with their attempts. A rebase's branch is not among them: it belongs to one worker."""
     found = ((branch, Attempt.parse(branch.name)) for branch in branches.list_branches())
     return {branch: attempt for branch, attempt in found if attempt and not attempt.nonce}
 
 
 def files_open_to(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
-    """Those of the files that the attempt may still decide."""
+    """Return the files that the attempt may still decide."""
     files = list(files)
     receipts = receipts_now(service, files)
     return [file for file in files if is_open(receipts, file, attempt)]
 
 
 def not_claimed_later(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
-    """Those of an attempt's files that no later attempt at its batch has claimed: these are that one's matter."""
+    """Return the files that no later attempt at the batch has claimed. What it has claimed is its own to decide."""
     others = list_open_attempts(service.branches)
     later = [it for it in others if it.batch == attempt.batch and it.number > attempt.number]
     taken = {file.id for other in later for file in files_claimed_on(service, other)}
@@ -108,7 +104,7 @@ def not_claimed_later(service: Service, attempt: Attempt, files: Iterable[FileVe
 
 @dataclass(frozen=True, kw_only=True)
 class OpenClaims:
-    """Claims of undecided file versions of some keys: landing key → version id → the attempt that works on it."""
+    """Claims of undecided file versions, as landing key → version id → the attempt that works on it."""
 
     by_key: Mapping[str, Mapping[str, Attempt]]
 
@@ -116,8 +112,8 @@ class OpenClaims:
         return self.by_key.get(file.key, {}).get(file.version_id)
 
     def state(self, file: FileVersion, receipts: Mapping[str, Receipt]) -> State:
-        """Where a version stands that a contract routes, by main's receipts and these claims. It is not asked here what
-        its key's other versions make of one that is rejected.
+        """Return the state of a version that a contract routes, by main's receipts and these claims. A rejected version
+        stays rejected here, whatever other versions of its key are published.
         """
         entry, working = entry_of(receipts, file), self.by_key.get(file.key, {})
         return state_of(
@@ -128,8 +124,8 @@ class OpenClaims:
 
 
 class ClaimIndex:
-    """Looks at what open branches claim of these keys. What a branch claims where its head stands never changes: it is
-    asked for once, however often somebody looks.
+    """An index of what open branches claim of these keys. The claims at one head of a branch never change, so they are
+    read once, however often the index is asked.
     """
 
     def __init__(self, service: Service, keys: Iterable[str]) -> None:
@@ -137,10 +133,10 @@ class ClaimIndex:
         self._seen: dict[Branch, list[FileVersion]] = {}
 
     def find_open(self, keys: Iterable[str], decided: Mapping[str, Receipt], table: str = "") -> OpenClaims:
-        """Who works on these of the keys now; `decided` are main's receipts for them, and `table` is that of which
-        files are to be claimed, if any are.
+        """Return the open claims of these keys. `decided` are main's receipts for them; `table` is the table that the
+        caller is about to claim files for, if it is.
 
-        Of a batch's attempts at the same file the last one works on it.
+        If several attempts of a batch claim a file, the last one works on it.
         """
         claims = self._claimed(set(keys), table)
         receipts = with_closed(self._service, decided, [file for file, _ in claims])
@@ -153,18 +149,21 @@ class ClaimIndex:
 
     def _claimed(self, keys: set[str], table: str) -> list[tuple[FileVersion, Attempt]]:
         branches = list_open_branches(self._service.branches) if keys else {}
-        found = [
-            (file, attempt) for branch, attempt in branches.items() for file in self._claimed_on(branch, attempt, table)
+        return [
+            (file, attempt)
+            for branch, attempt in branches.items()
+            for file in self._claimed_on(branch, attempt, table)
+            if file.key in keys
         ]
-        return [(file, attempt) for file, attempt in found if file.key in keys]
 
     def _claimed_on(self, branch: Branch, attempt: Attempt, table: str) -> list[FileVersion]:
-        """What can't be read claims nothing, so that it keeps no other table from its files, and its own where it never
-        can: who claims the same meets it as a conflict at the merge, and the sweep says what is wrong with the branch.
+        """Return what a branch claims; nothing if it cannot be read, so that one broken branch holds back no other
+        table. A second claim of the same file then conflicts at the merge, and the sweep reports the branch. An error
+        that will pass is raised for the caller's own `table`.
         """
         try:
             if branch not in self._seen:
-                receipts = self._service.ledger.receipts(f"{branch.name}@{branch.head}", self._keys)
+                receipts = self._service.ledger.receipts(Ref(branch.name, branch.head), self._keys)
                 self._seen[branch] = files_claimed_in(receipts, attempt)
             return self._seen[branch]
         except Exception as error:
@@ -177,7 +176,7 @@ class ClaimIndex:
 def find_open_claims(
     service: Service, keys: Iterable[str], decided: Mapping[str, Receipt], table: str = ""
 ) -> OpenClaims:
-    """Look once on every open attempt's branch for claims of these keys; the rest is as in `ClaimIndex.find_open`."""
+    """Return the open claims of these keys from every open branch, read once. See `ClaimIndex.find_open`."""
     wanted = set(keys)
     return ClaimIndex(service, wanted).find_open(wanted, decided, table)
 
@@ -185,6 +184,6 @@ def find_open_claims(
 def claim_receipt(
     receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, replaces: Iterable[str] = ()
 ) -> Receipt:
-    """The file's receipt as it will be when the attempt is published in the place of these versions."""
+    """Return the receipt that the file's key has once the attempt has published it in place of these versions."""
     receipt = receipts.get(file.key) or Receipt(bucket=file.bucket, key=file.key)
     return receipt.decided(Entry.of(file, Decision.PUBLISHED, attempt, replaces=replaces))

@@ -1,4 +1,7 @@
-"""What became of earlier attempts at the same files, since these were last rejected: a person's retry begins anew."""
+"""An attempt's history: the attempts before it at the same files, back to the last one that rejected any of them.
+
+A person's retry begins a new history.
+"""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -10,7 +13,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import End, given_up, report_in_force
 from lakegate.workflow.ledger.receipts import receipts_of
@@ -19,8 +22,8 @@ from lakegate.workflow.service import Service
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptHistory:
-    """The attempts that crashed one after the other just before this one, by number; before those, the last report.
-    `never_began` are those of them whose jobs did not get through to the files.
+    """The numbers of the attempts that crashed one after the other just before this one, and the report of the attempt
+    before those, if it left one. `never_began` are those crashed attempts whose jobs never reached the files.
     """
 
     consecutive_crashes: tuple[int, ...] = ()
@@ -29,31 +32,31 @@ class AttemptHistory:
 
 
 def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterable[FileVersion]) -> AttemptHistory:
-    """`base` is the attempt's, `files` are those that it claims. An attempt that has no job had nothing to say."""
-    files, report, crashed = list(files), None, list[int]()
+    """Return the history of an attempt that claims these files; `base` is the commit its branch was made from. Attempts
+    without a job, and those at other files, do not count.
+    """
+    files, report, crashed = list(files), None, list[Attempt]()
     for number in range(attempt.number - 1, _last_rejected(service, attempt, base, files), -1):
-        other = replace(attempt, number=number)
-        job = job_of(service.store, other)
+        earlier = replace(attempt, number=number)
+        job = job_of(service.store, earlier)
         if job is None or not {file.id for file in files} & {file.id for file in job.files}:
             continue
-        if report := _report(service, other):
+        with suppress(Refused):  # a report that cannot be read counts as none
+            report = report_in_force(service.store, earlier)
+        if report:
             break
-        crashed.insert(0, number)
-    ends = {number: given_up(service.store, replace(attempt, number=number)) for number in crashed}
-    never_began = tuple(number for number in crashed if ends[number] is End.NEVER_BEGAN)
-    return AttemptHistory(consecutive_crashes=tuple(crashed), never_began=never_began, report=report)
+        crashed.insert(0, earlier)
+    return AttemptHistory(
+        consecutive_crashes=tuple(each.number for each in crashed),
+        never_began=tuple(each.number for each in crashed if given_up(service.store, each) is End.NEVER_BEGAN),
+        report=report,
+    )
 
 
 def _last_rejected(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> int:
-    """The number of the last attempt that rejected one of the files; 0 where none did."""
+    """Return the number of the last attempt that rejected one of the files; 0 if none did."""
     if attempt.number == 1:
         return 0
-    receipts = receipts_of(service, f"{MAIN}@{base}", files)
+    receipts = receipts_of(service, Ref(MAIN, base), files)
     entries = [entry_of(receipts, file) for file in files]
     return max((e.attempt for e in entries if e and e.decision is Decision.REJECTED), default=0)
-
-
-def _report(service: Service, attempt: Attempt) -> Report | None:
-    with suppress(Refused):
-        return report_in_force(service.store, attempt)
-    return None

@@ -1,4 +1,4 @@
-"""Frozen jobs: an attempt's job as the store has it. It reads them and makes none."""
+"""Frozen jobs: an attempt's job as it is stored. This module only reads; `launch` freezes."""
 
 from contextlib import suppress
 
@@ -14,8 +14,8 @@ def job_name(attempt: Attempt) -> str:
 
 
 def job_of(store: Store, attempt: Attempt) -> Job | None:
-    """The attempt's job as it was frozen, or None where it has none yet. Raises Misconfigured where a newer release
-    froze it, or it can't be read: then its files wait, undecided, until this one is updated, or somebody mends it.
+    """Return the attempt's frozen job, or None if it has none yet. Raise Misconfigured if it cannot be read or a newer
+    release froze it. Its files then wait, undecided, until a person repairs the job or updates this release.
     """
     body = store.read(job_name(attempt))
     try:
@@ -28,7 +28,7 @@ def job_of(store: Store, attempt: Attempt) -> Job | None:
 
 
 def readable_job_of(store: Store, attempt: Attempt) -> Job | None:
-    """The same for who only looks at others' attempts: what can't be read is in nobody else's way, and is None."""
+    """Return the job of an attempt that is not the caller's own, or None if there is none or it cannot be read."""
     with suppress(Misconfigured):
         return job_of(store, attempt)
     return None

@@ -1,7 +1,7 @@
-"""Replacing: what a new version of a key takes the place of, and taking data files off its attempt's branch.
+"""Replacing: a new version of a key takes the place of older ones, and their data files are removed from its branch.
 
-The data files of the versions before are known from their reports. Where they are not on main any more, one by one,
-somebody has written their rows into others, which metadata alone can't take apart: that is the job's to do.
+The data files of the older versions are known from their reports. If main does not have them any more, somebody has
+rewritten their rows into other data files. Metadata alone cannot take those apart, so the job does.
 """
 
 from collections.abc import Iterable
@@ -14,22 +14,23 @@ from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Entry
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.service import Service
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
-    """What of one table is published at a commit of main (`main@hash`)."""
+class MainSnapshot:
+    """A table and its quarantine at a commit of main, with the reports of what is published."""
 
     service: Service
     table: str
-    ref: str
-    reports: dict[Attempt, Report | None] = field(default_factory=dict)  # as far as they were read
-    listed: dict[str, frozenset[str]] = field(default_factory=dict)  # data files by table, the same
+    ref: Ref
+    reports: dict[Attempt, Report | None] = field(default_factory=dict)  # those that were read so far
+    listed: dict[str, frozenset[str]] = field(default_factory=dict)  # paths of data files, by table, likewise
 
-    def replaced(self, file: FileVersion, versions: Iterable[Entry]) -> Replaced:
-        """What the file takes the place of. Of a version whose report is gone nobody knows what is in quarantine."""
+    def replaced_by(self, file: FileVersion, versions: Iterable[Entry]) -> Replaced:
+        """Return what the file takes the place of. Quarantined rows are not found if a version's report is gone."""
         versions = list(versions)
         old = [entry.file(file.bucket, file.key) for entry in versions]
         reports = {it.id: self._report(entry, it) for entry, it in zip(versions, old, strict=True)}
@@ -39,7 +40,7 @@ class Published:
         return Replaced(
             versions=tuple(entry.version_id for entry in versions),
             data_files=tuple(data for report in there for data in report.data_files),
-            # What somebody has cleared from quarantine is gone from there, as it was to be.
+            # Rows that somebody has cleared from quarantine are gone, as they were to be.
             quarantined=tuple(data for report in known for data in report.quarantined if data.path in quarantined),
             rewritten=tuple(it for it in reports if reports[it] not in there),
         )
@@ -64,17 +65,21 @@ def paths_of(files: Iterable[DataFile]) -> frozenset[str]:
 
 
 def remove_replaced(service: Service, job: Job) -> None:
-    """Take what the job's files replace off its branch, before it starts. Done again it changes nothing."""
-    _take_off(service, job, job.plan.table, paths_of(job.replaced))
-    _take_off(service, job, quarantine_of(job.plan.table), paths_of(job.replaced_quarantined))
+    """Remove what the job's files replace from its branch, before the job starts. Done again, it changes nothing."""
+    _remove(service, job, job.plan.table, paths_of(job.replaced))
+    _remove(service, job, quarantine_of(job.plan.table), paths_of(job.replaced_quarantined))
 
 
-def _take_off(service: Service, job: Job, table: str, paths: frozenset[str]) -> None:
-    there = paths and paths - service.tables.compare(table, job.base, job.branch).removed
+def _remove(service: Service, job: Job, table: str, paths: frozenset[str]) -> None:
+    there = _not_removed(service, job, table, paths) if paths else paths
     if not there:
         return
     try:
         service.tables.remove(table, job.branch, there)
     except Refused:
-        if paths - service.tables.compare(table, job.base, job.branch).removed:  # otherwise another worker was at it
+        if _not_removed(service, job, table, paths):  # otherwise another worker was first
             raise
+
+
+def _not_removed(service: Service, job: Job, table: str, paths: frozenset[str]) -> frozenset[str]:
+    return paths - service.tables.compare(table, Ref(MAIN, job.base), Ref(job.branch)).removed

@@ -1,7 +1,7 @@
-"""The attempts' reports, where jobs leave them, and whether they count. It judges nothing by them.
+"""Reports of attempts, and notes of how attempts ended, which say whether a report counts.
 
-An attempt ends once: with its report, or given up so that another may follow. What is noted first holds for everybody,
-so that a job which was given up and finishes all the same changes nothing.
+An attempt ends once: with its report, or given up so that another may follow. The first note holds for everybody, so a
+job that finishes after it was given up changes nothing.
 """
 
 from enum import StrEnum
@@ -23,8 +23,8 @@ def begun_name(attempt: Attempt) -> str:
 
 
 def has_begun(store: Store, attempt: Attempt, job: Job) -> bool:
-    """Whether the attempt's job came to its files and was not cut off from them: what ended it otherwise says nothing
-    of them. Of one that an earlier release froze it is taken for granted.
+    """Return True if the attempt's job reached its files and was not cut off from them. Only then does a crash say
+    something about the files. A job that an earlier release froze notes nothing and counts as begun.
     """
     return not job.begun_uri or store.read(begun_name(attempt)) not in (None, CUT_OFF)
 
@@ -41,25 +41,25 @@ _GIVEN_UP = (End.GIVEN_UP, End.NEVER_BEGAN)
 
 
 def note_end(store: Store, attempt: Attempt, how: End) -> bool:
-    """Note the attempt's end, unless another is noted. Return True if the noted end is this one; both ways of giving an
-    attempt up count as one.
+    """Note the attempt's end unless one is noted already. Return True if the noted end is this one; the two ways of
+    giving up count as one.
     """
     alike = (how,) if how is End.REPORTED else _GIVEN_UP
     return store.create(_end_name(attempt), _noted(how)) or _ended(store, attempt) in alike
 
 
 def given_up(store: Store, attempt: Attempt) -> End | None:
-    """As what the attempt was given up, if it was."""
+    """Return how the attempt was given up; None if it was not."""
     how = _ended(store, attempt)
     return how if how in _GIVEN_UP else None
 
 
 def _ended(store: Store, attempt: Attempt) -> End | None:
-    """As what its end is noted, if it is. Raises Misconfigured where nobody can tell."""
+    """Return the attempt's noted end, if there is one. Raise Misconfigured if the note is not one of lakegate's."""
     noted = store.read(_end_name(attempt))
     how = next((each for each in End if noted == _noted(each)), None)
     if noted is not None and how is None:
-        what = f"the note {_end_name(attempt)} is none of lakegate's: {noted[:40]!r}"
+        what = f"the note {_end_name(attempt)} is not one of lakegate's: {noted[:40]!r}"
         raise Misconfigured(f"{what}. Nothing is decided until somebody has put it right")
     return how
 
@@ -73,22 +73,22 @@ def _end_name(attempt: Attempt) -> str:
 
 
 def accept_report(store: Store, attempt: Attempt) -> Report | None:
-    """Note the attempt's report as its end and return it; None where there is none yet, or the attempt was given up
-    first. Raises as `read_report` does.
+    """Note the attempt's report as its end and return it; None if there is none yet or the attempt was given up first.
+    Raise as `read_report` does.
     """
     body = store.read(report_name(attempt))
     return _read(attempt, body) if body is not None and note_end(store, attempt, End.REPORTED) else None
 
 
 def report_in_force(store: Store, attempt: Attempt) -> Report | None:
-    """The attempt's report, unless it was given up. It notes nothing. Raises as `read_report` does."""
+    """Return the attempt's report unless it was given up, and note nothing. Raise as `read_report` does."""
     report = read_report(store, attempt)
     return None if report is None or given_up(store, attempt) else report
 
 
 def read_report(store: Store, attempt: Attempt) -> Report | None:
-    """The attempt's report, or None where there is none yet. Raises Refused where it can't be read, and Misconfigured
-    where a newer release wrote it: then its files wait, undecided, until this one is updated.
+    """Return the attempt's report, or None if there is none yet. Raise Refused if it cannot be read, and Misconfigured
+    if a newer release wrote it: its files then wait, undecided, until this release is updated.
     """
     body = store.read(report_name(attempt))
     return None if body is None else _read(attempt, body)

@@ -1,6 +1,11 @@
-"""Opening an attempt: its branch, its claims, its staged files, its job. Each step may be done again from the start."""
+"""Starting an attempt: its number is taken, its branch made, its files claimed, its job launched.
+
+Each step may be done again from the start. A number belongs to the files that it was first used for, because an
+attempt's job, run and report are found by it.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
 
 import structlog
 
@@ -8,10 +13,11 @@ from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.errors import Conflict, Misconfigured, Retryable, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open, standing
-from lakegate.ports import MAIN
-from lakegate.workflow.attempts.claims import base_of, claim_receipt, claims_since, files_claimed_on
+from lakegate.ports import MAIN, Ref
+from lakegate.workflow.attempts.claims import base_of, claim_receipt, claims_since
 from lakegate.workflow.attempts.job import job_name
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.ledger.receipts import receipts_of
@@ -22,16 +28,16 @@ log = structlog.get_logger()
 
 
 def start_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> Attempt:
-    """Make the attempt's branch from main's head, claim the files on it, and launch its job.
+    """Make the attempt's branch from main's head, claim the files on it and launch its job.
 
-    Files that main says are not to be ingested any more are left out, for whoever receives them again; with none left
-    there is no branch. Returns the attempt, whose number is a later one where the asked one was used up for something
-    else. What keeps its job from being started keeps nobody from starting it later: its files are claimed by then.
+    Files that main does not let in any more are left out, for whoever receives them again; if none is left, the branch
+    is deleted. Return the attempt, which has a later number if the given one is used for something else. If its job
+    cannot be launched now, its files are claimed all the same, so that the next sweep launches it.
     """
     files = list(files)
-    while not _take_on(service, attempt, files):
+    while not _claim(service, attempt, files):
         attempt = attempt.next()
-    _start(service, attempt)
+    _launch(service, attempt)
     return attempt
 
 
@@ -41,71 +47,72 @@ def start_attempts(
     files: Iterable[FileVersion],
     portion: Callable[[list[FileVersion]], list[FileVersion]],
 ) -> Iterator[Attempt]:
-    """The same for more files than one attempt is to take, from this number on: each takes what it is noted for, or
-    else the `portion` of what is left. So no file is given to two attempts by those who do this at once, or again.
+    """Start as many attempts as the files need, from this number on. Each takes the files that are noted for it, or the
+    `portion` of what is left. The notes keep two workers, or a second try, from giving one file to two attempts.
     """
     left = list(files)
     while left:
         noted = {file.id for file in _note_files(service, attempt, portion(left))}
         its = [file for file in left if file.id in noted]
-        if its and _take_on(service, attempt, its):
+        if its and _claim(service, attempt, its):
             left = [file for file in left if file.id not in noted]
-            _start(service, attempt)
+            _launch(service, attempt)
             yield attempt
         attempt = attempt.next()
 
 
-def _start(service: Service, attempt: Attempt) -> None:
+def _launch(service: Service, attempt: Attempt) -> None:
     with noting(f"Attempt a{attempt.number} at {attempt.batch} is noted all the same, and the next sweep starts it"):
         launch(service, attempt)
 
 
-def _take_on(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
-    """Make the attempt's branch and claim the files there; False where the attempt is used up for something else.
+def _claim(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
+    """Claim the files on the attempt's branch. Return False if its number is used for something else.
 
-    Raises Retryable where the branch is deleted meanwhile: a sweep does so while nothing is claimed, and whoever made
-    it must hear, not go on with nothing.
+    Raise Retryable if the branch is deleted meanwhile. A sweep deletes branches without claims, and the caller must
+    know that its files are not claimed.
     """
-    if _is_used_up(service, attempt, files) or not (files := _agree_on_files(service, attempt, files)):
+    use = _use_of(service, attempt, files)
+    if use is Use.OTHER or not (files := _agree_on_files(service, attempt, files)):
         return False
-    try:
-        service.branches.create_branch(attempt.branch, service.branches.head(MAIN) or "")
-    except Conflict:
-        log.info("branch_exists", branch=attempt.branch)
-    base = service.branches.base(attempt.branch)
-    if service.branches.head(attempt.branch) == base and _claim(service, attempt, base, files):
+    if use is Use.THESE_FILES or _claim_on_new_branch(service, attempt, files):
         return True
-    if _is_used_up(service, attempt, files):  # somebody was first who has no business there
-        return False
-    if not files_claimed_on(service, attempt):
+    use = _use_of(service, attempt, files)  # another worker was first
+    if use is Use.NONE:
         raise Retryable(f"branch {attempt.branch} was deleted before its files were claimed; do the same again")
-    return True
+    return use is Use.THESE_FILES
 
 
-def _is_used_up(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
-    """Whether the attempt claims none of these files but others, or had a job and has no branch any more, or somebody
-    committed to its branch before anything was claimed there: nothing on it could be published.
+class Use(Enum):
+    """An attempt's number may be unused, used for some of the files in question, or used for something else."""
 
-    Its job, its run and its report are found by its number, so another use of it would be taken for the first.
+    NONE = "nothing"
+    THESE_FILES = "these files"
+    OTHER = "something else"
+
+
+def _use_of(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> Use:
+    """Return what the attempt's number is used for. A job without a branch is something else, as are claims of other
+    files alone, and commits to a branch that has no claims: nothing on it could be published.
     """
-    had_a_job = service.store.read(job_name(attempt)) is not None  # looked at first: the branch is older than its job
+    had_a_job = service.store.read(job_name(attempt)) is not None  # read before the branch, which is older than its job
     head = service.branches.head(attempt.branch)
     if head is None:
-        return had_a_job
+        return Use.OTHER if had_a_job else Use.NONE
     base = base_of(service, attempt)
-    claims = claims_since(service, attempt, base, head)
-    if not claims:
-        return head != base
-    return not {claim.file.id for claim in claims} & {file.id for file in files}
+    claimed = {claim.file.id for claim in claims_since(service, attempt, base, head)}
+    if not claimed and head == base:
+        return Use.NONE
+    return Use.OTHER if claimed.isdisjoint(file.id for file in files) else Use.THESE_FILES
 
 
 def _agree_on_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
-    """All files that the attempt is for, by whoever noted it first; none where some of these are not among them. What
-    is known of these goes before what was noted: by a listing a version's place among its key's may be another than by
-    its event, and whoever found that it is to be tried must not find here that it is superseded.
+    """Return all files that the attempt is for, as noted first; none if some of these are not among them. These are
+    returned as the caller has them: a listing may order the versions of a key otherwise than their events do, and the
+    caller has found by its own order that they are to be tried.
 
-    Nessie sees no conflict between claims of different files: a slow worker's would be put on the branch beside
-    those of another, whose job runs already. A first attempt needs no note: its batch is named for its files.
+    Nessie sees no conflict between claims of different files, so a slow worker could add its claims to another's branch
+    whose job runs already. A first attempt needs no note, because its batch is named for its files.
     """
     if attempt.number == 1:
         return files
@@ -115,7 +122,7 @@ def _agree_on_files(service: Service, attempt: Attempt, files: list[FileVersion]
 
 
 def _note_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> tuple[FileVersion, ...]:
-    """The files that the attempt is for: these, where nobody noted others first."""
+    """Note the files as those that the attempt is for, unless others are noted already. Return the noted ones."""
     name = f"attempts/{attempt.branch}/files.json"
     service.store.create(name, to_json(files).encode())
     try:
@@ -125,20 +132,20 @@ def _note_files(service: Service, attempt: Attempt, files: list[FileVersion]) ->
         raise Misconfigured(f"{what}. Its files wait until somebody has put it right") from error
 
 
-def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> bool:
-    """Put receipts on the branch, which are claims; merged, they are the decision "published". False where somebody
-    else has committed there first. With nothing to claim there is nothing left of the branch.
+def _claim_on_new_branch(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
+    """Make the branch, if it is not there, and put receipts on it, which are claims; merged, they are the decision
+    "published". Delete the branch if there is nothing to claim. Return False if another worker commits to it first.
     """
-    receipts = receipts_of(service, f"{MAIN}@{base}", files)
+    try:
+        service.branches.create_branch(attempt.branch, service.branches.head(MAIN) or "")
+    except Conflict:
+        log.info("branch_exists", branch=attempt.branch)
+    base = service.branches.base(attempt.branch)
+    if service.branches.head(attempt.branch) != base:
+        return False
+    receipts = receipts_of(service, Ref(MAIN, base), files)
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
-    wanted = [
-        (file, its)
-        for file in sorted(files, key=lambda file: (_tried(receipts, file), file.order), reverse=True)
-        if is_open(receipts, file, attempt)
-        and not (its := standing(receipts.get(file.key), file, attempt.table, reuploads)).decision
-    ]
-    first = {file.key: (file, its) for file, its in wanted}  # versions of one key go one after the other, oldest first
-    claims = [claim_receipt(receipts, file, attempt, its.replaces) for file, its in first.values()]
+    claims = _claims_of(receipts, attempt, files, reuploads)
     if not claims:
         service.branches.delete_branch(attempt.branch, base)
         return True
@@ -150,7 +157,23 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
     return True
 
 
-def _tried(receipts: Mapping[str, Receipt], file: FileVersion) -> int:
-    """The last attempt that rejected it: a version that fails each time keeps no newer one from being tried."""
+def _claims_of(
+    receipts: dict[str, Receipt], attempt: Attempt, files: Iterable[FileVersion], reuploads: Reuploads
+) -> list[Receipt]:
+    """Return receipts that claim one version of each key, of those that main's receipts let in. Versions of a key are
+    tried one after the other, the oldest first.
+    """
+    first: dict[str, Receipt] = {}
+    for file in sorted(files, key=lambda file: (_last_tried(receipts, file), file.order), reverse=True):
+        its = standing(receipts.get(file.key), file, attempt.table, reuploads)
+        if is_open(receipts, file, attempt) and not its.decision:
+            first[file.key] = claim_receipt(receipts, file, attempt, its.replaces)
+    return list(first.values())
+
+
+def _last_tried(receipts: Mapping[str, Receipt], file: FileVersion) -> int:
+    """Return the number of the last attempt that rejected the file, or 0. A version that fails each time goes after
+    newer ones, so that these are tried, too.
+    """
     entry = entry_of(receipts, file)
     return entry.attempt if entry else 0

@@ -29,5 +29,5 @@ def archive_closed(service: Service, closed: Iterable[tuple[Receipt, Iterable[En
     for name, (receipt, entries) in wanted.items():
         archived = there[name].entries if name in there else ()
         together = {entry.version_id: entry for entry in (*archived, *entries)}
-        bodies[name] = replace(receipt, entries=tuple(together.values()), shortened=None).to_json().encode()
+        bodies[name] = replace(receipt, entries=tuple(together.values()), truncated=None).to_json().encode()
     service.store.write_many(bodies)

@@ -12,7 +12,7 @@ import structlog
 from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.errors import Conflict, foreseen
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.ledger.archive import archive
 from lakegate.workflow.ledger.truncation import truncate_long_receipts
 from lakegate.workflow.ledger.undecided import undecided
@@ -72,8 +72,8 @@ def _unchanged(service: Service, head: str, watermark: datetime) -> list[Receipt
     A conflict does not show a worker that a receipt came and went since it looked at main. No worker lives for a day,
     so none has looked before these came.
     """
-    old = [it for it in service.ledger.all_receipts(f"{MAIN}@{head}") if _landed_before(it, watermark)]
-    now = service.ledger.receipts(f"{MAIN}@{service.branches.head(MAIN)}", [it.key for it in old])
+    old = [it for it in service.ledger.all_receipts(Ref(MAIN, head)) if _landed_before(it, watermark)]
+    now = service.ledger.receipts(Ref(MAIN, service.branches.head(MAIN) or ""), [it.key for it in old])
     return [receipt for receipt in old if now.get(receipt.key) == receipt]
 
 

@@ -13,15 +13,15 @@ from dataclasses import replace
 
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, receipt_name
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.service import Service
 
 PREFIX, CLOSED = "receipts/", "closed/"
 
 
-def receipts_at(service: Service, ref: str, keys: Iterable[str]) -> dict[str, Receipt]:
-    """Return the receipts of these landing keys at a commit of main (`main@hash`), or in the archive; keys without one
-    are absent. They may lack closed entries.
+def receipts_at(service: Service, ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
+    """Return the receipts of these landing keys at a commit of main, or in the archive; keys without one are
+    absent. They may lack closed entries.
     """
     wanted = set(keys)
     found = service.ledger.receipts(ref, wanted)
@@ -29,7 +29,7 @@ def receipts_at(service: Service, ref: str, keys: Iterable[str]) -> dict[str, Re
     return found | {receipt.key: receipt for receipt in archived}
 
 
-def receipts_of(service: Service, ref: str, files: Iterable[FileVersion]) -> dict[str, Receipt]:
+def receipts_of(service: Service, ref: Ref, files: Iterable[FileVersion]) -> dict[str, Receipt]:
     """Return the receipts of these files' keys, as `receipts_at` does, with every decision on these files."""
     files = list(files)
     return with_closed(service, receipts_at(service, ref, {file.key for file in files}), files)
@@ -38,7 +38,7 @@ def receipts_of(service: Service, ref: str, files: Iterable[FileVersion]) -> dic
 def main_receipts(service: Service, files: Iterable[FileVersion]) -> tuple[str, dict[str, Receipt]]:
     """Return main's head, and the receipts of these files' keys at that commit."""
     head = service.branches.head(MAIN) or ""
-    return head, receipts_of(service, f"{MAIN}@{head}", files)
+    return head, receipts_of(service, Ref(MAIN, head), files)
 
 
 def receipts_now(service: Service, files: Iterable[FileVersion]) -> dict[str, Receipt]:
@@ -55,8 +55,8 @@ def with_closed(service: Service, receipts: Mapping[str, Receipt], files: Iterab
 
 def whole_receipt(service: Service, key: str) -> Receipt | None:
     """Return a key's receipt on main with every entry it ever had, or None."""
-    found = receipts_at(service, MAIN, [key])
-    if key in found and found[key].shortened:
+    found = receipts_at(service, Ref(MAIN), [key])
+    if key in found and found[key].truncated:
         names = service.store.names(f"{CLOSED}{receipt_name(key)}/")
         found = _with(found, _read(service, dict.fromkeys(names, key)))
     return found.get(key)

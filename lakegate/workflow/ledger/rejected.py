@@ -10,7 +10,7 @@ from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import standing
-from lakegate.ports import MAIN, Decided
+from lakegate.ports import MAIN, Decided, Ref
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.ledger.receipts import receipts_at
 from lakegate.workflow.service import Service
@@ -76,7 +76,7 @@ def rejected_files(service: Service, batch: str) -> Rejected:
 def rejections(service: Service, table: str, batch: str, decisions: Sequence[Decided]) -> Rejected:
     """Return the files that are rejected now, of those that these decisions of the batch name; perhaps none."""
     keys = {file.key for decided in decisions for file in decided.note.files}
-    receipts = receipts_at(service, MAIN, keys)
+    receipts = receipts_at(service, Ref(MAIN), keys)
     files = [
         (entry.file(receipt.bucket, receipt.key), entry)
         for receipt in receipts.values()

@@ -5,8 +5,8 @@ from datetime import timedelta
 import structlog
 
 from lakegate.errors import Conflict
-from lakegate.landing.standing import shorten
-from lakegate.ports import MAIN
+from lakegate.landing.standing import truncate
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.ledger.archive import archive_closed
 from lakegate.workflow.service import Service
 
@@ -20,7 +20,7 @@ def truncate_long_receipts(service: Service) -> list[Exception]:
     """Truncate long receipts, some in one commit. Where that fails each is tried alone, because one key may change all
     the time or have a receipt that cannot be read. Return the errors that keep receipts long, without conflicts.
     """
-    long = [it.key for it in service.ledger.all_receipts(MAIN) if len(it.entries) > service.long]
+    long = [it.key for it in service.ledger.all_receipts(Ref(MAIN)) if len(it.entries) > service.long]
     errors = []
     for start in range(0, len(long), AT_ONCE):
         keys = long[start : start + AT_ONCE]
@@ -49,8 +49,8 @@ def _try(service: Service, keys: list[str]) -> Exception | None:
 def _truncate(service: Service, keys: list[str]) -> None:
     """Write to the archive first, then to main. A worker that read a receipt before meets a conflict at its commit."""
     head, before = service.branches.head(MAIN) or "", service.clock.now() - YOUNG
-    receipts = service.ledger.receipts(f"{MAIN}@{head}", keys).values()
-    found = [(receipt, *shorten(receipt, before)) for receipt in receipts]
+    receipts = service.ledger.receipts(Ref(MAIN, head), keys).values()
+    found = [(receipt, *truncate(receipt, before)) for receipt in receipts]
     found = [each for each in found if each[2]]
     if found:
         archive_closed(service, [(receipt, closed) for receipt, _, closed in found])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.ports import MAIN
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.ledger.receipts import with_closed
 from lakegate.workflow.service import Service
 
@@ -24,7 +24,7 @@ def undecided(
     head, mark = service.branches.head(MAIN) or "", service.ledger.watermark()  # in this order: the head is no newer
     versions = service.landing.versions() if versions is None else versions
     landed = [file for file in versions if (mark is None or file.landed_at >= mark) and not file.is_marker]
-    on_main = service.ledger.receipts(f"{MAIN}@{head}", {file.key for file in landed})
+    on_main = service.ledger.receipts(Ref(MAIN, head), {file.key for file in landed})
     receipts = with_closed(service, on_main, landed)
     rest = [file for file in landed if entry_of(receipts, file) is None]
     return sorted(rest, key=lambda file: file.order), receipts

@@ -64,7 +64,7 @@ def _notify_expiry(service: Service, attempt: Attempt, ends: datetime) -> dateti
 
 
 def _still_of_use(service: Service, attempt: Attempt) -> dict[str, MessageFile]:
-    """Its files, by id, that are still rejected and not overtaken."""
+    """Its files, by id, that are still rejected and not superseded."""
     claims = files_claimed_on(service, attempt)
     _, receipts = main_receipts(service, claims)
     gone = {file.id for file in superseded_files(service, receipts)}

@@ -64,11 +64,11 @@ def notify_outcome(
         notify_approved(service, attempt)
     if warned := [(file, report) for file, report in passed if report.warnings]:
         files = [_warned_file(file, report) for file, report in warned]
-        aside = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
+        quarantined = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
         notify(
             service,
             f"{attempt.branch}-warned",
-            warned_message(attempt, files, rows, quarantined=aside, replaced=replaced),
+            warned_message(attempt, files, rows, quarantined=quarantined, replaced=replaced),
         )
     return kept
 
@@ -100,6 +100,6 @@ def _message_file(file: FileVersion, entry: Entry | None, report: FileReport | N
 
 
 def _warned_file(file: FileVersion, report: FileReport) -> MessageFile:
-    aside = report.quarantined_rows
+    quarantined = report.quarantined_rows
     reasons = (*report.warnings, *report.unread)
-    return MessageFile(key=file.key, reasons=reasons, rows=report.rows + aside, failing_rows=aside)
+    return MessageFile(key=file.key, reasons=reasons, rows=report.rows + quarantined, failing_rows=quarantined)

@@ -10,6 +10,7 @@ from lakegate.contracts import Contract
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.replaced import paths_of
 
 
@@ -46,8 +47,12 @@ class Audited:
     claims: tuple[FileVersion, ...]
 
     @property
-    def ref(self) -> str:
-        return f"{self.attempt.branch}@{self.report.audited}"
+    def ref(self) -> Ref:
+        return Ref(self.attempt.branch, self.report.audited)
+
+    @property
+    def base_ref(self) -> Ref:
+        return Ref(MAIN, self.report.base)
 
     @cached_property
     def reported(self) -> dict[str, FileReport]:

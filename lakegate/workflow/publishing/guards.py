@@ -13,7 +13,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open, standing
-from lakegate.ports import MAIN, TableIdentity
+from lakegate.ports import MAIN, Ref, TableIdentity
 from lakegate.workflow.attempts.claims import claim_receipt
 from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Main, NeedsNewAttempt, Objection
 from lakegate.workflow.service import Service
@@ -85,11 +85,11 @@ def guard_unmoved(service: Service, audited: Audited, main: Main) -> NeedsNewAtt
 
 def _only_gained(service: Service, report: Report, main: Main, table: str) -> bool:
     """Whether every row that the table had at the audit's base is there still, under the same columns."""
-    now = f"{MAIN}@{main.head}"
-    before, after = service.tables.identity(report.base, table), service.tables.identity(now, table)
+    base, now = Ref(MAIN, report.base), Ref(MAIN, main.head)
+    before, after = service.tables.identity(base, table), service.tables.identity(now, table)
     if before is None or after is None or (before.uuid, before.fields) != (after.uuid, after.fields):
         return False
-    changes = service.tables.compare(table, report.base, now)
+    changes = service.tables.compare(table, base, now)
     return not changes.removed and not changes.deletes
 
 
@@ -161,10 +161,10 @@ def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable
     """
     new, grown = set[str](), set[str]()
     for table in tables:
-        there, wanted = (service.tables.identity(ref, table) for ref in (f"{MAIN}@{main}", audited.ref))
+        there, wanted = (service.tables.identity(ref, table) for ref in (Ref(MAIN, main), audited.ref))
         if there == wanted:
             continue
-        before = service.tables.identity(audited.report.base, table)
+        before = service.tables.identity(audited.base_ref, table)
         if there is None and before is None:
             new.add(table)
         elif there is not None and there == before and _may_become(there, wanted):
@@ -189,7 +189,7 @@ def guard_replaced(
     it would have them again.
     """
     for table, paths in replaced.items():
-        since = service.tables.compare(table, audited.report.base, f"{MAIN}@{main}")
+        since = service.tables.compare(table, audited.base_ref, Ref(MAIN, main))
         if paths & since.removed or (since.deletes and not whole):
             return NeedsNewAttempt(f"rows of {table} that {audited.attempt.branch} replaces were rewritten on main")
     return None

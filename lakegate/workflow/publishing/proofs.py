@@ -6,7 +6,7 @@ from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import Changes, FileChanges
+from lakegate.ports import MAIN, Changes, FileChanges, Ref
 from lakegate.workflow.attempts.claims import files_claimed_in
 from lakegate.workflow.publishing.audited import Audited
 from lakegate.workflow.service import Service
@@ -41,8 +41,8 @@ def prove_own(service: Service, audited: Audited, files: list[FileVersion], own:
     prove_changes(audited, service.branches.changes(base, head), files, f"branch {own.branch}")
     replaced = audited.removed(files)
     for table, paths in audited.added(files).items():
-        wanted, ref = FileChanges(added=paths, removed=replaced[table]), f"{own.branch}@{head}"
-        if service.tables.compare(table, base, ref) != wanted:
+        wanted, ref = FileChanges(added=paths, removed=replaced[table]), Ref(own.branch, head)
+        if service.tables.compare(table, Ref(MAIN, base), ref) != wanted:
             raise Refused(
                 f"branch {own.branch}: the data files of {table} are not main's plus the audited ones in the place of "
                 f"those that they replace; nothing is merged"

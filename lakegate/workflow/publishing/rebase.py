@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.ports import Ref
 from lakegate.workflow.attempts.claims import claim_receipt
 from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt
 from lakegate.workflow.publishing.guards import guard_replaced, guard_schema, guard_tables
@@ -34,7 +35,7 @@ def rebase_on_main(
     ]
     service.ledger.commit_receipts(own.branch, main.head, claims)
     for table in sorted(targets.grown):
-        service.tables.evolve(table, own.branch, audited.report.base, audited.ref)
+        service.tables.evolve(table, own.branch, audited.base_ref, audited.ref)
     for table, its in paths.items():
         bring = service.tables.register if table in targets.new else service.tables.append
         bring(table, own.branch, audited.ref, its)
@@ -69,5 +70,5 @@ def drop_files(service: Service, audited: Audited, files: Iterable[FileVersion],
 
 def _take_rows_off(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
     for table, paths in audited.paths(files).items():
-        if paths and (there := paths & service.tables.compare(table, audited.report.base, branch).added):
+        if paths and (there := paths & service.tables.compare(table, audited.base_ref, Ref(branch)).added):
             service.tables.remove(table, branch, there)

@@ -1,1 +1,1 @@
-"""The local cloud, started, deployed to and stopped. The product itself knows nothing of it."""
+"""The local cloud: start it, deploy to it, stop it. The product does not know of it."""

@@ -1,6 +1,6 @@
 """The local cloud as a whole: up, down, and the file by which the command line finds it.
 
-LocalStack and Nessie forget everything when they stop, and each relies on what the other holds: they start and stop
+LocalStack and Nessie forget everything when they stop, and each relies on the other's state. So they start and stop
 together.
 """
 
@@ -26,7 +26,7 @@ LOCK = "lock"
 POLL_SECONDS = 0.1
 PRETENCE = "will fail in upcoming"
 
-Tell = Callable[[str, str], None]  # what a part of the cloud is doing: its name, a phrase
+Tell = Callable[[str, str], None]  # takes the name of a part of the cloud, and a phrase for what it does
 Started = Sequence[tuple[Server, Record]]
 
 
@@ -37,7 +37,7 @@ class Cloud:
     settings: LocalSettings
 
     def up(self, tell: Tell) -> Mapping[str, str]:
-        """Start what is not running, deploy the stack, and return its outputs."""
+        """Start the servers that do not run, deploy the stack, and return the stack's outputs."""
         with self._alone(tell), ThreadPoolExecutor() as pool:
             self._require_own_profile()
             missing = self._make_room(tell)
@@ -52,21 +52,21 @@ class Cloud:
         return outputs
 
     def start(self, tell: Tell) -> None:
-        """Start what is not running, and deploy nothing."""
+        """Start the servers that do not run, and deploy nothing."""
         with self._alone(tell):
             self._start(self._make_room(tell), tell)
 
     def restart(self, name: str) -> None:
-        """Start a server again whose process ended, with what it kept."""
+        """Start an ended server again, with the data that it kept on disk."""
         with self._alone(tell_nobody):
             [server] = [server for server in servers(self.settings) if server.name == name]
             self._await([(server, self._launch(server, tell_nobody))], tell_nobody)
 
     def down(self, tell: Tell) -> None:
-        """End everything that was started and is still running, and remove what it held."""
+        """End the servers that still run, and remove their data."""
         with self._alone(tell):
             self._stop(tell)
-            tell("data", "removing")  # tens of thousands of files: a minute, where a disk is slow
+            tell("data", "removing")  # tens of thousands of files, which take a minute on a slow disk
             remove(self.settings.data)
             tell("data", "removed")
 
@@ -76,10 +76,10 @@ class Cloud:
 
     @contextmanager
     def _alone(self, tell: Tell) -> Iterator[None]:
-        """One `up` or `down` at a time in this run folder, which is nobody else's: what is in it is removed."""
+        """Hold the run folder's lock. Raise Misconfigured if it has others' files, which would be removed."""
         run = self.settings.run
         run.mkdir(parents=True, exist_ok=True)
-        there = {path.name for path in run.iterdir()}  # looked at once: another first one may be making its lock
+        there = {path.name for path in run.iterdir()}  # listed once: another first command may be making its lock
         if there and LOCK not in there:
             raise Misconfigured(f"{run} holds files of others: name an empty folder with {variable('run')}=…")
         with (run / LOCK).open("w") as held:
@@ -87,9 +87,9 @@ class Cloud:
             yield
 
     def _make_room(self, tell: Tell) -> tuple[Server, ...]:
-        """The servers to start: none if all are up, else all, with nothing left of the cloud before.
+        """Return the servers to start: none if all run, otherwise all, after removing the last cloud's data.
 
-        Misconfigured if one runs and they cannot go on as they are: what they hold is given up by `down` alone.
+        Raise Misconfigured if only some run, or with other settings, because only `down` may remove their data.
         """
         wanted = servers(self.settings)
         running = [(server, record) for server in wanted if (record := self._processes.running(server.name))]
@@ -103,17 +103,17 @@ class Cloud:
         return wanted
 
     def _require_all(self, wanted: Sequence[Server], running: Started) -> None:
-        """That each runs, and as it would be started now."""
+        """Raise Misconfigured unless each server runs, with the settings and the version of now."""
         found = {server.name: record.fingerprint for server, record in running}
         for server in wanted:
             if server.name not in found:
-                raise Misconfigured(f"{server.name} does not run any more. {AFRESH}")
+                raise Misconfigured(f"{server.name} has stopped. {AFRESH}")
             if found[server.name] != server.fingerprint:
                 other = "with other settings (give them again) or by another version"
                 raise Misconfigured(f"{server.name} was started {other}. {AFRESH}")
 
     def _wipe(self) -> None:
-        """Room for what a new cloud holds, and for what it says. Nobody else on this machine reads it."""
+        """Make empty folders for data and logs, which other users of this machine cannot read."""
         for folder in (self.settings.data, self.settings.logs):
             remove(folder)
             folder.mkdir(mode=0o700)
@@ -124,7 +124,7 @@ class Cloud:
             return
         try:
             self._await([(server, self._launch(server, tell)) for server in missing], tell)
-        except BaseException:  # Ctrl-C too: nothing is deployed yet, and nothing is left behind
+        except BaseException:  # Ctrl-C, too: a cloud that is half started is of no use
             self._stop(tell)
             raise
 
@@ -140,13 +140,13 @@ class Cloud:
         )
 
     def _await(self, started: Started, tell: Tell) -> None:
-        """Until all of them answer."""
+        """Wait until all servers answer. Raise Retryable if one has ended or the time is over."""
         deadline, waiting = time.monotonic() + START_SECONDS, started
         while waiting := [it for it in waiting if not self._answers(*it, deadline, tell)]:
             time.sleep(POLL_SECONDS)
 
     def _answers(self, server: Server, record: Record, deadline: float, tell: Tell) -> bool:
-        """Whether it does now; Retryable if there is nothing to wait for."""
+        """Return True if the server answers now. Raise Retryable if it has ended or the time is over."""
         if server.answers():
             tell(server.name, "running")
             return True
@@ -173,13 +173,13 @@ class Cloud:
         tell(record.name, "stopped" if self._processes.end(record) else "was not running")
 
     def require_real_resources(self) -> None:
-        """Misconfigured if the stack has a resource that LocalStack calls made and has not: its log alone tells."""
+        """Raise Misconfigured if LocalStack only pretended to make a resource, which its log alone tells."""
         log = self.settings.logs / "localstack.log"
         if pretended := [line for line in log.read_text(errors="replace").splitlines() if PRETENCE in line]:
             raise Misconfigured("LocalStack only pretends to have made a resource:\n" + "\n".join(pretended))
 
     def _keep_slack_token(self) -> None:
-        """The secret is the one thing that the stack expects to be there already."""
+        """Store the Slack token as a secret, because the stack expects the secret to exist."""
         secrets = client(self.settings, "secretsmanager")
         name, token = secret_name(self.settings), self.settings.slack_token or STAND_IN_TOKEN
         try:
@@ -188,7 +188,6 @@ class Cloud:
             secrets.put_secret_value(SecretId=name, SecretString=token)
 
     def _write_profile(self) -> None:
-        """The command line reads it as it would read any installation's."""
         lines = "".join(f"{name}={value}\n" for name, value in self._profile().items())
         self.settings.profile.write_text(self._signature + lines)
 
@@ -214,7 +213,7 @@ class Cloud:
             )
 
     def _is_ours(self) -> bool:
-        """A profile that somebody wrote for another installation, or another local cloud's, stays."""
+        """Return True if this local cloud wrote the profile. Any other profile is kept."""
         return self.settings.profile.exists() and self.settings.profile.read_text().startswith(self._signature)
 
 
@@ -236,4 +235,4 @@ def remove(folder: Path) -> None:
 
 
 def tell_nobody(*_: str) -> None:
-    """For tests that break a server and start it again."""
+    """Ignore progress, for tests that break a server and start it again."""

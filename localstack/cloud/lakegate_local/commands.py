@@ -1,4 +1,4 @@
-"""`lakegate local up | down | slack`: what a person sees of the local cloud. It decides nothing."""
+"""`lakegate local up | down | slack`: the commands of the local cloud. The work is done in `cloud`."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ console = Console()
 
 @app.command()
 def up() -> None:
-    """Start the local cloud and deploy the stack to it. Does nothing that is done already, ends nothing that runs."""
+    """Start the local cloud and deploy the stack to it. Steps that are done already are skipped."""
     settings = LocalSettings.from_env()
     with progress() as tell:
         Cloud(settings=settings).up(tell)
@@ -38,7 +38,7 @@ def up() -> None:
 
 @app.command()
 def down() -> None:
-    """Stop everything that `up` started, and remove what it held."""
+    """Stop everything that `up` started, and remove its data."""
     with progress() as tell:
         Cloud(settings=LocalSettings.from_env()).down(tell)
     console.print("The local cloud is down.")
@@ -46,7 +46,7 @@ def down() -> None:
 
 @app.command()
 def slack(*, as_json: Annotated[bool, typer.Option("--json", help="The messages as they were sent.")] = False) -> None:
-    """The messages that the Slack stand-in was sent, oldest first."""
+    """Print the messages sent to the Slack stand-in, oldest first."""
     messages = read(LocalSettings.from_env().messages)
     if as_json:
         typer.echo(json.dumps(messages, indent=2, ensure_ascii=False))
@@ -59,7 +59,7 @@ def slack(*, as_json: Annotated[bool, typer.Option("--json", help="The messages 
 
 @contextmanager
 def progress() -> Iterator[Callable[[str, str], None]]:
-    """One line for each part of the cloud, with the time it has taken."""
+    """Yield a function that shows one line for each part of the cloud, with the time it has taken."""
     columns = (
         SpinnerColumn(finished_text="✓"),
         TextColumn("{task.description:12}"),

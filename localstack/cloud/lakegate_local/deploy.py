@@ -1,4 +1,4 @@
-"""Deploys a synthesised app to the local cloud: its assets, then one change set. It needs neither bootstrap nor cdk."""
+"""Deployment of a synthesised app to the local cloud: its assets, then one change set, without bootstrap or cdk."""
 
 import json
 import time
@@ -16,10 +16,10 @@ from lakegate_local.settings import LocalSettings
 
 BOOTSTRAP_VERSION = {"Name": "/cdk-bootstrap/hnb659fds/version", "Value": "30", "Type": "String", "Overwrite": True}
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
-NEW = {None, "REVIEW_IN_PROGRESS", "DELETE_COMPLETE"}  # None: there is none
+NEW = {None, "REVIEW_IN_PROGRESS", "DELETE_COMPLETE"}  # None: there is no stack
 WELL = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
 APPLICATION = "AWS::EMRServerless::Application"
-AFRESH = "What the local cloud holds is lost by a new start. Run: lakegate local down, then: lakegate local up"
+AFRESH = "A new start loses the local cloud's data. Run: lakegate local down, then: lakegate local up"
 AGAIN = "Run again: lakegate local up"
 DEADLINE_SECONDS = 300
 POLL_SECONDS = 0.2
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Asset:
-    """A file that the template refers to, and the bucket and key where it expects it."""
+    """A file that the template refers to, and the bucket and key that it names."""
 
     source: Path
     bucket: str
@@ -38,7 +38,7 @@ class Asset:
 
 
 def deploy(settings: LocalSettings, app: Path, tell: Tell) -> Mapping[str, str]:
-    """The stack's outputs, once it is as the app describes it. Deploying what is deployed already changes nothing."""
+    """Deploy the app and return the stack's outputs. A second deployment of the same app changes nothing."""
     template = publish(settings, assets(app, settings.stack), tell)
     client(settings, "ssm").put_parameter(**BOOTSTRAP_VERSION)
     stack = Stack(settings, tell)
@@ -47,7 +47,7 @@ def deploy(settings: LocalSettings, app: Path, tell: Tell) -> Mapping[str, str]:
 
 
 def assets(app: Path, stack: str) -> list[Asset]:
-    """All assets of the stack, its template last. They are files: `infra/packaging.py` makes the zips."""
+    """Return the stack's assets, its template last. All are files, because `infra/packaging.py` makes the zips."""
     manifest = json.loads((app / f"{stack}.assets.json").read_text())
     found = [
         Asset(
@@ -68,19 +68,19 @@ def literal(text: str) -> str:
 
 
 def publish(settings: LocalSettings, wanted: list[Asset], tell: Tell) -> Asset:
-    """Upload what is not there yet (a key is its content's hash) and return the template."""
+    """Upload the missing assets and return the template. A key is its content's hash, so that no key changes."""
     s3 = client(settings, "s3")
     there = {key for bucket in {asset.bucket for asset in wanted} for key in keys(s3, bucket)}
     for number, asset in enumerate(wanted, start=1):
         if asset.key not in there:
             tell(f"uploading asset {number} of {len(wanted)}")
-            with asset.source.open("rb") as body:  # in parts: LocalStack holds each request's whole body in memory
+            with asset.source.open("rb") as body:  # in parts, because LocalStack holds each request's body in memory
                 s3.upload_fileobj(body, asset.bucket, asset.key)
     return wanted[-1]
 
 
 def keys(s3: Any, bucket: str) -> Iterator[str]:
-    s3.create_bucket(Bucket=bucket)  # it is there already on the second deploy, which us-east-1 lets pass
+    s3.create_bucket(Bucket=bucket)  # us-east-1 accepts it for a bucket that exists, on the second deployment
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
         yield from (entry["Key"] for entry in page.get("Contents", ()))
 
@@ -95,9 +95,9 @@ class Stack:
         self._tell = tell
 
     def change(self, template: str) -> None:
-        """Bring the stack to the template: nothing happens if it is there already."""
+        """Bring the stack to the template. Do nothing if the stack is there already."""
         status = self._at_rest()
-        if status not in NEW | WELL:  # never deleted: its buckets would go, and Nessie would keep the tables
+        if status not in NEW | WELL:  # deleting it would remove its buckets, while Nessie kept the tables
             raise Misconfigured(f"the stack {self._name} is {status} since an earlier deployment. {AFRESH}")
         change = self._cloudformation.create_change_set(
             StackName=self._name,
@@ -124,7 +124,7 @@ class Stack:
             raise
 
     def _changes(self, change: str) -> Sequence[Mapping[str, Any]] | None:
-        """The resources that it changes; None if it changes nothing."""
+        """Return the resources that the change set changes, or None if it changes nothing."""
         for described in polled(
             lambda: self._cloudformation.describe_change_set(ChangeSetName=change, StackName=self._name)
         ):
@@ -138,17 +138,19 @@ class Stack:
         raise Retryable(f"the change set of stack {self._name} was not ready in {DEADLINE_SECONDS} s. {AGAIN}")
 
     def _stop_applications(self, changes: Sequence[Mapping[str, Any]]) -> None:
-        """AWS changes no application that is started: whoever deploys stops it first (docs/operating.md)."""
+        """Stop the applications to be changed, because AWS changes no started application (docs/operating.md)."""
         for change in changes:
             if change["ResourceType"] == APPLICATION and change["Action"] == "Modify":
                 try:
                     self._emr.stop_application(applicationId=change["PhysicalResourceId"])
                 except self._emr.exceptions.ValidationException as exc:
                     said = exc.response["Error"]["Message"]
-                    raise Retryable(f"the stack is not changed while jobs run: {said}. Wait for them. {AGAIN}") from exc
+                    raise Retryable(
+                        f"the stack cannot change while jobs run: {said}. Wait for the jobs. {AGAIN}"
+                    ) from exc
 
     def _at_rest(self) -> str | None:
-        """The status when nothing is in progress, not even the deployment of an `up` that was interrupted."""
+        """Wait for the end of any deployment, an interrupted `up`'s too, and return the stack's status."""
         for status in polled(self._status):
             if status in NEW or not str(status).endswith("_IN_PROGRESS"):
                 return status
@@ -158,7 +160,7 @@ class Stack:
     def _require_well(self, status: str | None) -> None:
         if status not in WELL:
             failures = "\n".join(self._failures())
-            raise Misconfigured(f"the stack {self._name} is {status}:\n{failures}\nMend it. {AFRESH}")
+            raise Misconfigured(f"the stack {self._name} is {status}:\n{failures}\nCorrect the cause. {AFRESH}")
 
     def _progress(self) -> str:
         resources = self._cloudformation.describe_stack_resources(StackName=self._name)["StackResources"]
@@ -175,7 +177,7 @@ class Stack:
 
 
 def polled(ask: Callable[[], T]) -> Iterator[T]:
-    """The answers to one question, again and again until the deadline."""
+    """Yield the answers of a repeated question until the deadline."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while time.monotonic() < deadline:
         yield ask()

@@ -1,4 +1,4 @@
-"""Processes that outlive the command that starts them, remembered in files. It ends none that it did not start."""
+"""Processes that outlive the command that starts them, recorded in files. It ends no other process."""
 
 import contextlib
 import json
@@ -16,15 +16,15 @@ from lakegate.errors import Misconfigured
 GRACE_SECONDS = 15.0
 LEFTOVER_SECONDS = 3.0
 BOOT = Path("/proc/sys/kernel/random/boot_id")
-START_TICKS = 19  # its place in /proc/<pid>/stat, counted behind the name
+START_TICKS = 19  # the start time's place in /proc/<pid>/stat, counted after the name
 
-# Python warns of a child that nobody waits for, and these are not waited for by intention.
+# These children outlive this process on purpose; holding them here keeps Python from warning of them.
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A process that was started: its pid alone may be another process's by now, pid and start may not."""
+    """A started process. Pid and start time together identify it, because the system uses a pid again."""
 
     name: str
     pid: int
@@ -32,7 +32,7 @@ class Record:
     fingerprint: str
 
     def process(self) -> psutil.Process | None:
-        """The process, if it still is the one."""
+        """Return the process if it still runs, otherwise None."""
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(self.pid)
             if started(process) == self.started and process.status() != psutil.STATUS_ZOMBIE:
@@ -41,7 +41,7 @@ class Record:
 
     @classmethod
     def read(cls, path: Path) -> "Record | None":
-        """None if it was cut short, or written by another version: nothing can be said of its process."""
+        """Read a record. Return None for a file that is incomplete or from another version."""
         with contextlib.suppress(OSError, ValueError, TypeError):
             return cls(**json.loads(path.read_text()))
         return None
@@ -49,7 +49,7 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True)
 class Processes:
-    """What runs in one run folder, one record file each."""
+    """The processes of one run folder, with one record file each."""
 
     folder: Path
 
@@ -63,7 +63,7 @@ class Processes:
         log: Path,
         fingerprint: str,
     ) -> Record:
-        """Start it in a session of its own, so that ending this command's terminal does not end it."""
+        """Start the command in a session of its own, so that closing the terminal does not end it."""
         _forget_ended()
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as output:
@@ -117,17 +117,17 @@ class Processes:
 
 
 def _forget_ended() -> None:
-    """Children that were killed by somebody else stay zombies until they are asked for."""
+    """Collect ended children, which stay zombies until their parent polls them."""
     for pid in [pid for pid, child in _children.items() if child.poll() is not None]:
         del _children[pid]
 
 
 def started(process: psutil.Process) -> str:
-    """When it was started, in a form that does not change when the clock is set, as its time of day does."""
+    """Return the start time as boot id and ticks, which do not change when the clock is set."""
     try:
         stat = Path(f"/proc/{process.pid}/stat").read_text()
         return f"{BOOT.read_text().strip()} {stat.rpartition(')')[2].split()[START_TICKS]}"
-    except OSError:  # it has ended, as the next call says, or this is no Linux
+    except OSError:  # the process has ended, and the next call raises, or the system is not Linux
         return str(process.create_time())
 
 
@@ -138,7 +138,7 @@ def descendants(process: psutil.Process) -> list[psutil.Process]:
 
 
 def finish(processes: Sequence[psutil.Process], seconds: float) -> None:
-    """Ask processes to end, and kill those that do not. One that is gone, or another user's, is let be."""
+    """Ask processes to end, and kill those that do not. Ignore those that are gone or belong to another user."""
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.terminate()
@@ -150,7 +150,7 @@ def finish(processes: Sequence[psutil.Process], seconds: float) -> None:
 
 
 def require_free(ports: Mapping[str, int]) -> None:
-    """Misconfigured, naming all ports that something listens on already, who has them and the settings (the keys)."""
+    """Raise Misconfigured for taken ports, with their owners and the settings (the keys of `ports`) to change."""
     if taken := {variable: port for variable, port in ports.items() if not is_free(port)}:
         owners = ", ".join(f"port {port} is taken{listener(port)}" for port in taken.values())
         settings = " ".join(f"{variable}=…" for variable in taken)
@@ -168,7 +168,7 @@ def is_free(port: int) -> bool:
 
 
 def listener(port: int) -> str:
-    """` by python (pid 123)`, where the system tells."""
+    """Return ` by python (pid 123)`, or nothing if the system does not tell."""
     with contextlib.suppress(psutil.AccessDenied, psutil.NoSuchProcess):
         for connection in psutil.net_connections("tcp"):
             if connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,) and connection.pid:
@@ -177,12 +177,12 @@ def listener(port: int) -> str:
 
 
 def tail(log: Path, lines: int = 15) -> str:
-    """The end of a log, for an error message."""
+    """Return the last lines of a log, for an error message."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
 
 
 def inherited() -> dict[str, str]:
-    """What a started process may see of this one's environment: paths and trusted certificates, no credentials."""
+    """Return the variables that a started process inherits: paths and trusted certificates, no credentials."""
     kept = ("PATH", "HOME", "LANG")
     return {
         name: value

@@ -1,4 +1,4 @@
-"""The servers of the local cloud: how each is started, and a real call that proves it works. It starts none itself."""
+"""The servers of the local cloud: each one's command, and a real call that proves it works. It starts none."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ VARIABLES: Mapping[str, Any] = botocore.session.Session.SESSION_VARIABLES
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """One process: its command and options, the settings that name its ports, and the call it must answer."""
+    """One process: its command and options, its ports by setting, and the call that it must answer."""
 
     name: str
     command: tuple[str, ...]
@@ -48,9 +48,7 @@ class Server:
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the server would be started differently, or is made differently: not with what it inherits,
-        which is another in every shell.
-        """
+        """Return a hash of command, options and sources. Inherited variables are left out: they differ by shell."""
         digest = hashlib.sha256(json.dumps([self.command, sorted(self.options.items())]).encode())
         for path in self.sources:
             digest.update(path.read_bytes())
@@ -65,7 +63,7 @@ def localstack(settings: LocalSettings) -> Server:
     environment = settings.checkout / ".local/envs/localstack"
     return Server(
         name="localstack",
-        # -P: the checkout's localstack/ folder must not be taken for the package.
+        # -P keeps Python from taking the checkout's localstack/ folder for the package.
         command=(str(installed(environment / "bin", "python")), "-P", "-m", "localstack.runtime.main"),
         options=localstack_options(settings) | pack_options(settings),
         ports={variable("port"): settings.port},
@@ -78,18 +76,18 @@ def localstack_options(settings: LocalSettings) -> dict[str, str]:
     return {
         "GATEWAY_LISTEN": f"127.0.0.1:{settings.port}",
         "FILESYSTEM_ROOT": str(settings.data / "localstack"),
-        # Python's second name for it: LocalStack takes TMPDIR for a setting of its past.
+        # Python reads TEMP, too, and LocalStack takes TMPDIR for a deprecated setting.
         "TEMP": str(settings.temporary),
-        # Not ~/.localstack, with the options of another project.
+        # ~/.localstack may hold the options of another project.
         "CONFIG_DIR": str(settings.data / "localstack-config"),
         "LAMBDA_RUNTIME_EXECUTOR": "process",
-        # Beside two Spark drivers on two cores a function may take long to be imported.
+        # Importing a function takes long beside two Spark drivers on two cores.
         "LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT": "120",
         "LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC": "0.1",
         "LS_LOG": "warn",
-        # Its hundreds of threads would each keep what they once needed.
+        # LocalStack has hundreds of threads, and each would keep an arena of memory.
         "MALLOC_ARENA_MAX": "2",
-        # It tells nobody, downloads nothing, resolves no names and looks for no container.
+        # LocalStack sends no telemetry, downloads nothing, resolves no names and looks for no container.
         "DISABLE_EVENTS": "1",
         "SKIP_SSL_CERT_DOWNLOAD": "1",
         "DNS_ADDRESS": "0",
@@ -98,7 +96,7 @@ def localstack_options(settings: LocalSettings) -> dict[str, str]:
 
 
 def pack_options(settings: LocalSettings) -> dict[str, str]:
-    """What lakegate_localstack reads."""
+    """Return the variables that lakegate_localstack reads."""
     local, prefix = settings.checkout / ".local", "LAKEGATE_LOCALSTACK_"
     functions = local / "envs/functions/bin/python"
     jars = sorted(jar for pattern in S3A_JARS for jar in (local / "jars").glob(pattern))
@@ -121,7 +119,7 @@ def pack_options(settings: LocalSettings) -> dict[str, str]:
 def nessie(settings: LocalSettings) -> Server:
     jar = installed(settings.checkout / ".local/jars", "nessie-quarkus-*-runner.jar")
     quick = (f"-Xmx{settings.nessie_heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-    temporary = f"-Djava.io.tmpdir={settings.temporary}"  # Java asks no TMPDIR, and leaves RocksDB's library behind
+    temporary = f"-Djava.io.tmpdir={settings.temporary}"  # Java ignores TMPDIR, and leaves RocksDB's library there
     options = [f"-D{name}={value}" for name, value in nessie_options(settings).items()]
     return Server(
         name="nessie",
@@ -135,7 +133,7 @@ def nessie(settings: LocalSettings) -> Server:
 
 
 def nessie_options(settings: LocalSettings) -> dict[str, str]:
-    """With one warehouse on LocalStack's S3; in memory, unless the settings say otherwise."""
+    """Return options for one warehouse on LocalStack's S3, in memory unless the settings say otherwise."""
     s3 = "nessie.catalog.service.s3.default-options"
     return {
         "quarkus.http.host": "127.0.0.1",
@@ -150,7 +148,7 @@ def nessie_options(settings: LocalSettings) -> dict[str, str]:
         f"{s3}.endpoint": settings.endpoint,
         f"{s3}.path-style-access": "true",
         f"{s3}.region": REGION,
-        f"{s3}.request-signing-enabled": "false",  # else it signs with its own rights for whoever asks
+        f"{s3}.request-signing-enabled": "false",  # otherwise Nessie signs every client's requests with its own rights
         f"{s3}.auth-type": "STATIC",
         f"{s3}.access-key": "urn:nessie-secret:quarkus:local-secrets.s3",
         "local-secrets.s3.name": CREDENTIALS["aws_access_key_id"],
@@ -173,7 +171,7 @@ def slack(settings: LocalSettings) -> Server:
 
 
 def lists_buckets(settings: LocalSettings) -> bool:
-    """LocalStack reports services as available that it cannot import: only a call to one proves it."""
+    """Return True if LocalStack lists buckets. Its own status reports services that it cannot import."""
     impatient = Config(connect_timeout=CALL_SECONDS, read_timeout=CALL_SECONDS, retries={"total_max_attempts": 1})
     try:
         client(settings, "s3", config=impatient).list_buckets()
@@ -184,7 +182,7 @@ def lists_buckets(settings: LocalSettings) -> bool:
 
 def succeeds(method: str, url: str, **options: Any) -> bool:
     with requests.Session() as session:
-        session.trust_env = False  # a proxy does not know this machine
+        session.trust_env = False  # a proxy would look for 127.0.0.1 on its own machine
         try:
             return session.request(method, url, timeout=CALL_SECONDS, **options).ok
         except requests.RequestException:
@@ -192,13 +190,13 @@ def succeeds(method: str, url: str, **options: Any) -> bool:
 
 
 def client(settings: LocalSettings, service: str, config: Config | None = None) -> Any:
-    """A boto3 client of the local cloud."""
+    """Return a boto3 client of the local cloud."""
     return LocalSession(settings.endpoint).client(service, config=config)
 
 
 class LocalSession(Session):  # type: ignore[misc]
-    """LocalStack's session for clients, which the environment cannot lead elsewhere: by itself it would take the
-    endpoint from there, and boto3 a profile, files and proxies.
+    """LocalStack's session for clients, cut off from the environment. Otherwise a variable, a profile or a proxy could
+    send its requests to another cloud.
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -215,10 +213,10 @@ class LocalSession(Session):  # type: ignore[misc]
 
 
 def installed(folder: Path, name: str) -> Path:
-    """The one file of that name, or pattern, in a folder that the set-up fills."""
+    """Return the one file that matches the pattern. Raise Misconfigured if `make setup` left none or several."""
     found = list(folder.glob(name))
     if len(found) != 1:
-        raise Misconfigured(f"{folder} holds {len(found)} of {name} where there must be one. Run: make setup")
+        raise Misconfigured(f"{folder} must hold one {name} and holds {len(found)}. Run: make setup")
     return found[0]
 
 

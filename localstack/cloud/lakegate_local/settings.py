@@ -1,4 +1,4 @@
-"""The local cloud's settings, all of them LAKEGATE_LOCAL_* variables. The only reader of the environment here."""
+"""The local cloud's settings, all LAKEGATE_LOCAL_* variables. Only this module reads the environment here."""
 
 import math
 import os
@@ -11,7 +11,7 @@ from lakegate.errors import Misconfigured
 
 PREFIX = "LAKEGATE_LOCAL_"
 CHECKOUT = Path(__file__).resolve().parents[3]
-# What is left out here, the stack's own configuration judges.
+# The stack's own configuration checks the other settings.
 RANGES = {
     **dict.fromkeys(("port", "nessie_port", "nessie_management_port", "slack_port"), (1, 65_535)),
     "parallel_jobs": (1, 100),
@@ -21,14 +21,14 @@ RANGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSettings:
-    """Where everything listens (always 127.0.0.1), how much memory it gets, and where it keeps its files."""
+    """Ports (always on 127.0.0.1), memory, times and folders of one local cloud."""
 
     port: int = 4566
     nessie_port: int = 19120
     nessie_management_port: int = 19121
     slack_port: int = 19130
     nessie_heap: str = "512m"
-    nessie_store: str = "IN_MEMORY"  # or ROCKSDB, which survives the end of Nessie's process, but no new start
+    nessie_store: str = "IN_MEMORY"  # or ROCKSDB, which outlives Nessie's process; a new local cloud starts empty
     driver_memory: str = "1g"
     parallel_jobs: int = 2
     minute_seconds: float = 60.0
@@ -44,10 +44,10 @@ class LocalSettings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
-        """From LAKEGATE_LOCAL_*; everything that is wrong is named at once (Misconfigured)."""
+        """Read LAKEGATE_LOCAL_* variables. Raise Misconfigured with all unknown names and wrong values at once."""
         values = os.environ if env is None else env
         known = {variable(field.name): field for field in fields(cls) if field.name != "checkout"}
-        wrong = [f"{name} is no setting" for name in values if name.startswith(PREFIX) and name not in known]
+        wrong = [f"{name} is not a setting" for name in values if name.startswith(PREFIX) and name not in known]
         given: dict[str, Any] = {}
         for name, field in known.items():
             if text := values.get(name, ""):
@@ -61,12 +61,12 @@ class LocalSettings:
 
     @property
     def data(self) -> Path:
-        """What lives as long as the local cloud."""
+        """Return the folder for data that lives as long as the local cloud."""
         return self.run / "data"
 
     @property
     def logs(self) -> Path:
-        """What stays until the next one starts: logs, Slack messages, the folders of job runs."""
+        """Return the folder that stays until the next start: logs, Slack messages, folders of job runs."""
         return self.run / "logs"
 
     @property
@@ -91,15 +91,15 @@ class LocalSettings:
 
 
 def parsed(text: str, field: "Field[Any]") -> Any:
-    """The value of a setting's type, in its range (ValueError says what it is not)."""
+    """Return the text as a value of the setting's type. Raise ValueError for another type or a value out of range."""
     if field.type is Path:
-        return Path(text).resolve()  # servers and commands have other working directories
+        return Path(text).resolve()  # absolute, because servers have another working directory
     if field.type is str:
         return text
     try:
         value = field.type(text)  # type: ignore[operator]
     except ValueError:
-        raise ValueError("no whole number" if field.type is int else "no number") from None
+        raise ValueError("not a whole number" if field.type is int else "not a number") from None
     lowest, highest = RANGES.get(field.name, (0, math.inf))
     if not lowest <= value <= highest:
         raise ValueError(f"not from {lowest} to {highest}")
@@ -107,5 +107,5 @@ def parsed(text: str, field: "Field[Any]") -> Any:
 
 
 def variable(name: str) -> str:
-    """`nessie_port` → LAKEGATE_LOCAL_NESSIE_PORT."""
+    """Return the setting's variable: `nessie_port` → LAKEGATE_LOCAL_NESSIE_PORT."""
     return PREFIX + name.upper()

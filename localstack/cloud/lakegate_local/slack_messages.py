@@ -1,4 +1,4 @@
-"""Slack messages as a person reads them in a terminal. It knows the blocks that the stand-in accepts; it sends none."""
+"""Slack messages, rendered for a terminal. It knows the blocks that the stand-in accepts, and sends none."""
 
 import html
 import json
@@ -15,7 +15,7 @@ from rich.text import Text
 
 Message = Mapping[str, Any]
 
-# Slack's mrkdwn, as far as it is used: ```code```, `code`, *bold*, _italic_, ~struck~, <url|text>, <url>
+# The part of Slack's mrkdwn that lakegate uses: ```code```, `code`, *bold*, _italic_, ~struck~, <url|text>, <url>
 MARKUP = re.compile(
     r"```(?P<block>.+?)```|`(?P<code>[^`\n]+)`|(?<!\w)\*(?P<bold>[^*\n]+)\*(?!\w)|(?<!\w)_(?P<italic>[^_\n]+)_(?!\w)"
     r"|(?<!\w)~(?P<strike>[^~\n]+)~(?!\w)|<(?P<link>[^>|]+)(?:\|(?P<label>[^>]+))?>",
@@ -25,10 +25,10 @@ STYLES = {"block": "cyan", "code": "cyan", "bold": "bold", "italic": "italic", "
 
 
 def read(file: Path) -> list[Message]:
-    """Every message so far, oldest first; none if there is no file."""
+    """Return all messages, oldest first, or none if there is no file."""
     if not file.exists():
         return []
-    # Lines as the stand-in ends them: a message may hold other characters that Python takes for the end of one.
+    # Not splitlines(): it also splits at characters that a message may hold.
     return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
 
 
@@ -69,7 +69,7 @@ def plain(part: Mapping[str, Any]) -> str:
 
 
 def mrkdwn(source: str) -> Text:
-    """Slack's markup as styles, and its three entities as the characters they stand for."""
+    """Return Slack's markup as styled text, with its three entities as the characters that they stand for."""
     result, end = Text(), 0
     for found in MARKUP.finditer(source):
         result.append(html.unescape(source[end : found.start()]))

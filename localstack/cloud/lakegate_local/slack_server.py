@@ -1,6 +1,6 @@
 """A stand-in for Slack's Web API: `chat.postMessage` and `auth.test`, as strict as Slack about tokens and blocks.
 
-It keeps what it was sent, in memory and in a file of JSON lines. It has no channels, users or history of its own.
+It keeps the messages in memory and in a file of JSON lines. It has no channels, users or history.
 """
 
 import argparse
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 BLOCKS = Draft202012Validator(json.loads(resources.files(__package__).joinpath("slack_blocks.schema.json").read_text()))
 LONGEST_TEXT = 40_000
-LONGEST_BLOCKS = 11_000  # characters as JSON; Slack tells no limit, and was seen to refuse some 11,300 of text alone
+LONGEST_BLOCKS = 11_000  # characters as JSON; Slack documents no limit, and refused some 11,300 of text alone
 WRONG_TOKEN = "invalid_auth"
 BOT = {"team": "lakegate", "team_id": "T0LOCAL", "user": "lakegate", "user_id": "U0LOCAL", "bot_id": "B0LOCAL"}
 
 
 class SlackError(Exception):
-    """What Slack answers with `ok: false`; `messages` say where in the blocks."""
+    """An answer with `ok: false`; `messages` say where in the blocks the faults are."""
 
     def __init__(self, code: str, messages: tuple[str, ...] = ()) -> None:
         super().__init__(code)
@@ -40,7 +40,7 @@ class SlackError(Exception):
 
 @dataclass(kw_only=True)
 class SlackStandIn:
-    """A WSGI application. `/stand-in/…` is its own: what was sent, and how often to answer 429 from now on."""
+    """A WSGI application. Its own paths `/stand-in/…` list the messages, and make it answer 429 a number of times."""
 
     token: str
     file: Path
@@ -108,7 +108,7 @@ class SlackStandIn:
 
 
 def read_arguments(request: Request) -> dict[str, Any]:
-    """From JSON, or from a form, where Slack takes blocks as JSON in text."""
+    """Read the arguments from JSON, or from a form with its blocks as JSON text, as Slack does."""
     try:
         if request.is_json:
             arguments = request.get_json() if request.data else {}

@@ -1,4 +1,4 @@
-"""`cdk synth` of the checkout's stack for the local cloud, when something it reads has changed. It deploys nothing."""
+"""`cdk synth` of the checkout's stack for the local cloud, if a source has changed. It deploys nothing."""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ FROM_SETTINGS = {  # context → the setting that decides it
 
 
 def context(settings: LocalSettings) -> dict[str, str]:
-    """The stack's context, as a user on AWS would give it."""
+    """Return the stack's context, as a user on AWS would give it."""
     stand_in = {} if settings.slack_token else {"slack_api": f"{settings.slack}/api/"}
     return {
         **{name: str(getattr(settings, field)) for name, field in FROM_SETTINGS.items()},
@@ -40,13 +40,13 @@ def secret_name(settings: LocalSettings) -> str:
 
 
 def synthesise(settings: LocalSettings) -> Path:
-    """The folder of the synthesised app (Misconfigured with the app's own words if it does not synthesise)."""
+    """Synthesise the app and return its folder. Raise Misconfigured, with the app's message, if that fails."""
     output, wanted = settings.run / "cdk.out", inputs(settings.checkout, context(settings))
     stamp = output / STAMP
     if stamp.exists() and stamp.read_text() == wanted:
         return output
     if output.exists():
-        shutil.rmtree(output)  # cdk removes no assets of before, and they are large
+        shutil.rmtree(output)  # cdk keeps old assets, which are large
     done = subprocess.run(
         command(settings, output),
         cwd=settings.checkout,
@@ -62,7 +62,7 @@ def synthesise(settings: LocalSettings) -> Path:
 
 
 def explained(text: str) -> str:
-    """The app's words, which name context, with the settings that it comes from here."""
+    """Return the app's message, with the local cloud's setting for each context that it names."""
     said = [f"-c {name} is {variable(field)} here" for name, field in FROM_SETTINGS.items() if f"-c {name}" in text]
     return "\n".join([text, *said])
 
@@ -75,7 +75,7 @@ def command(settings: LocalSettings, output: Path) -> list[str]:
 
 
 def environment(settings: LocalSettings) -> dict[str, str]:
-    """`cdk.json` calls python, and jsii calls node: both are the checkout's."""
+    """Return an environment with the checkout's python, which `cdk.json` calls, and node, which jsii calls."""
     path = os.pathsep.join([str(settings.checkout / ".venv/bin"), inherited().get("PATH", "")])
     return inherited() | {
         "PATH": path,
@@ -85,7 +85,7 @@ def environment(settings: LocalSettings) -> dict[str, str]:
 
 
 def inputs(checkout: Path, given: Mapping[str, str]) -> str:
-    """A hash of everything that decides what is synthesised."""
+    """Return a hash of all sources and of the context."""
     digest = hashlib.sha256(repr(sorted(given.items())).encode())
     for path in source_files(checkout):
         digest.update(f"{path.relative_to(checkout)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

@@ -1,1 +1,1 @@
-"""Plug-ins for LocalStack in host mode. They stand in for AWS's machines, not for the product."""
+"""Plug-ins for LocalStack in host mode. They stand in for AWS, and hold nothing of the product."""

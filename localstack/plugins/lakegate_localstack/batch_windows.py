@@ -1,10 +1,10 @@
-"""Makes LocalStack collect SQS batches as Lambda does: a window opens with its first message, and as many batches are
-in the function at once as the mapping's ScalingConfig says. FIFO queues stay as they are.
+"""Batches of SQS messages, collected as Lambda collects them. A window opens with its first message, and the mapping's
+ScalingConfig says how many batches run at once. FIFO queues keep LocalStack's way.
 
-LocalStack hands over what it finds with the first message, so files dropped together fall apart; after a while without
-messages it looks away for up to ten seconds; and it waits for the function before it looks again.
+LocalStack itself hands over whatever it finds with the first message, so that files dropped together fall apart. After
+a time without messages it pauses for up to ten seconds, and it waits for the function before it polls again.
 """
-# ruff: noqa: PLC0415, SLF001 (what needs no LocalStack is tested without; it has no public name for what stops a poller)
+# ruff: noqa: PLC0415, SLF001 (tests import this without LocalStack; a poller's stop event has no public name)
 
 import logging
 import threading
@@ -12,10 +12,10 @@ import time
 from typing import Any
 
 LOG = logging.getLogger(__name__)
-PATIENCE_SECONDS = 5  # as long as nothing comes; a mapping that is deleted goes on for at most this long
+PATIENCE_SECONDS = 5  # the wait for a first message; a deleted mapping polls on for at most this long
 STEP_SECONDS = 1  # the shortest wait that SQS knows
-LARGEST_RECEIVE = 10  # more than that LocalStack gives to its own pollers only
-PLACES = 5  # where the mapping says nothing: as many as Lambda begins with
+LARGEST_RECEIVE = 10  # LocalStack gives more only to its own pollers, by the override below
+PLACES = 5  # concurrent batches if the mapping sets no maximum: Lambda's initial number
 
 
 def apply() -> None:
@@ -34,14 +34,14 @@ def _get_esm_worker(original: Any, factory: Any) -> Any:
 
 
 def equip(poller: Any, mapping: dict[str, Any], stopped: threading.Event) -> None:
-    """Tell a mapping's poller how many batches may be in the function at once, and when the mapping has gone."""
+    """Give a mapping's poller its limit of concurrent batches, and the event of the mapping's deletion."""
     scaling = mapping.get("ScalingConfig") or {}
     poller.places = threading.Semaphore(scaling.get("MaximumConcurrency") or PLACES)
     poller.stopped = stopped
 
 
 def poll_events(original: Any, poller: Any) -> None:
-    """Gather one batch and hand it over, without waiting for what becomes of it."""
+    """Gather one batch and hand it over in a thread, so that the next one can gather meanwhile."""
     if poller.is_fifo_queue:
         original(poller)
         return
@@ -50,7 +50,7 @@ def poll_events(original: Any, poller: Any) -> None:
     messages: list[dict[str, Any]] = []
     try:
         _gather(poller, messages)
-    finally:  # even then: the queue shows what was received to nobody else for half an hour
+    finally:  # after an error, too, because the queue hides received messages for half an hour
         if messages:
             threading.Thread(target=_hand_over, args=(poller, messages), name="sqs-batch", daemon=True).start()
         else:
@@ -58,7 +58,7 @@ def poll_events(original: Any, poller: Any) -> None:
 
 
 def _gather(poller: Any, messages: list[dict[str, Any]]) -> None:
-    """Add what comes to `messages`, until the window or the mapping ends or the batch is full."""
+    """Add messages to `messages`, until the window or the mapping ends or the batch is full."""
     messages += _receive(poller, count=poller.batch_size, seconds=PATIENCE_SECONDS)
     window_ends = time.monotonic() + poller.maximum_batching_window
     while messages and len(messages) < poller.batch_size and time.monotonic() < window_ends:
@@ -77,7 +77,7 @@ def _hand_over(poller: Any, messages: list[dict[str, Any]]) -> None:
 
 
 def _receive(poller: Any, *, count: int, seconds: int) -> list[dict[str, Any]]:
-    """What is in the queue, waiting for a first message if it is empty."""
+    """Return up to `count` messages. Wait up to `seconds` for the first if the queue is empty."""
     answer = poller.source_client.receive_message(
         QueueUrl=poller.queue_url,
         MaxNumberOfMessages=min(count, LARGEST_RECEIVE),

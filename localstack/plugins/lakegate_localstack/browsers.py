@@ -1,15 +1,16 @@
-"""Refuses what a browser sends. Any web page could else have this machine run what it likes: functions and jobs are
-plain processes here, and LocalStack asks nobody for credentials. By itself it lets requests pass that name no page.
+"""A refusal of all requests from browsers. Otherwise any web page could run programs on this machine, because functions
+and jobs are plain processes here and LocalStack checks no credentials. LocalStack itself lets requests without an
+origin pass.
 """
-# ruff: noqa: PLC0415 (what needs no LocalStack is tested without)
+# ruff: noqa: PLC0415 (tests import this without LocalStack)
 
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 PAGE = ("origin", "referer")
-FETCH = "sec-fetch-"  # browsers send them to this machine, whatever a page says of origin and referer
-HERE = (".127.0.0.1", ".localhost", ".localhost.localstack.cloud")  # other names may be a page's own and lead here, too
+FETCH = "sec-fetch-"  # a page can suppress origin and referer, but not these headers
+HERE = (".127.0.0.1", ".localhost", ".localhost.localstack.cloud")  # a page's own domain may resolve to 127.0.0.1, too
 
 
 def apply() -> None:
@@ -26,7 +27,7 @@ def _refuse(_original: Any, _enforcer: Any, chain: Any, context: Any, response: 
 
 
 def is_from_browser(headers: Mapping[str, str]) -> bool:
-    """Whether it says so, or is for a name that no client of the local cloud uses."""
+    """Return True for a browser's headers, or for a host name that no client of the local cloud uses."""
     sent = {name.lower(): value for name, value in headers.items()}
     host = sent.get("host", "127.0.0.1").partition(":")[0].lower()
     return not f".{host}".endswith(HERE) or any(name in PAGE or name.startswith(FETCH) for name in sent)

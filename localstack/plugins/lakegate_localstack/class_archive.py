@@ -1,6 +1,6 @@
-"""A Spark that starts in half the time: the JVM's archive of classes, made once from what a first driver has loaded.
+"""An archive of the classes that a first driver loaded, with which the JVM starts Spark in half the time.
 
-It changes how fast a driver starts and nothing else: a JVM that the archive does not fit goes on without it.
+It changes nothing else: a JVM starts without an archive that does not fit it.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ from lakegate_localstack import processes
 
 LOG = logging.getLogger(__name__)
 POLITENESS = ("nice", "-n", "19")
-WORTH_IT = "\norg/apache/iceberg/"  # the archive of a driver that did little would help little, for ever
-ABANDONED_SECONDS = 3600.0  # nobody takes as long to make one
+WORTH_IT = "\norg/apache/iceberg/"  # a driver that loaded no Iceberg would leave a poor archive for good
+ABANDONED_SECONDS = 3600.0  # making an archive takes far less
 
 
 class ClassArchive:
@@ -28,13 +28,13 @@ class ClassArchive:
         self._making = False
 
     def option(self, classes: Path) -> str:
-        """The JVM's option: use the archive, or note the classes that one can be made of."""
+        """Return the JVM's option: use the archive, or list the loaded classes for making one."""
         if self._path.exists():
             return f"-XX:SharedArchiveFile={self._path}"
         return f"-XX:DumpLoadedClassList={classes}"
 
     def learn(self, classes: Path) -> None:
-        """Make the archive in the background, of a driver that ended well, if there is none and nobody is at it."""
+        """Make the archive in the background from a driver's list, unless there is one or it is being made."""
         with self._lock:
             if self._making or self._path.exists() or WORTH_IT not in classes.read_text():
                 return
@@ -42,7 +42,7 @@ class ClassArchive:
         threading.Thread(target=self._make, args=(classes,), name="class-archive", daemon=True).start()
 
     def _make(self, classes: Path) -> None:
-        """After a failure the next driver's end tries again."""
+        """Make the archive. After a failure, the next driver's end makes another attempt."""
         partial = self._path.with_suffix(f".{classes.parent.name}")
         try:
             self._dump_to(partial, classes)
@@ -64,7 +64,7 @@ class ClassArchive:
             raise RuntimeError(f"exit code {done.returncode}; {output} says why")
 
     def _forget_others(self) -> None:
-        """Archives of other versions, and what was left half made. Another local cloud may be making one just now."""
+        """Remove archives of other versions and old partial ones. A recent partial one may be another cloud's work."""
         for path in self._path.parent.glob("spark-*"):
             is_done = path.suffix == self._path.suffix
             if path != self._path and (is_done or time.time() - path.stat().st_mtime > ABANDONED_SECONDS):

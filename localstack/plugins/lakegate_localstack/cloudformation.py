@@ -1,4 +1,4 @@
-"""CloudFormation's side of the pack: EMR Serverless applications, and a loud no to custom resources.
+"""CloudFormation resources: EMR Serverless applications, and a refusal of custom resources.
 
 Without the refusal LocalStack reports a custom resource as created and does nothing.
 """
@@ -40,7 +40,7 @@ class ApplicationProvider(ResourceProvider[dict[str, Any]]):
         return done({name[0].upper() + name[1:]: found[name] for name in names if name in found})
 
     def update(self, request: ResourceRequest[dict[str, Any]]) -> ProgressEvent[dict[str, Any]]:
-        """EMR Serverless refuses it while the application is started, as on AWS."""
+        """Update the application. EMR Serverless refuses it while the application is started, as on AWS."""
         model, before = request.desired_state, request.previous_state
         if changed := [name for name in UNCHANGEABLE if model.get(name) != before.get(name)]:
             return refused(f"the local cloud changes no {' or '.join(changed)} of an application")
@@ -62,7 +62,7 @@ class ApplicationProvider(ResourceProvider[dict[str, Any]]):
 
 
 class RefusedCustomResource(ResourceProvider[dict[str, Any]]):
-    """Every Custom::* and AWS::CloudFormation::CustomResource."""
+    """A refusal of every Custom::* and AWS::CloudFormation::CustomResource."""
 
     TYPE = "AWS::CloudFormation::CustomResource"
     SCHEMA = SCHEMAS[TYPE]
@@ -73,7 +73,7 @@ class RefusedCustomResource(ResourceProvider[dict[str, Any]]):
     update = create
 
     def delete(self, request: ResourceRequest[dict[str, Any]]) -> ProgressEvent[dict[str, Any]]:  # noqa: ARG002
-        """A resource that was never made is gone, so that a failed stack can be deleted."""
+        """Report success, because the resource was never made and a failed stack must be deletable."""
         return done({})
 
 
@@ -86,7 +86,7 @@ def refused(message: str) -> ProgressEvent[dict[str, Any]]:
 
 
 def parameters(model: dict[str, Any]) -> dict[str, Any]:
-    """CreateApplication's arguments from the template's properties."""
+    """Return CreateApplication's arguments for the template's properties."""
     special = {"ApplicationId", "Arn", "Tags", "InitialCapacity", "RuntimeConfiguration"}
     arguments = {lower(name): camel(value) for name, value in model.items() if name not in special}
     if model.get("InitialCapacity"):
@@ -99,12 +99,12 @@ def parameters(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def runtime(part: dict[str, Any]) -> dict[str, Any]:
-    """A Spark property's name is data and keeps its case."""
+    """Return a configuration. Names of Spark properties are data and keep their case."""
     return {"classification": part["Classification"], "properties": part.get("Properties") or {}}
 
 
 def camel(value: Any) -> Any:
-    """The template's PascalCase as the API's camelCase; a template may write numbers and booleans as text."""
+    """Return the template's PascalCase as the API's camelCase, and its numbers and booleans parsed from text."""
     if isinstance(value, list):
         return [camel(inner) for inner in value]
     if not isinstance(value, dict):

@@ -1,6 +1,6 @@
 """EMR Serverless's API for LocalStack: applications, and job runs that are local `spark-submit` processes.
 
-Where nothing depends on waiting there is none: an application starts and stops at once.
+An application starts and stops at once, because nothing depends on that wait.
 """
 
 import secrets
@@ -40,7 +40,7 @@ class Conflict(CommonServiceException):
 
 
 class EmrServerlessProvider(ServiceLifecycleHook):
-    """Everything is in memory, as everything in the local cloud."""
+    """The API's operations. Applications and job runs are in memory, as all of the local cloud."""
 
     service = "emr-serverless"
     version = "2021-07-13"
@@ -170,7 +170,7 @@ class EmrServerlessProvider(ServiceLifecycleHook):
     def _once(
         self, context: RequestContext, operation: str, application_id: str, request: Answer, make: Callable[[], Answer]
     ) -> Answer:
-        """The first answer again for the same client token; a conflict if it came with other arguments."""
+        """Return the first answer for a client token. Raise Conflict if it comes again with other arguments."""
         key = (context.account_id, context.region, operation, application_id, request["clientToken"])
         with self._lock:
             if key not in self._answered:
@@ -204,7 +204,7 @@ class EmrServerlessProvider(ServiceLifecycleHook):
 
 
 def check(application: Answer, request: Answer) -> None:
-    """What StartJobRun refuses before it accepts anything."""
+    """Raise Invalid for a request that StartJobRun refuses."""
     if application["state"] == "TERMINATED":
         raise Invalid(f"Application {application['applicationId']} is terminated")
     if application["state"] != "STARTED" and not application["autoStartConfiguration"].get("enabled", True):
@@ -218,7 +218,7 @@ def check(application: Answer, request: Answer) -> None:
 
 
 def matches(run: JobRun, request: Answer) -> bool:
-    """The filters of ListJobRuns."""
+    """Return True if the job run passes the filters of ListJobRuns."""
     states, after, before = (request.get(name) for name in ("states", "createdAtAfter", "createdAtBefore"))
     return (
         (not states or run.state.name in states)

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 
 class FetchedFiles:
-    """A folder of objects by ETag: the same jars are read by one job after another."""
+    """A folder of objects by ETag, because all jobs read the same jars."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def fetch(self, s3: Any, uri: str) -> Path | str:
-        """The path of the object's copy; a URI of another kind is handed back as it is."""
+        """Return the path of the object's copy, or a URI of another scheme unchanged."""
         parts = urlsplit(uri, allow_fragments=False)
         if parts.scheme not in {"s3", "s3a"}:
             return uri

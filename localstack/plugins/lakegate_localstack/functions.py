@@ -1,6 +1,6 @@
 """Lambda's execution environments as plain processes: Python functions under AWS's own runtime client (awslambdaric).
 
-It limits neither memory nor network and knows no runtime but Python: any other is refused by name.
+It limits neither memory nor network. It runs Python alone, and refuses any other runtime by name.
 """
 
 import json
@@ -32,7 +32,7 @@ KEPT = 2**18  # bytes of a log
 
 @patch(ExecutionEnvironment.get_log_group_name)
 def _log_group_name(original, self) -> str:  # type: ignore[no-untyped-def] # noqa: ANN001
-    """LocalStack overlooks a function's own log group."""
+    """Return the function's own log group, which LocalStack ignores."""
     return (self.function_version.config.logging_config or {}).get("LogGroup") or original(self)  # type: ignore[no-any-return]
 
 
@@ -65,7 +65,7 @@ class ProcessExecutor(RuntimeExecutor):
 
     @classmethod
     def cleanup_version(cls, function_version: FunctionVersion) -> None:
-        """The code is LocalStack's to remove."""
+        """Do nothing, because LocalStack removes the code."""
 
     def start(self, env_vars: dict[str, str]) -> None:
         self._environment = {name: str(value) for name, value in env_vars.items()}
@@ -95,7 +95,7 @@ class ProcessExecutor(RuntimeExecutor):
         return InvocationResult(invocation.request_id, answer.body, is_error=answer.is_error, logs=log)
 
     def _ready_process(self) -> "FunctionProcess":
-        """The running process, or a fresh one after a timeout or a crash."""
+        """Return the running process, or a new one after a timeout or a crash."""
         if self._process is None or not self._process.alive:
             self.stop()
             self._process = FunctionProcess(self.function_version, self._environment)
@@ -113,7 +113,7 @@ class ProcessExecutor(RuntimeExecutor):
 
 
 class FunctionProcess:
-    """A function's process with the Runtime API it talks to; it answers one invocation at a time."""
+    """A function's process with its Runtime API. It answers one invocation at a time."""
 
     def __init__(self, version: FunctionVersion, environment: Mapping[str, str]) -> None:
         self._written, self._at_end, self._ended = bytearray(), False, False
@@ -153,7 +153,7 @@ class FunctionProcess:
         return self._process.poll() is None
 
     def wait_until_ready(self) -> None:
-        """Until the function is imported (StatusErrorException with Lambda's error document if it can't be)."""
+        """Wait until the function is imported. Raise StatusErrorException, with Lambda's error document, on failure."""
         while not self._api.ready.wait(POLL_SECONDS) and self.alive:
             pass
         if self._api.ready.is_set() and self._api.init_error is None:
@@ -186,9 +186,9 @@ class FunctionProcess:
         return Answer(request_id=invocation.request_id, is_error=True, body=error(kind, message))
 
     def end(self) -> None:
-        """Once: afterwards its number may be another process's."""
+        """End the process and remove its files."""
         if self._ended:
-            return
+            return  # its pid may be another process's by now
         self._ended = True
         processes.end(self._process)
         self._api.close()
@@ -196,7 +196,7 @@ class FunctionProcess:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def log(self) -> str:
-        """All that the function has written by now, which may still be in the pipe when its answer arrives."""
+        """Return the log so far. Lines may still be in the pipe when the answer arrives, so read that first."""
         with self._lock:
             self._take_all()
             return self._written.decode(errors="replace")
@@ -207,7 +207,7 @@ class FunctionProcess:
             self._written.clear()
 
     def _read(self) -> None:
-        """A full pipe would stop the function."""
+        """Read the output until its end, because a full pipe would block the function."""
         while not self._at_end:
             self._is_readable(None)
             with self._lock:
@@ -227,5 +227,5 @@ class FunctionProcess:
 
 
 def error(kind: str, message: str) -> bytes:
-    """Lambda's error document."""
+    """Return Lambda's error document."""
     return json.dumps({"errorType": kind, "errorMessage": message}).encode()

@@ -1,6 +1,6 @@
-"""Runs job runs: a place in the queue, the files, the driver, its logs, and an event for every change of state.
+"""Execution of job runs: a place in the queue, the files, the driver, its logs, an event for every change of state.
 
-Each job run belongs to one thread from beginning to end, which alone starts and ends its driver.
+Each job run belongs to one thread, which alone starts and ends its driver.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ CLASSES = "classes.txt"
 
 
 class JobRunner:
-    """As many drivers at once as the settings say; the others wait in the order in which they came."""
+    """A queue of job runs. The settings limit the concurrent drivers, and the other runs wait in their order."""
 
     def __init__(self, settings: PackSettings) -> None:
         self._settings = settings
@@ -51,25 +51,25 @@ class JobRunner:
     def cancel(self, run: JobRun, why: str = "") -> None:
         self._move(run, State.CANCELLING, why)
         run.stop.set()
-        waiting = self._waiting.get(run.job_run_id)  # not yet there for whoever is quicker than `submit`
+        waiting = self._waiting.get(run.job_run_id)  # missing if this call overtook `submit`
         if waiting and waiting.cancel():
             self._move(run, State.CANCELLED)
 
     def close(self, runs: Iterable[JobRun]) -> None:
-        """LocalStack stops: no events any more, and no driver left behind."""
+        """End all drivers and send no more events, because LocalStack stops."""
         self._closing = True
         for run in runs:
             run.stop.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _execute(self, run: JobRun) -> None:
-        """Whatever happens, the job run comes to an end: nobody asks its thread how it ended."""
+        """Run the job run to a final state after any error, because nothing reads its thread's result."""
         work = self._settings.jobs / run.job_run_id
         try:
             work.mkdir(parents=True)
             self._move(run, State.SCHEDULED)
             self._finish(run, work, self._run_driver(run, work))
-        except Exception as exc:  # the edge of the job run: whatever it is, the job run failed of it
+        except Exception as exc:  # the job run's edge: any error fails it
             LOG.exception("job run %s failed of its runner", run.job_run_id)
             if not self._move(run, State.CANCELLED):
                 self._move(run, State.FAILED, f"{type(exc).__name__}: {exc}")
@@ -86,7 +86,7 @@ class JobRunner:
             self._move(run, State.FAILED, failure(exit_code, *(read(work / name) for name in ("stdout", "stderr"))))
 
     def _run_driver(self, run: JobRun, work: Path) -> int | None:
-        """The driver's exit code, or None if it was not started because somebody cancelled first."""
+        """Return the driver's exit code, or None if the run was cancelled before the driver started."""
         image = Image(settings=self._settings, endpoint=endpoint(), region=run.region)
         s3 = client(run).s3
         overrides = run.request.get("configurationOverrides") or {}
@@ -107,7 +107,7 @@ class JobRunner:
             exit_code = self._wait(run, driver)
         upload_logs(s3, run, work)
         if exit_code == 0 and (work / CLASSES).exists():
-            with logged_errors(run, "nothing was learned of it"):
+            with logged_errors(run, "no class archive was made"):
                 self._archive.learn(work / CLASSES)
         return exit_code
 
@@ -133,13 +133,13 @@ class JobRunner:
                 "Time": change.at,
                 "Resources": [],
             }
-            with logged_errors(run, "its state change was not told"):
+            with logged_errors(run, "its state change was not sent"):
                 client(run).events.put_events(Entries=[entry])
         return True
 
 
 def upload_logs(s3: Any, run: JobRun, work: Path) -> None:
-    """Where EMR Serverless puts a driver's logs, if the job run asks for them."""
+    """Upload the driver's logs to EMR Serverless's keys, if the job run asks for it."""
     monitoring = (run.request.get("configurationOverrides") or {}).get("monitoringConfiguration") or {}
     uri = (monitoring.get("s3MonitoringConfiguration") or {}).get("logUri")
     if not uri:
@@ -156,7 +156,7 @@ def upload_logs(s3: Any, run: JobRun, work: Path) -> None:
 
 @contextlib.contextmanager
 def logged_errors(run: JobRun, what: str) -> Iterator[None]:
-    """Events and logs are best effort, on AWS too: the job run goes on."""
+    """Log an error and go on, because events and logs are best effort, on AWS, too."""
     try:
         yield
     except Exception:

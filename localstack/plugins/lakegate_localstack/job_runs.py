@@ -11,7 +11,7 @@ ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 class State(Enum):
-    """Where a job run is; each value says what that means."""
+    """A job run's state; each value says what it means."""
 
     SUBMITTED = "accepted, not yet looked at"
     PENDING = "waits for one of the places for jobs"
@@ -19,7 +19,7 @@ class State(Enum):
     RUNNING = "the driver runs"
     SUCCESS = "the driver ended with exit code 0"
     FAILED = "the driver did not start or did not end well"
-    CANCELLING = "asked to stop, or out of time"
+    CANCELLING = "was asked to stop, or exceeded its time"
     CANCELLED = "stopped"
 
     @property
@@ -41,7 +41,7 @@ NEXT: Mapping[State, frozenset[State]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A job run went from one state to the next."""
+    """A change of a job run's state."""
 
     previous: State
     state: State
@@ -50,7 +50,7 @@ class Change:
 
 @dataclass(kw_only=True)
 class JobRun:
-    """What was asked for, and how far it is."""
+    """A job run: its request, and its state so far."""
 
     account: str
     region: str
@@ -67,7 +67,7 @@ class JobRun:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def move(self, state: State, details: str = "") -> Change | None:
-        """Go to `state`; nothing changes, and None is returned, if that is not a way a job run goes."""
+        """Go to `state` and return the change. Return None, and change nothing, if NEXT does not allow it."""
         with self._lock:
             if state not in NEXT[self.state]:
                 return None
@@ -93,7 +93,7 @@ class JobRun:
         return f"arn:aws:iam::{self.account}:root"
 
     def describe(self) -> dict[str, Any]:
-        """GetJobRun's answer."""
+        """Return GetJobRun's answer."""
         asked = ("jobDriver", "configurationOverrides", "tags", "retryPolicy", "networkConfiguration")
         described = self._common() | {name: self.request[name] for name in asked if name in self.request}
         described |= {"jobRunId": self.job_run_id, "executionTimeoutMinutes": self.timeout_minutes}
@@ -106,7 +106,7 @@ class JobRun:
         return described | ({"endedAt": self.ended_at} if self.ended_at else {})
 
     def summary(self) -> dict[str, Any]:
-        """One entry of ListJobRuns's answer."""
+        """Return an entry of ListJobRuns's answer."""
         return self._common() | {"id": self.job_run_id, "type": "Spark"}
 
     def _common(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class JobRun:
         }
 
     def event(self, change: Change) -> dict[str, str]:
-        """The detail of "EMR Serverless Job Run State Change", field for field as AWS documents it."""
+        """Return the detail of "EMR Serverless Job Run State Change", with the fields that AWS documents."""
         return {
             "jobRunId": self.job_run_id,
             "applicationId": self.application["applicationId"],

@@ -1,4 +1,4 @@
-"""Makes LocalStack listen where GATEWAY_LISTEN says: by itself it takes the port from there and every interface."""
+"""A listener on GATEWAY_LISTEN's address alone. LocalStack itself takes the port from it, and every interface."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The entry points by which LocalStack finds the pack. Nothing else is imported before it is asked for."""
+"""LocalStack's entry points to the pack. Each imports its module when LocalStack asks for it."""
 # ruff: noqa: PLC0415
 
 import tempfile
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProcessExecutorPlugin(RuntimeExecutorPlugin):
-    """LAMBDA_RUNTIME_EXECUTOR=process."""
+    """The executor that LAMBDA_RUNTIME_EXECUTOR=process chooses."""
 
     name = "process"
 
@@ -52,12 +52,12 @@ class CustomResourcePlugin(CloudFormationResourceProviderPlugin):
 
 @hooks.on_infra_start()
 def mend_localstack() -> None:
-    """Where LocalStack does not do as AWS does, or as it is told."""
+    """Patch LocalStack where it differs from AWS or ignores its settings."""
     from localstack.services.s3 import provider
 
     from lakegate_localstack import batch_windows, browsers, loopback, s3_events, schedules, service_catalog
 
-    # By itself it has one fixed folder for S3's objects, which two local clouds would share.
+    # LocalStack has one fixed folder for S3's objects, which two local clouds would share.
     provider.DEFAULT_S3_TMP_DIR = str(Path(tempfile.gettempdir()) / "s3")
     s3_events.apply()
     batch_windows.apply()

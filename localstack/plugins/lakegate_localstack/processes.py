@@ -1,4 +1,4 @@
-"""Child processes that never outlive LocalStack. It starts and ends them; what they do is the caller's."""
+"""Child processes that never outlive LocalStack. It starts and ends them, and knows nothing of their work."""
 
 import contextlib
 import ctypes
@@ -12,7 +12,7 @@ from typing import IO
 
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
-# Linux tells a child that its parent died when the *thread* that forked it ends, so one thread forks them all.
+# Linux signals a child when the *thread* that forked it ends, so one lasting thread forks them all.
 _forker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fork")
 
 
@@ -39,7 +39,7 @@ def start(
 
 
 def end(process: subprocess.Popen[bytes], *, grace: float = 0.0) -> None:
-    """End the child and whatever it left in its group; with `grace`, politely first."""
+    """Kill the child and its process group. With `grace`, ask first and wait so many seconds."""
     if grace:
         _signal_group(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):

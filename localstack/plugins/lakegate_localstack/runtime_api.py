@@ -35,7 +35,7 @@ class Invocation:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the function made of an invocation."""
+    """A function's answer to an invocation."""
 
     request_id: str
     is_error: bool
@@ -43,7 +43,7 @@ class Answer:
 
 
 class RuntimeApi(ThreadingHTTPServer):
-    """One server for each process that runs a function; closed with it."""
+    """One server for each process that runs a function. It closes with the process."""
 
     daemon_threads = True
 
@@ -65,7 +65,7 @@ class RuntimeApi(ThreadingHTTPServer):
         return f"{HOST}:{self.server_address[1]}"
 
     def close(self) -> None:
-        self.invocations.put(None)  # releases a request for the next invocation whose process is gone
+        self.invocations.put(None)  # ends a pending request of a process that has gone
         self.shutdown()
         self.server_close()
 
@@ -106,4 +106,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_args: object) -> None:
-        """The function's own log is what matters."""
+        """Log nothing: the function has a log of its own."""

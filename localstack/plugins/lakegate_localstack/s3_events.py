@@ -1,6 +1,6 @@
-"""Makes LocalStack's S3 events say what AWS's say. It changes events for EventBridge alone.
+"""S3 events for EventBridge as AWS sends them. Events for other targets keep LocalStack's form.
 
-LocalStack writes the key URL-encoded, the same sequencer into every event, and its own word for a multipart upload.
+LocalStack URL-encodes the key, gives every event the same sequencer, and has its own word for a multipart upload.
 """
 
 import functools
@@ -19,12 +19,12 @@ _sequence = itertools.count(time.time_ns())
 
 def apply() -> None:
     patch(NotificationDispatcher.send_notifications)(_send_notifications)
-    original = EventBridgeNotifier._get_event_payload  # noqa: SLF001 - there is no other place to mend it
+    original = EventBridgeNotifier._get_event_payload  # noqa: SLF001 - no public name
     EventBridgeNotifier._get_event_payload = staticmethod(functools.partial(_as_on_aws, original))  # noqa: SLF001
 
 
 def _send_notifications(original: Any, dispatcher: Any, context: Any, *arguments: Any, **options: Any) -> None:
-    """The number is drawn in the request's thread: those that send the events overtake each other."""
+    """Draw the sequencer in the request's thread, because the threads that send events overtake each other."""
     context.sequencer = f"{next(_sequence):018X}"
     original(dispatcher, context, *arguments, **options)
 

@@ -1,7 +1,7 @@
-"""Gives LocalStack's scheduled rules the minute of the settings. It looks once a minute which of them are due, so the
-only schedule that a shorter one fits is `rate(1 minute)`.
+"""Scheduled rules with the settings' length of a minute. LocalStack checks once a minute which rules are due, so a
+shorter minute suits `rate(1 minute)` alone.
 """
-# ruff: noqa: SLF001 (LocalStack has no public name for what stops it)
+# ruff: noqa: SLF001 (the scheduler's stop event has no public name)
 
 from typing import Any
 

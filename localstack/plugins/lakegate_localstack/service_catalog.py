@@ -1,5 +1,5 @@
-"""Makes LocalStack know the services that it has, and refuse the others. By itself its first request waits until it has
-read the models of all of AWS's four hundred, which takes most of a start.
+"""A catalogue of the services that LocalStack has; others are refused. LocalStack itself reads the models of all four
+hundred services of AWS at its first request, which takes most of a start.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ def _list_services(_original: Any) -> list[Any]:
 
 
 def _by_signing_name(original: Any, catalog: Any, name: str) -> Any:
-    """What LocalStack knows no service for, it would take for a request to S3."""
+    """Return the service of a signing name. Raise NotThere for others, which LocalStack would send to S3."""
     found = original(catalog, name)
     if not found:
         raise NotThere(f"the local cloud has no service {name!r}")

@@ -1,4 +1,4 @@
-"""What the pack is told by whoever starts LocalStack. The only reader of the environment here; it looks for nothing."""
+"""The pack's settings, which the local cloud passes in variables. Only this module reads the environment here."""
 
 import os
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ PREFIX = "LAKEGATE_LOCALSTACK_"
 
 @dataclass(frozen=True, kw_only=True)
 class PackSettings:
-    """Which interpreters, jars and folders the processes get (`jobs` and `cache` outlive a local cloud)."""
+    """Interpreters, jars and folders for the processes. The folders `jobs` and `cache` outlive a local cloud."""
 
     work: Path
     jobs: Path

@@ -1,4 +1,4 @@
-"""The stand-in for EMR's image: what `spark-submit` finds there, and what a finished driver is said to have died of.
+"""A stand-in for EMR's image: the environment of `spark-submit`, and the reason for a driver's failure.
 
 It builds commands and reads logs; it starts nothing.
 """
@@ -25,7 +25,7 @@ SIZES = re.compile(
 SPARK_LAUNCHER = re.compile(r"SparkUserAppException|Exception in thread")
 DETAILS_LENGTH = 1000
 TEMPORARY = "tmp"
-# A driver lives for seconds: it is compiled once and quickly.
+# A driver lives for seconds, so quick compilation is worth more than good code.
 JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 LOG4J = """\
 rootLogger.level = warn
@@ -35,7 +35,7 @@ appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
-# There is no native Hadoop library on a developer's machine, and nobody misses it.
+# A developer's machine has no native Hadoop library, and Spark needs none.
 logger.native.name = org.apache.hadoop.util.NativeCodeLoader
 logger.native.level = error
 """
@@ -43,7 +43,7 @@ logger.native.level = error
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """Spark as the stand-in has it: `s3://` by S3A against LocalStack, two cores, and a JVM that starts fast."""
+    """Spark's configuration in the stand-in: `s3://` by S3A on LocalStack, two cores, a JVM that starts fast."""
 
     settings: PackSettings
     endpoint: str
@@ -51,7 +51,7 @@ class Image:
 
     @staticmethod
     def class_path(settings: PackSettings) -> str:
-        """Spark's jars too, by name and before the configuration's folder: a class archive allows no folder."""
+        """Return the class path, with Spark's jars by name, because a class archive allows no folder before them."""
         return os.pathsep.join(map(str, (*settings.image_jars, *sorted((settings.spark_home / "jars").glob("*.jar")))))
 
     def defaults(self) -> dict[str, str]:
@@ -108,7 +108,7 @@ class Image:
         }
 
     def command(self, driver: Mapping[str, Any], fetch: Callable[[str], Path | str]) -> list[str]:
-        """`spark-submit` as asked for, with `s3://` files replaced by what `fetch` makes of them."""
+        """Return the `spark-submit` command, with `s3://` files replaced by `fetch`'s local paths."""
         parameters = shlex.split(driver.get("sparkSubmitParameters") or "")
         return [
             str(self.settings.spark_home / "bin/spark-submit"),
@@ -125,16 +125,16 @@ def _fetched(parameters: Sequence[str], fetch: Callable[[str], Path | str]) -> I
         if name not in FETCHED:
             yield word
             continue
-        # A `local:` jar is read where it is; any other is copied once more at every start.
+        # Spark reads a `local:` jar in place, and copies any other at every start.
         files = [(uri, fetch(uri)) for uri in (value if equals else next(words)).split(",")]
         yield name
         yield ",".join(str(got) if got == uri else f"{FETCHED[name]}{got}" for uri, got in files)
 
 
 def spark_defaults(application: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, str]:
-    """The properties of the application's `runtimeConfiguration` and, before them, of a job run's
-    `configurationOverrides` (ValueError if they ask for what the stand-in has not). Those that size workers are left
-    out: there are none but the driver, which is as large as the settings say.
+    """Return the properties of the application's `runtimeConfiguration`, overridden by the job run's. Properties that
+    size workers are left out, because the only worker is the driver, with the size of the settings. Raise ValueError
+    for a classification that the stand-in lacks.
     """
     properties: dict[str, str] = {}
     said = (*(application.get("runtimeConfiguration") or ()), *(overrides.get("applicationConfiguration") or ()))
@@ -146,7 +146,7 @@ def spark_defaults(application: Mapping[str, Any], overrides: Mapping[str, Any])
 
 
 def failure(exit_code: int, stdout: str, stderr: str) -> str:
-    """GetJobRun's `stateDetails`: exit code, the signal if one ended the driver, and the last error of the logs."""
+    """Return GetJobRun's `stateDetails`: exit code, any signal that ended the driver, and the logs' last error."""
     name = ended_by(exit_code)
     said = f"ExitCode: {exit_code}." + (f" The driver was ended by {name}." if name else "")
     last = last_error(stdout, stderr)
@@ -157,7 +157,7 @@ def failure(exit_code: int, stdout: str, stderr: str) -> str:
 
 
 def ended_by(exit_code: int) -> str | None:
-    """The signal that ended the JVM (a negative exit code) or the Python it ran (128 and more)."""
+    """Return the signal that ended the JVM (a negative exit code) or the Python below it (128 and more)."""
     number = -exit_code if exit_code < 0 else exit_code - 128
     try:
         return signal.Signals(number).name
@@ -166,7 +166,7 @@ def ended_by(exit_code: int) -> str | None:
 
 
 def last_error(stdout: str, stderr: str) -> str | None:
-    """The job's own last error: Spark prints a Python traceback to stdout, and its own end to stderr."""
+    """Return the job's last error: a Python exception on stdout comes before Spark's own lines on stderr."""
     for text in (stdout, stderr):
         raised = [line for line in text.splitlines() if EXCEPTION.match(line) and not SPARK_LAUNCHER.search(line)]
         if raised:

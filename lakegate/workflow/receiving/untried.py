@@ -1,0 +1,57 @@
+"""Untried files: their key's other versions decide them, so they need no attempt. Number 0 stands for that."""
+
+from collections.abc import Sequence
+
+from lakegate.landing.attempts import Attempt, batch_id
+from lakegate.landing.findings import Finding
+from lakegate.landing.lifecycle import Decision
+from lakegate.landing.receipts import entry_of
+from lakegate.ports import Message, MessageFile
+from lakegate.workflow.ledger.decisions import record
+from lakegate.workflow.ledger.receipts import main_receipts
+from lakegate.workflow.notices.messages import rejected_message, rejection
+from lakegate.workflow.notices.outbox import forget, prepare, send
+from lakegate.workflow.service import Service
+
+
+def discard_untried(service: Service, table: str, findings: Sequence[Finding]) -> None:
+    """Discard files of a table, without a notice."""
+    if findings:
+        record(service, _attempt(table, findings), Decision.DISCARDED, findings)
+
+
+def reject_untried(service: Service, table: str, findings: Sequence[Finding]) -> None:
+    """Reject files of a table, and notify people.
+
+    The message is noted before the decision, because there is no branch by which a sweep would miss it after a crash.
+    """
+    if not findings:
+        return
+    attempt = _attempt(table, findings)
+    name, message = rejection(attempt), _message(attempt, findings)
+    prepared = prepare(service, name, message)
+    record(service, attempt, Decision.REJECTED, findings)
+    if prepared or prepare(service, name, message):  # an old note may be forgotten by now
+        _notify_rejected(service, attempt, name, findings)
+
+
+def _attempt(table: str, findings: Sequence[Finding]) -> Attempt:
+    return Attempt(table=table, batch=batch_id(table, [finding.file for finding in findings], tried=False), number=0)
+
+
+def _notify_rejected(service: Service, attempt: Attempt, name: str, findings: Sequence[Finding]) -> None:
+    """Send the message with the files that this worker or another has rejected as this batch. By a contract that was
+    pushed since, another may have discarded them.
+    """
+    _, receipts = main_receipts(service, [finding.file for finding in findings])
+    decided = Decision.REJECTED, attempt.batch
+    its = [it for it in findings if (e := entry_of(receipts, it.file)) and (e.decision, e.batch) == decided]
+    if its:
+        send(service, name, _message(attempt, its))
+    else:
+        forget(service, name)
+
+
+def _message(attempt: Attempt, findings: Sequence[Finding]) -> Message:
+    files = [MessageFile(key=finding.file.key, reasons=finding.reasons) for finding in findings]
+    return rejected_message(attempt, files, branch="")
