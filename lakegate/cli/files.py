@@ -26,9 +26,10 @@ from lakegate.ports import MAIN, Ref
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.ledger.receipts import receipts_at
 from lakegate.workflow.ledger.rejected import decisions_of
+from lakegate.workflow.overview.line import Line
 from lakegate.workflow.registry import Registry, contract_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.status import Line, Status, status
+from lakegate.workflow.status import Status, status
 
 BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
 LONGEST_KEY = 1024  # bytes, S3's limit

@@ -1,10 +1,10 @@
-"""Approving: a person lets a batch's rejected files be published as they were audited, and answers for it by name.
+"""Approving: a person has a batch's rejected files published as they were audited, and answers for it by name.
 
-What was audited is what is published, by its commit: nothing is appended or measured anew.
+The audited commit is what is published. Nothing is appended or measured again.
 """
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from lakegate.audit.model.report import Report
@@ -27,24 +27,24 @@ ROWLESS = "has no rows to publish"
 
 @dataclass(frozen=True, kw_only=True)
 class Approved:
-    """How many files were published, and why the others of the batch stay rejected, by key."""
+    """The number of published files, and why the others of the batch stay rejected, by landing key."""
 
     files: int
     left: Mapping[str, str]
 
 
 def approve(service: Service, batch: str, why: str, by: str) -> Approved:
-    """Publish a batch's rejected files, in one merge for each attempt that rejected some. Those that have no rows,
-    those of whose key another version is on main, and those of which main would not get what was audited, are left as
-    they are.
+    """Publish a batch's rejected files, in one merge for each attempt that rejected some. A file stays rejected if it
+    has no rows, if another version of its key is on main, or if main would not get what was audited.
 
-    Raises Refused, with the next command, where that are all of them.
+    Raise Refused, with the next command, if all of them stay rejected.
     """
     found, left = require_publishable(service, require_idle(service, rejected_files(service, batch)))
     chosen = _chosen(service, found)
     published, refused = 0, dict[str, Refused]()
     for audited, files in chosen:
-        with _noting_published(batch, published):
+        before = f"{count(published, 'file')} of {batch} published before that"
+        with noting(before) if published else nullcontext():
             error = _publish(service, found, audited, files, why=why, by=by)
         if error:
             refused |= {file.key: error for file in files}
@@ -57,23 +57,18 @@ def approve(service: Service, batch: str, why: str, by: str) -> Approved:
     return Approved(files=published, left=left | without_rows | {key: str(error) for key, error in refused.items()})
 
 
-def _noting_published(batch: str, files: int) -> AbstractContextManager[None]:
-    """What is published of other attempts stays so, whatever becomes of this one."""
-    return noting(f"{count(files, 'file')} of {batch} published before that") if files else nullcontext()
-
-
 def _publish(
     service: Service, found: Rejected, audited: Audited, files: list[FileVersion], *, why: str, by: str
 ) -> Refused | None:
-    """What keeps these files of one attempt from being published, if anything does."""
+    """Publish these files of one attempt, or return why they cannot be published."""
     try:
-        reason = publish_rejected(service, audited, files, why=why, by=by)
+        objection = publish_rejected(service, audited, files, why=why, by=by)
     except Refused as error:
         return error
-    if isinstance(reason, NeedsNewAttempt):
-        return found.refused(f"{reason.why}. Run: lakegate retry {found.batch}, and approve what that rejects")
-    if reason:
-        return Refused(reason.why)
+    if isinstance(objection, NeedsNewAttempt):
+        return found.refused(f"{objection.why}. Run: lakegate retry {found.batch}, and approve what that rejects")
+    if objection:
+        return Refused(objection.why)
     with noting(f"{count(len(files), 'file')} of {found.batch} published all the same; the next sweep tidies up"):
         notify_approved(service, audited.attempt)
         settle(service, audited.attempt)
@@ -81,7 +76,7 @@ def _publish(
 
 
 def _chosen(service: Service, found: Rejected) -> list[tuple[Audited, list[FileVersion]]]:
-    """The attempts that rejected them, each with its files that have rows. Raises Refused where none has any."""
+    """Return the attempts that rejected the files, each with those that have rows. Raise Refused if none has rows."""
     chosen = []
     for attempt, files in _by_attempt(found).items():
         report = _report(service, found, attempt)
@@ -102,6 +97,7 @@ def _by_attempt(found: Rejected) -> dict[Attempt, list[FileVersion]]:
 
 
 def _report(service: Service, found: Rejected, attempt: Attempt) -> Report:
+    """Return the attempt's report. Raise Refused if there is none, or its job ended with an error."""
     report = read_report(service.store, attempt)
     if report is None or report.error:
         raise found.refused(f"it was not audited. Run: lakegate retry {found.batch}")
@@ -109,7 +105,7 @@ def _report(service: Service, found: Rejected, attempt: Attempt) -> Report:
 
 
 def _audited(service: Service, found: Rejected, attempt: Attempt, report: Report) -> Audited:
-    """The attempt as it was audited. Raises Refused where its branch is not that any more."""
+    """Return the attempt as it was audited. Raise Refused if its branch does not hold that any more."""
     _refuse_unless_kept(service, found, attempt, report)
     changes = service.branches.changes(report.base, report.audited)
     claims = tuple(files_claimed_in(changes.receipts, attempt))
@@ -117,7 +113,7 @@ def _audited(service: Service, found: Rejected, attempt: Attempt, report: Report
 
 
 def _refuse_unless_kept(service: Service, found: Rejected, attempt: Attempt, report: Report) -> None:
-    """The branch still goes back to the audited commit, and that to the base that the audit took."""
+    """Raise Refused unless the branch descends from the audited commit, and was made from the audited base."""
     head = service.branches.head(attempt.branch)
     again = f"Run: lakegate retry {found.batch}, and approve what that rejects"
     if head is None:

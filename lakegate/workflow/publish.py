@@ -1,7 +1,7 @@
 """Publishing: audited files of one attempt become rows on main, in one merge with their receipts.
 
-It proves before every merge that the merge brings the audited files and their receipts and nothing else. It never
-forces, and it never runs Spark: when main moved, the same data files are appended to a fresh branch by metadata alone.
+Every merge is proved beforehand to bring the audited files and their receipts, and nothing else. No merge is forced,
+and no Spark job runs: if main has moved, the same data files are appended to a fresh branch by metadata alone.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,6 +13,7 @@ import structlog
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
+from lakegate.landing.standing import is_open
 from lakegate.ports import DecidedFile, Note
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt, Objection
@@ -27,7 +28,6 @@ from lakegate.workflow.publishing.guards import (
     guard_versions,
     is_as_claimed,
     keeps_replaced_rows,
-    still_open,
 )
 from lakegate.workflow.publishing.proofs import prove_audited, prove_changes, prove_own
 from lakegate.workflow.publishing.rebase import rebase_on_main, trim
@@ -39,20 +39,20 @@ TRIES = 8
 
 
 def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) -> Objection | None:
-    """Bring these audited files to main, or return the reason why that is not right by now. Files that another attempt
-    published meanwhile are left out.
+    """Publish these audited files, or return the objection to it. Files that another attempt has published since are
+    left out.
 
-    Raises Refused where a proof fails, Retryable where main keeps moving.
+    Raise Refused if a proof fails, and Retryable if main keeps moving.
     """
     wanted = list(files)
     claims = prove_audited(service, audited)
     for turn, main in enumerate(_tries(service, audited)):
-        reason = guard_versions(audited, wanted, main)
-        wanted = still_open(audited, wanted, main)
-        if reason or not wanted:
-            return reason
-        if reason := _guard_verdicts(service, audited, wanted, main):
-            return reason
+        objection = guard_versions(audited, wanted, main)
+        wanted = [file for file in wanted if is_open(main.receipts, file, audited.attempt)]
+        if objection or not wanted:
+            return objection
+        if objection := _guard_verdicts(service, audited, wanted, main):
+            return objection
         rebase = turn > 0 or not is_as_claimed(audited, claims, main) or keeps_replaced_rows(audited, wanted)
         with _again_where_main_moves(audited):
             return _merge(service, audited, wanted, main, _note(audited, wanted), rebase=rebase)
@@ -60,7 +60,7 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
 
 
 def _guard_verdicts(service: Service, audited: Audited, files: list[FileVersion], main: Main) -> NeedsNewAttempt | None:
-    """The verdicts of these files are true of main, and of these files without the rest of their batch."""
+    """Object if the verdicts do not hold for main, or for these files without the rest of their batch."""
     return (
         guard_unmoved(service, audited, main)
         or guard_together(audited, files, main.contract.plan)
@@ -73,30 +73,29 @@ def _guard_verdicts(service: Service, audited: Audited, files: list[FileVersion]
 def publish_rejected(
     service: Service, audited: Audited, files: list[FileVersion], *, why: str, by: str
 ) -> Objection | None:
-    """Bring files that this attempt rejected to main all the same, by the word of a person. Its branch may have lost
-    other files since.
+    """Publish files that this attempt rejected, on a person's word. Its branch may have lost other files since.
 
-    It returns and raises as `publish` does; that another worker published them is a reason, too.
+    Return and raise as `publish` does. A file that was published since is an objection, too.
     """
     changes = service.branches.changes(audited.report.base, audited.report.audited)
     prove_changes(audited, changes, audited.claims, "what was audited")
     note = replace(_note(audited, files), why=why, by=by)
     for main in _tries(service, audited):
-        reason = (
+        objection = (
             guard_rejected(audited, files, main)
             or guard_rewriting(audited, files)
             or guard_unmoved(service, audited, main)
             or guard_contract(audited, main.contract)
         )
-        if reason:
-            return reason
+        if objection:
+            return objection
         with _again_where_main_moves(audited):
             return _merge(service, audited, files, main, note, rebase=True)
     return None
 
 
 def _tries(service: Service, audited: Audited) -> Iterator[Main]:
-    """Main anew for each try. Raises Retryable after the last."""
+    """Yield main as it is at each try. Raise Retryable after the last."""
     table = audited.attempt.table
     for _ in range(TRIES):
         head, receipts = main_receipts(service, audited.claims)
@@ -106,7 +105,7 @@ def _tries(service: Service, audited: Audited) -> Iterator[Main]:
 
 @contextmanager
 def _again_where_main_moves(audited: Audited) -> Iterator[None]:
-    """Go on behind it where main has moved meanwhile: then nothing was merged."""
+    """Leave the block if main has moved, so that the caller tries again: nothing was merged."""
     try:
         yield
     except Conflict:
@@ -116,16 +115,16 @@ def _again_where_main_moves(audited: Audited) -> Iterator[None]:
 def _merge(
     service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
 ) -> NeedsNewAttempt | None:
-    """Merge these files: the audited branch as it is, or a branch of this worker's own that holds just them. Raises
-    Conflict where main has moved.
+    """Merge these files: the audited branch as it is, or this worker's own branch with just these files. Raise Conflict
+    if main has moved.
     """
-    reason = None if rebase else guard_schema(audited, files)
-    if reason:
-        return reason
+    objection = None if rebase else guard_schema(audited, files)
+    if objection:
+        return objection
     if not rebase and len(files) == len(audited.claims):
         service.publisher.merge(audited.attempt.branch, audited.report.audited, note)
-    elif reason := _merge_own(service, audited, files, main, note, rebase=rebase):
-        return reason
+    elif objection := _merge_own(service, audited, files, main, note, rebase=rebase):
+        return objection
     log.info("published", branch=audited.attempt.branch, files=len(files), by=note.by)
     return None
 
@@ -139,9 +138,9 @@ def _merge_own(
         if isinstance(base, NeedsNewAttempt):
             return base
         head = prove_own(service, audited, files, own, base)
-        pushed = contract_of(service.store, audited.attempt.table)  # all that took seconds
-        if reason := guard_contract(audited, pushed):
-            return reason
+        pushed = contract_of(service.store, audited.attempt.table)  # read again, because the steps above take seconds
+        if objection := guard_contract(audited, pushed):
+            return objection
         service.publisher.merge(own.branch, head, note)
     finally:
         service.branches.delete_branch(own.branch)

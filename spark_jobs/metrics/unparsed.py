@@ -29,7 +29,10 @@ MOST_TEXT = 10_000  # characters of a quarantined row
 def count(
     spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return the rows that do not parse, by file version; none if no check counts them. `there` has the appended ones."""
+    """Return how many rows do not parse, by file version; nothing if no check counts them.
+
+    `there` has the number of appended rows.
+    """
     is_checked = any(metric.kind is MetricKind.UNPARSED for metric in plan.metrics)
     short = [inspection for inspection in inspections if is_checked and there.get(inspection.id, 0) != inspection.rows]
     found = [part.unparsed().groupBy(FILE_COLUMN).count().collect() for part in parsed(spark, plan, short)]

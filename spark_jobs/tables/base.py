@@ -52,7 +52,7 @@ class Base:
     def rows(self, name: str) -> int:
         """Return how many rows the table has, from its manifests unless delete files hide some."""
         table, replaced = self.table(name), self.replaced.get(name, ())
-        counted = iceberg.rows(table) if table is not None else 0
+        counted = iceberg.rows(self.spark, table) if table is not None else 0
         if counted is not None:
             return counted - sum(data.rows for data in replaced) - sum(self.rewritten.get(name, {}).values())
         rows = self._without_rewritten(name, self.spark.table(table_name(self.catalog, name)))

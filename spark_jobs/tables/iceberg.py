@@ -1,16 +1,16 @@
 """Iceberg tables through Iceberg's Java API: metadata, differences of two states, and reads of given data files."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import reduce
-from math import inf
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from lakegate.audit.data_files import manifests
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
-from lakegate.audit.errors import JobError
 from spark_jobs.jvm.failures import FAILURES, class_names
 from spark_jobs.jvm.gateway import empty_array, jvm, session_state
 
@@ -43,7 +43,7 @@ def fields(spark: SparkSession, table: Any) -> dict[str, IcebergField]:
     return {column.name: column for column in columns}
 
 
-def same_rows(one: Any | None, other: Any) -> bool:
+def _same_rows(one: Any | None, other: Any) -> bool:
     """Return True if two states of a table are the same snapshot, or both have none."""
     snapshots = [table.currentSnapshot() if table is not None else None for table in (one, other)]
     first, second = (None if snapshot is None else snapshot.snapshotId() for snapshot in snapshots)
@@ -51,19 +51,17 @@ def same_rows(one: Any | None, other: Any) -> bool:
 
 
 def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
-    """Return the difference of two states. Manifests that both have are not opened, so the table's size does not
-    matter.
-    """
-    old, new = _manifests(before), _manifests(after)
-    came, went = new.keys() - old.keys(), old.keys() - new.keys()
-    fresh = _data_files(spark, after, [new[path] for path in came if _holds_data(new[path])])
-    gone = _data_files(spark, before, [old[path] for path in went if _holds_data(old[path])])
-    brought = _delete_files(spark, after, [new[path] for path in came if _deletes_rows(new[path])])
-    dropped = _delete_files(spark, before, [old[path] for path in went if _deletes_rows(old[path])])
-    return Difference(
-        added=fresh.but(gone.entries.keys()),
-        lost=gone.but(fresh.entries.keys()),
-        deletes=_hides_rows(dropped, brought, new.values()),
+    """Return the data files that `after` has and `before` lacks, and the reverse."""
+    if _same_rows(before, after):
+        return Difference(added=DataFiles(), lost=DataFiles(), deletes=False)
+    found = manifests.compare(TableState(spark, before), TableState(spark, after))
+    return Difference(added=_described(found.added), lost=_described(found.removed), deletes=bool(found.deletes))
+
+
+def _described(files: Mapping[str, tuple[DataFileStatistics, Any]]) -> DataFiles:
+    return DataFiles(
+        statistics={path: told for path, (told, _) in files.items()},
+        entries={path: entry for path, (_, entry) in files.items()},
     )
 
 
@@ -122,17 +120,17 @@ def rows_in(tasks: Any) -> int:
     return sum(int(task.file().recordCount()) for task in tasks)
 
 
-def rows(table: Any) -> int | None:
+def rows(spark: SparkSession, table: Any) -> int | None:
     """Return how many rows the table has; None if delete files hide some, because manifests do not count those."""
-    if has_deletes(table):
+    state = TableState(spark, table)
+    if manifests.has_deletes(state):
         return None
-    manifests = [manifest for manifest in _manifests(table).values() if _holds_data(manifest)]
-    return sum(int(manifest.addedRowsCount()) + int(manifest.existingRowsCount()) for manifest in manifests)
+    return sum(manifest.rows for manifest in manifests.listed(state).values() if not manifest.holds_deletes)
 
 
-def has_deletes(table: Any) -> bool:
+def has_deletes(spark: SparkSession, table: Any) -> bool:
     """Return True if the table has delete files."""
-    return any(map(_deletes_rows, _manifests(table).values()))
+    return manifests.has_deletes(TableState(spark, table))
 
 
 def read_tasks(
@@ -146,88 +144,71 @@ def read_tasks(
     return spark.read.format("iceberg").options(**options).load(name_in_spark)
 
 
-def _manifests(table: Any | None) -> dict[str, Any]:
-    """Return the table's manifests by path. JobError if one is listed twice: its rows would be read twice.
+@dataclass(frozen=True)
+class ListedManifest:
+    """A manifest as a snapshot lists it. Each property is a call to Java."""
 
-    Iceberg can list a manifest twice when it repeats a commit whose first attempt was made after all.
-    """
-    snapshot = table.currentSnapshot() if table is not None else None
-    found: dict[str, Any] = {}
-    if table is None or snapshot is None:
-        return found
-    for manifest in snapshot.allManifests(table.io()):
-        _refuse_twice(found, manifest.path(), table, "lists the manifest")
-        found[manifest.path()] = manifest
-    return found
+    own: Any
 
+    @cached_property
+    def path(self) -> str:
+        return str(self.own.path())
 
-def _holds_data(manifest: Any) -> bool:
-    return str(manifest.content().toString()) == "DATA"
+    @cached_property
+    def holds_deletes(self) -> bool:
+        return str(self.own.content().toString()) != "DATA"
 
+    @cached_property
+    def is_live(self) -> bool:
+        return bool(self.own.hasAddedFiles() or self.own.hasExistingFiles())
 
-def _deletes_rows(manifest: Any) -> bool:
-    """Return True if a manifest names delete files. One that only records their removal does not."""
-    return not _holds_data(manifest) and _has_files(manifest)
+    @property
+    def oldest(self) -> int:
+        return int(self.own.minSequenceNumber())
 
-
-def _has_files(manifest: Any) -> bool:
-    return bool(manifest.hasAddedFiles() or manifest.hasExistingFiles())
-
-
-def _hides_rows(went: Mapping[str, int], came: Mapping[str, int], after: Iterable[Any]) -> bool:
-    """Return True if delete files came, or if some went that may have hidden rows of the table.
-
-    Manifests of `after` are read only if some went.
-    """
-    gone = went.keys() - came.keys()
-    oldest = _oldest(after) if gone else inf
-    return bool(came.keys() - went.keys()) or any(went[file] >= oldest for file in gone)
+    @property
+    def rows(self) -> int:
+        return int(self.own.addedRowsCount()) + int(self.own.existingRowsCount())
 
 
-def _oldest(manifests: Iterable[Any]) -> float:
-    """Return the least sequence number of live data files. Delete files with a lesser one hide nothing, and Iceberg
-    drops them with the next commit that removes data files.
-    """
-    live = [manifest for manifest in manifests if _holds_data(manifest) and _has_files(manifest)]
-    return min((int(manifest.minSequenceNumber()) for manifest in live), default=inf)
+@dataclass(frozen=True)
+class TableState:
+    """A loaded table, or none. A data file is a pair: its statistics, and Iceberg's object of it."""
 
+    spark: SparkSession
+    own: Any | None
 
-def _refuse_twice(found: Collection[str], path: str, table: Any, what: str) -> None:
-    if path in found:
-        raise JobError(f"table {table.name()} {what} {path} twice: whoever reads it finds its rows twice")
+    @property
+    def table(self) -> str:
+        return str(self.own.name()) if self.own is not None else ""
 
+    def manifests(self) -> Iterable[ListedManifest]:
+        snapshot = self.own.currentSnapshot() if self.own is not None else None
+        if self.own is None or snapshot is None:
+            return ()
+        return map(ListedManifest, snapshot.allManifests(self.own.io()))
 
-def _data_files(spark: SparkSession, table: Any | None, manifests: list[Any]) -> DataFiles:
-    """Return the live data files of these manifests. JobError if one is there twice."""
-    statistics: dict[str, DataFileStatistics] = {}
-    entries: dict[str, Any] = {}
-    for manifest in manifests:
-        for entry in _live_files(spark, table, manifest):
-            spec = table.specs()[entry.specId()]  # type: ignore[union-attr]
-            content = json.loads(jvm(spark).org.apache.iceberg.ContentFileParser.toJson(entry, spec))
-            _refuse_twice(entries, content["file-path"], table, "has the data file")
-            statistics[content["file-path"]] = DataFileStatistics.from_entry(content)
-            entries[content["file-path"]] = entry
-    return DataFiles(statistics=statistics, entries=entries)
+    def data_files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, tuple[DataFileStatistics, Any]]]:
+        for told, entry in self._files(listed):
+            statistics = DataFileStatistics.from_entry(json.loads(told))
+            yield statistics.path, (statistics, entry)
 
+    def delete_files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, int]]:
+        """Yield delete files by Iceberg's JSON of each, with their sequence numbers: one object may hold several."""
+        for told, entry in self._files(listed):
+            yield told, int(entry.dataSequenceNumber())
 
-def _delete_files(spark: SparkSession, table: Any | None, manifests: list[Any]) -> dict[str, int]:
-    """Return the sequence numbers of live delete files, by Iceberg's JSON of each: one object may hold several."""
-    to_json, found = jvm(spark).org.apache.iceberg.ContentFileParser.toJson, dict[str, int]()
-    for manifest in manifests:
-        for entry in _live_files(spark, table, manifest):
-            found[to_json(entry, table.specs()[entry.specId()])] = int(entry.dataSequenceNumber())  # type: ignore[union-attr]
-    return found
-
-
-def _live_files(spark: SparkSession, table: Any, manifest: Any) -> Iterator[Any]:
-    """Yield copies of a manifest's live files: the reader reuses one object for all."""
-    files = jvm(spark).org.apache.iceberg.ManifestFiles
-    read = files.read if _holds_data(manifest) else files.readDeleteManifest
-    reader = read(manifest, table.io(), table.specs())
-    try:
-        rows = reader.iterator()
-        while rows.hasNext():
-            yield rows.next().copy()
-    finally:
-        reader.close()
+    def _files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, Any]]:
+        """Yield the live files, each with Iceberg's JSON of it. The reader reuses one object for all, hence the copies."""
+        java = jvm(self.spark).org.apache.iceberg
+        for manifest in listed:
+            read = java.ManifestFiles.readDeleteManifest if manifest.holds_deletes else java.ManifestFiles.read
+            reader = read(manifest.own, self.own.io(), self.own.specs())  # type: ignore[union-attr]
+            try:
+                found = reader.iterator()
+                while found.hasNext():
+                    entry = found.next().copy()
+                    spec = self.own.specs()[entry.specId()]  # type: ignore[union-attr]
+                    yield java.ContentFileParser.toJson(entry, spec), entry
+            finally:
+                reader.close()

@@ -113,7 +113,7 @@ def test_a_table_cannot_say_where_its_storage_is_nor_with_whose_keys_it_is_read(
     assert left == {
         "s3.access-key-id": "ours",
         "s3.remote-signing-enabled": "false",
-        "py-io-impl": "lakegate.adapters.iceberg.MetadataIO",
+        "py-io-impl": "lakegate.adapters.iceberg.files.MetadataIO",
     }
 
 

@@ -202,8 +202,8 @@ MUTATIONS = (
     Mutation(
         says="rows that somebody has rewritten stay when they are replaced",
         edits=(
-            Edit(function=audit._take_out, old="if not holding:", new="if True:"),
-            Edit(function=completeness.prove_taken_out, old="if still:", new="if False:"),
+            Edit(function=audit._remove_replaced, old="if not holding:", new="if True:"),
+            Edit(function=completeness.prove_removed, old="if still:", new="if False:"),
         ),
     ),
     Mutation(
@@ -286,7 +286,7 @@ MUTATIONS = (
     Mutation(
         says="publish asks not whether another version makes this one a re-upload that is not wanted",
         edits=(
-            Edit(function=guards._guard_version, old="if its.decision:", new="if False:"),
+            Edit(function=guards._guard_standing, old="if its.decision:", new="if False:"),
             Edit(
                 function=rules.superseded,
                 old="(decision := its.decision)",

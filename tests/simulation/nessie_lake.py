@@ -16,7 +16,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, NestedField, StringType
 
-from lakegate.adapters.iceberg import RefCatalog, _data_files, _identity, _manifests, iceberg_errors
+from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
+from lakegate.adapters.iceberg.tables import data_files, table_identity
 from lakegate.adapters.nessie import SPACE, SPACES
 from lakegate.adapters.notes import decided
 from lakegate.audit.errors import JobError
@@ -50,7 +51,7 @@ class NessieLake:
         self._commits: dict[str, Commit] = {}
         self._keys: dict[tuple[str, ...], Key] = {}
         self._tables: dict[tuple[str, int], TableState] = {}
-        self._open: Callable[[str, str], RefCatalog] = cache(lambda uri, ref: RefCatalog(uri, WAREHOUSE, ref))
+        self._open: Callable[[str, str], RefCatalog] = cache(lambda uri, ref: RefCatalog(uri, WAREHOUSE, Ref(ref)))
         self._empty()
 
     def _empty(self) -> None:
@@ -105,10 +106,10 @@ class NessieLake:
     def _change(self, uri: str, branch: str, name: str, wanted: TableState) -> None:
         catalog = self._open(uri, branch)
         table = catalog.load_table(name)
-        if _identity(table).fields != wanted.identity.fields:
+        if table_identity(table).fields != wanted.identity.fields:
             catalog.set_schema(table, _schema(wanted.identity), wanted.identity.last_id, {})
             table = catalog.load_table(name)
-        there = _data_files(table, _manifests(table))
+        there = data_files(table)
         with table.transaction() as transaction:
             if table.properties.get(CONTRACT_HASH) != wanted.identity.contract_hash:
                 transaction.set_properties({CONTRACT_HASH: wanted.identity.contract_hash})
@@ -161,7 +162,7 @@ class NessieLake:
         files = {file.file_path: file.record_count for file in live}
         if len(files) < len(live) or sorted(files) != sorted(file.file_path for file in planned):
             raise Violation(f"{table} at {ref} has data files twice: {sorted(file.file_path for file in live)}")
-        return TableState(identity=_identity(found), files=files)
+        return TableState(identity=table_identity(found), files=files)
 
     def tables(self, ref: Ref) -> list[str]:
         return [key.name for key in self.at(ref).contents if key.kind is KeyKind.TABLE]

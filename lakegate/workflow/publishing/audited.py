@@ -1,4 +1,4 @@
-"""What an attempt's audit allows to be published, and main as a publish finds it."""
+"""An attempt's audit, on which publishing relies, and main as a publish finds it."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from lakegate.workflow.attempts.replaced import paths_of
 
 @dataclass(frozen=True)
 class NeedsNewAttempt:
-    """A reason for which the audited data files may not be moved onto main as it is now: only a new append and a new
-    audit are right.
+    """An objection to moving the audited data files onto main as it is now. Only a new attempt may publish the files,
+    after it has appended and audited them again.
     """
 
     why: str
@@ -25,8 +25,8 @@ class NeedsNewAttempt:
 
 @dataclass(frozen=True)
 class DecidedMeanwhile:
-    """A reason not to publish what was audited, and right: a file was rejected, discarded or superseded meanwhile, by
-    main and the contract of now.
+    """An objection to publishing a file that was rejected, discarded or superseded since the audit, by main and the
+    current contract.
     """
 
     why: str
@@ -37,8 +37,8 @@ Objection = NeedsNewAttempt | DecidedMeanwhile
 
 @dataclass(frozen=True, kw_only=True)
 class Audited:
-    """An attempt whose report is in: what publishing is allowed to rely on. `base` is the commit of main that its
-    branch was made from.
+    """An attempt with its report, which is all that publishing relies on. `base` is the commit of main that its branch
+    was made from, and `claims` are the file versions that the branch claims.
     """
 
     attempt: Attempt
@@ -56,23 +56,23 @@ class Audited:
 
     @cached_property
     def reported(self) -> dict[str, FileReport]:
-        """By file version's id."""
+        """Reports of the files, by file version's id."""
         return {entry.id: entry for entry in self.report.files}
 
     def claims_without(self, files: Collection[FileVersion]) -> list[FileVersion]:
-        """The claimed files that are none of these."""
+        """Return the claimed files that are not among these."""
         return [file for file in self.claims if file not in files]
 
     def paths(self, files: Iterable[FileVersion]) -> dict[str, frozenset[str]]:
-        """Their data files in each table that the attempt changed: its own, and that one's quarantine if rows went
-        there or came from there. A file version that was gone before its job has none.
+        """Return the files' own data files in each table that the attempt changed: its table, and the quarantine if
+        rows went there or left it. A file version that was gone before its job has none.
         """
         reports = [report for file in files if (report := self.reported.get(file.id))]
         data_files = [data for report in reports for data in report.data_files]
         return self._by_table(data_files, [data for report in reports for data in report.quarantined])
 
     def removed(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
-        """The data files that they take the place of, in the same tables."""
+        """Return the data files that leave main when these files are published, in the same tables."""
         replaced = [report.replaces for file in files if (report := self.reported.get(file.id))]
         data_files = [data for each in replaced for data in each.data_files]
         if self.rewriting(files):
@@ -80,12 +80,12 @@ class Audited:
         return self._by_table(data_files, [data for each in replaced for data in each.quarantined])
 
     def added(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
-        """What main gets with them: their data files, and those that hold what is left of rewritten ones."""
+        """Return the data files that main gets with these files: their own, and the rest of rewritten ones."""
         found, table = self.paths(files), self.attempt.table
         return found | {table: found[table] | paths_of(self.report.rewritten.left)} if self.rewriting(files) else found
 
     def rewriting(self, files: Iterable[FileVersion]) -> frozenset[str]:
-        """Those of the files, by id, for which rows were taken out of data files that held others' rows, too."""
+        """Return the ids of those files for which rows were taken out of data files that other files share."""
         found = (file.id for file in files if (it := self.reported.get(file.id)) and it.replaces.rewritten)
         return frozenset(found) if self.report.rewritten.data_files else frozenset()
 
@@ -98,7 +98,7 @@ class Audited:
 
 @dataclass(frozen=True, kw_only=True)
 class Main:
-    """Main as one try finds it: its head, its receipts of the claims' keys there, and the table's contract."""
+    """Main as one try finds it: its head, its receipts of the claimed keys, and the table's contract."""
 
     head: str
     receipts: dict[str, Receipt]

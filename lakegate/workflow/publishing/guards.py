@@ -1,5 +1,5 @@
-"""Guards: main, its receipts and the contract of now are still those that an audit is true of. Each returns the reason
-why not, or None. They change nothing.
+"""Guards: an audit still holds for main, its receipts and the current contract. Each guard returns its objection, or
+None. Guards change nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts import Contract
-from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
@@ -20,39 +19,32 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.keys import failed_and_compared
 
 
-def still_open(audited: Audited, files: Iterable[FileVersion], main: Main) -> list[FileVersion]:
-    """Return those that no other attempt has published meanwhile."""
-    return [file for file in files if is_open(main.receipts, file, audited.attempt)]
-
-
 def guard_versions(audited: Audited, files: Iterable[FileVersion], main: Main) -> Objection | None:
-    """Nothing but a publication was decided of the files meanwhile, and of the open ones' keys main has what they were
-    appended in the place of.
+    """Object if a file is open and its key has other versions on main than it replaces, or if it is closed and not
+    published.
     """
-    files = list(files)
-    open_files = set(still_open(audited, files, main))
-    reasons = (
-        _guard_version(audited, file, main) if file in open_files else _guard_dropped(audited, file, main)
-        for file in files
-    )
-    return next((reason for reason in reasons if reason), None)
+    for file in files:
+        guard = _guard_standing if is_open(main.receipts, file, audited.attempt) else _guard_closed
+        if objection := guard(audited, file, main):
+            return objection
+    return None
 
 
 def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> Objection | None:
-    """By main, each of them is still as this attempt left it."""
+    """Object unless each of the files is still rejected by this attempt, and main has the versions that it replaces."""
     for file in files:
         entry = entry_of(main.receipts, file)
         if entry is None or entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt):
             return DecidedMeanwhile(
                 f"batch {audited.attempt.batch} of {audited.attempt.table}: {file.key} was decided meanwhile"
             )
-        if reason := _guard_version(audited, file, main):
-            return reason
+        if objection := _guard_standing(audited, file, main):
+            return objection
     return None
 
 
-def _guard_version(audited: Audited, file: FileVersion, main: Main) -> Objection | None:
-    """Of its key, main has just what the file was appended in the place of."""
+def _guard_standing(audited: Audited, file: FileVersion, main: Main) -> Objection | None:
+    """Object unless main has just those versions of the file's key that the attempt has replaced."""
     its = standing(main.receipts.get(file.key), file, audited.attempt.table, main.contract.ingestion.reuploads)
     branch = audited.attempt.branch
     if its.decision:
@@ -62,8 +54,8 @@ def _guard_version(audited: Audited, file: FileVersion, main: Main) -> Objection
     return None
 
 
-def _guard_dropped(audited: Audited, file: FileVersion, main: Main) -> DecidedMeanwhile | None:
-    """A file that is not open any more was published."""
+def _guard_closed(audited: Audited, file: FileVersion, main: Main) -> DecidedMeanwhile | None:
+    """Object unless the file, which is closed, was published."""
     entry, attempt = entry_of(main.receipts, file), audited.attempt
     if entry is None or entry.decision is Decision.PUBLISHED:
         return None
@@ -71,8 +63,8 @@ def _guard_dropped(audited: Audited, file: FileVersion, main: Main) -> DecidedMe
 
 
 def guard_unmoved(service: Service, audited: Audited, main: Main) -> NeedsNewAttempt | None:
-    """A verdict of table scope is true of the base it was found at: rows there, not just data files, went into it. Of a
-    table that it only refers to, what was found there is found as long as nothing leaves it.
+    """Object if a table that the verdicts depend on has changed since the audit's base. A verdict of table scope is
+    about all rows of that table. A table that is only referred to may gain rows: a row that was found stays found.
     """
     report, plan = audited.report, main.contract.plan
     moved = service.branches.changed_tables(report.base, main.head, report.depends_on) if report.depends_on else ()
@@ -84,7 +76,7 @@ def guard_unmoved(service: Service, audited: Audited, main: Main) -> NeedsNewAtt
 
 
 def _only_gained(service: Service, report: Report, main: Main, table: str) -> bool:
-    """Whether every row that the table had at the audit's base is there still, under the same columns."""
+    """Return True if the table still has every row of the audit's base, under the same columns."""
     base, now = Ref(MAIN, report.base), Ref(MAIN, main.head)
     before, after = service.tables.identity(base, table), service.tables.identity(now, table)
     if before is None or after is None or (before.uuid, before.fields) != (after.uuid, after.fields):
@@ -94,8 +86,9 @@ def _only_gained(service: Service, report: Report, main: Main, table: str) -> bo
 
 
 def guard_together(audited: Audited, files: Iterable[FileVersion], plan: Plan) -> NeedsNewAttempt | None:
-    """Verdicts that depend on the attempt's own table are true of all its good files together: one may refer to rows of
-    another, or repeat them. Those that failed late were good until then.
+    """Object if not all good files are published and verdicts depend on the attempt's own table. These hold for the
+    good files together, because one may refer to rows of another, or repeat them. A file that failed after
+    quarantine counts as good where the others were compared with it.
     """
     good = {entry.id for entry in audited.report.files if entry.verdict is not Verdict.FAIL}
     good |= failed_and_compared(plan, audited.report)
@@ -105,8 +98,8 @@ def guard_together(audited: Audited, files: Iterable[FileVersion], plan: Plan) -
 
 
 def guard_kept_rows(audited: Audited, files: list[FileVersion]) -> NeedsNewAttempt | None:
-    """A verdict of table scope was found without the rows that all files of the batch were to replace: where one of
-    them is left behind, its old rows stay, and the verdict is of another table.
+    """Object if rows that were replaced on the branch stay on main and verdicts depend on the table. The audit did not
+    see those rows.
     """
     table = audited.attempt.table
     if table in audited.report.depends_on and keeps_replaced_rows(audited, files):
@@ -115,7 +108,7 @@ def guard_kept_rows(audited: Audited, files: list[FileVersion]) -> NeedsNewAttem
 
 
 def guard_rewriting(audited: Audited, files: list[FileVersion]) -> NeedsNewAttempt | None:
-    """What was taken out of one data file for several files comes with all of them or with none."""
+    """Object if one data file lost rows on the branch both for these files and for others: it moves as a whole."""
     if audited.rewriting(files) and audited.rewriting(audited.claims_without(files)):
         table, branch = audited.attempt.table, audited.attempt.branch
         return NeedsNewAttempt(f"rewritten rows of {table} were taken out on {branch} for files that stay behind, too")
@@ -123,32 +116,30 @@ def guard_rewriting(audited: Audited, files: list[FileVersion]) -> NeedsNewAttem
 
 
 def keeps_replaced_rows(audited: Audited, files: list[FileVersion]) -> bool:
-    """Whether files that are left behind were to replace rows. Those stay on main, untouched: a data file that is taken
-    off and appended again is younger than the delete files that took rows from it, and would have them again.
+    """Return True if other claimed files were to replace rows, which stay on main. Their data files must stay
+    untouched: one that is removed and appended again is younger than its delete files, and regains deleted rows.
     """
     return any(audited.removed(audited.claims_without(files)).values())
 
 
 def is_as_claimed(audited: Audited, claims: Mapping[str, Receipt | None], main: Main) -> bool:
-    """Whether main's receipts are those that the claims were put on, so that the audited commit may be merged.
-
-    The catalog alone would not see it: one that was put on main and folded away has come and gone.
+    """Return True if the claims, by landing key, were made on main's present receipts, so that the audited commit may
+    be merged. The catalog alone would not notice a receipt that came to main and was compacted away since.
     """
-    return all(_is_claimed_on(main.receipts, file, audited.attempt, claims[file.key]) for file in audited.claims)
-
-
-def _is_claimed_on(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, claim: Receipt | None) -> bool:
-    """Whether the claim is what a claim of the file on these receipts is."""
-    entry = claim.entry(file.version_id) if claim else None
-    if entry is None or not is_open(receipts, file, attempt):
-        return False
-    return claim_receipt(receipts, file, attempt, entry.replaces) == claim
+    for file in audited.claims:
+        claim = claims[file.key]
+        entry = claim.entry(file.version_id) if claim else None
+        if entry is None or not is_open(main.receipts, file, audited.attempt):
+            return False
+        if claim_receipt(main.receipts, file, audited.attempt, entry.replaces) != claim:
+            return False
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """Of the tables that data files are brought to, those that main has not, and those that main has without what the
-    attempt gave them: columns or types, or the contract's hash alone.
+    """Tables that main must get with the data files: `new` ones that it lacks, and those that have `grown` on the
+    attempt's branch by columns or types, or by the contract's hash alone.
     """
 
     new: frozenset[str]
@@ -156,8 +147,9 @@ class Targets:
 
 
 def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> Targets | NeedsNewAttempt:
-    """Iceberg matches columns by field id: data files may move only between tables that agree on all of it, or to one
-    that has gained nothing but rows since the attempt's base, and so can become the audited one.
+    """Return the tables that are new or have grown; object if data files may not move to one of the tables. Iceberg
+    matches columns by field id, so main's table must agree with the audited one, or still be as it was at the attempt's
+    base, and so be able to become the audited one.
     """
     new, grown = set[str](), set[str]()
     for table in tables:
@@ -175,18 +167,19 @@ def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable
 
 
 def _may_become(before: TableIdentity, after: TableIdentity | None) -> bool:
+    """Return True if the table keeps its partitions and every column."""
     if after is None or (before.uuid, before.partitions) != (after.uuid, after.partitions):
         return False
     names = {(number, name) for number, name, _ in after.fields}
-    return all((number, name) in names for number, name, _ in before.fields)  # no column goes
+    return all((number, name) in names for number, name, _ in before.fields)
 
 
 def guard_replaced(
     service: Service, audited: Audited, main: str, replaced: Mapping[str, frozenset[str]], *, whole: bool
 ) -> NeedsNewAttempt | None:
-    """What is to be replaced, which was at the attempt's base, is on main still; otherwise a new one finds what can be
-    done. Where it is not the `whole` of a data file, what is left of that has not lost rows to a delete file either:
-    it would have them again.
+    """Object if data files that are to be replaced, by table, have left main since the attempt's base. If not the
+    `whole` of a data file is replaced, new delete files are an objection, too: rows that they delete would be back in
+    what is left of it.
     """
     for table, paths in replaced.items():
         since = service.tables.compare(table, audited.base_ref, Ref(MAIN, main))
@@ -196,7 +189,7 @@ def guard_replaced(
 
 
 def guard_schema(audited: Audited, files: Iterable[FileVersion]) -> NeedsNewAttempt | None:
-    """What the table has by files and not by the contract must come with a file that is published."""
+    """Object if the branch has columns or types that no published file asks for, and the contract does not either."""
     asked = {change for file in files for change in audited.reported[file.id].evolves}
     if unasked := sorted(set(audited.report.evolves) - asked):
         return NeedsNewAttempt(f"{audited.attempt.branch} has {', '.join(unasked)} by files that stay behind")
@@ -204,7 +197,7 @@ def guard_schema(audited: Audited, files: Iterable[FileVersion]) -> NeedsNewAtte
 
 
 def guard_contract(audited: Audited, contract: Contract) -> NeedsNewAttempt | None:
-    """Once a contract is pushed, nothing is published that was audited by an earlier one."""
+    """Object if another contract was pushed since the audit."""
     if contract.plan.contract_hash != audited.report.contract_hash:
         table = audited.attempt.table
         return NeedsNewAttempt(f"the contract of {table} changed since {audited.attempt.branch} was audited")

@@ -1,4 +1,4 @@
-"""Proofs of what a merge would bring: the audited files and their receipts, and nothing else."""
+"""Proofs that a merge brings the audited files and their receipts, and nothing else. They raise Refused otherwise."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,8 +13,8 @@ from lakegate.workflow.service import Service
 
 
 def prove_audited(service: Service, audited: Audited) -> Mapping[str, Receipt | None]:
-    """The branch's head is the audited commit; it differs from its base in its tables and its receipts alone. Returns
-    these, by landing key.
+    """Prove that the branch's head is the audited commit, and that it differs from its base in the attempt's tables and
+    receipts alone. Return these receipts, by landing key.
     """
     branch, report = audited.attempt.branch, audited.report
     head = service.branches.head(branch)
@@ -31,9 +31,9 @@ def prove_audited(service: Service, audited: Audited) -> Mapping[str, Receipt | 
 
 
 def prove_own(service: Service, audited: Audited, files: list[FileVersion], own: Attempt, base: str) -> str:
-    """The own branch holds its base's data files, exactly the audited ones of these files, and nothing of what they
-    replace, in the table that was audited. Returns its head. Raises Conflict where somebody deleted it, for it is done
-    again on another.
+    """Prove that a worker's own branch holds its base's data files and exactly the audited ones of these files, without
+    what they replace, in the table that was audited. Return its head. Raise Conflict if somebody has deleted it, so
+    that the caller tries again on another.
     """
     head = service.branches.head(own.branch)
     if head is None:
@@ -57,7 +57,7 @@ def prove_own(service: Service, audited: Audited, files: list[FileVersion], own:
 
 
 def prove_changes(audited: Audited, changes: Changes, files: Iterable[FileVersion], what: str) -> None:
-    """The changes are in the attempt's tables (and their namespaces) and in exactly these files' receipts."""
+    """Prove that the changes are in the attempt's tables and their namespaces, and in exactly these files' receipts."""
     tables = audited.paths(()).keys()
     namespaces = {table.rpartition(".")[0] for table in tables}
     strangers = sorted((changes.tables - tables) | (changes.namespaces - namespaces) | changes.others)
