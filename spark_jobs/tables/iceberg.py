@@ -60,7 +60,7 @@ def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
 
 def _described(files: Mapping[str, tuple[DataFileStatistics, Any]]) -> DataFiles:
     return DataFiles(
-        statistics={path: told for path, (told, _) in files.items()},
+        statistics={path: measured for path, (measured, _) in files.items()},
         entries={path: entry for path, (_, entry) in files.items()},
     )
 
@@ -189,17 +189,17 @@ class TableState:
         return map(ListedManifest, snapshot.allManifests(self.own.io()))
 
     def data_files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, tuple[DataFileStatistics, Any]]]:
-        for told, entry in self._files(listed):
-            statistics = DataFileStatistics.from_entry(json.loads(told))
+        for content, entry in self._files(listed):
+            statistics = DataFileStatistics.from_entry(json.loads(content))
             yield statistics.path, (statistics, entry)
 
     def delete_files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, int]]:
         """Yield delete files by Iceberg's JSON of each, with their sequence numbers: one object may hold several."""
-        for told, entry in self._files(listed):
-            yield told, int(entry.dataSequenceNumber())
+        for content, entry in self._files(listed):
+            yield content, int(entry.dataSequenceNumber())
 
     def _files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, Any]]:
-        """Yield the live files, each with Iceberg's JSON of it. The reader reuses one object for all, hence the copies."""
+        """Yield copies of the live files, each with Iceberg's JSON of it: the reader reuses one object for all."""
         java = jvm(self.spark).org.apache.iceberg
         for manifest in listed:
             read = java.ManifestFiles.readDeleteManifest if manifest.holds_deletes else java.ManifestFiles.read
