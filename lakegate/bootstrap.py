@@ -10,8 +10,8 @@ from structlog.typing import EventDict
 
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.emr import EmrJobRunner
-from lakegate.adapters.frozen import FrozenStore
 from lakegate.adapters.iceberg import IcebergTables
+from lakegate.adapters.immutable_cache import ImmutableCache
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
@@ -33,13 +33,13 @@ def service(settings: Settings) -> Service:
         tables=IcebergTables(settings.nessie_uri, settings.warehouse),
         runner=EmrJobRunner(settings),
         landing=S3Landing(settings.landing_bucket, settings.service_bucket),
-        store=FrozenStore(S3Store(settings.service_bucket)),
+        store=ImmutableCache(S3Store(settings.service_bucket)),
         notifier=SlackNotifier(settings),
         clock=SystemClock(),
         nessie_uri=settings.nessie_uri,
         warehouse=settings.warehouse,
         grace=timedelta(seconds=settings.grace_seconds),
-        keep=timedelta(days=settings.compact_after_days),
+        compact_after=timedelta(days=settings.compact_after_days),
         attempts=settings.attempts,
     )
 
