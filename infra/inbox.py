@@ -1,6 +1,6 @@
 """An inbox: every object that lands becomes a message, and messages that come close together become one call.
 
-It does not read the events: the handler decides about a file.
+It does not read the events, because the handler decides about each file.
 """
 
 from aws_cdk import Duration, aws_events, aws_s3, aws_sqs
@@ -65,7 +65,7 @@ class Inbox(Construct):
         )
 
     def feed(self, function: Function) -> None:
-        """Call the function with gathered messages; messages that it names as failed are delivered again."""
+        """Call the function with gathered messages. Messages that it reports as failed are delivered again."""
         source = SqsEventSource(
             self.queue,
             batch_size=BATCH_SIZE,

@@ -25,7 +25,7 @@ from pynessie.error import (
     NessieReferenceNotFoundException,
 )
 
-from lakegate.adapters.http import Patient, mount, network_error, status_error
+from lakegate.adapters.http import TimeoutAdapter, mount, network_error, status_error
 from lakegate.adapters.notes import before, committed_at, decided, having, message, properties
 from lakegate.adapters.refs import segment
 from lakegate.audit.bounded_http import place
@@ -84,8 +84,8 @@ def _said(response: requests.Response) -> tuple[bool, str]:
 class NessieCatalog:
     """A catalog on one Nessie. `uri` is its address without /api and without a trailing slash."""
 
-    def __init__(self, uri: str, http: Patient | None = None) -> None:
-        self._uri, self._http = uri, http or Patient()
+    def __init__(self, uri: str, http: TimeoutAdapter | None = None) -> None:
+        self._uri, self._http = uri, http or TimeoutAdapter()
         self._between = cached(LRUCache(REMEMBERED), lock=Lock())(self._changes)
         self._seen: LRUCache[tuple[str, Key], Json | None] = LRUCache(SEEN)
         self._seeing = Lock()

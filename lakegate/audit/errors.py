@@ -7,3 +7,7 @@ class JobError(Exception):
 
 class Unfit(Exception):
     """The table does not fit the contract: the whole attempt is reported as not appended."""
+
+
+class ListedTwice(JobError):
+    """A table lists a file twice: a reader finds its rows twice."""

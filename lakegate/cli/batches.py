@@ -18,8 +18,9 @@ from lakegate.cli.retry import left_as_rejected
 from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
 from lakegate.counts import count
 from lakegate.workflow.approve import approve as publish_approved
+from lakegate.workflow.overview.line import Line
 from lakegate.workflow.retry import discard as give_up
-from lakegate.workflow.status import Line, Status
+from lakegate.workflow.status import Status
 from lakegate.workflow.status import status as read_status
 
 SHOWN = 20  # lines of a list; --json has all
@@ -66,10 +67,7 @@ def _unseen(now: Status, at: datetime) -> list[RenderableType]:
     if now.seen_at is None or at - now.seen_at < LATE:
         return []
     when = ago(now.seen_at, at)
-    return [
-        f"The last sweep listed the bucket {when}; later files are not shown. To list it now: lakegate wait",
-        "",
-    ]
+    return [f"The last sweep listed the bucket {when}; later files are not shown. To list them: lakegate wait", ""]
 
 
 def _unrouted(now: Status, at: datetime) -> list[RenderableType]:

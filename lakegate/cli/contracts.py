@@ -1,6 +1,4 @@
-"""`contract check` and `contract push`: contracts are judged and put in the registry. It does not know how they are
-judged.
-"""
+"""`contract check` and `contract push`: contracts are judged by lakegate.contracts, and put in the registry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -154,7 +152,7 @@ def _report_taken_up(taken: TakenUp) -> None:
         say(f"{count(len(taken.files), 'unrouted file')} taken up; next: lakegate wait")
         say(*(f"    {key}" for key in taken.files))
     if taken.left:
-        left = count(len(taken.left), "unrouted file", "waits", "wait")
-        say(f"{left} for the next sweep; to run it now: lakegate reconcile")
+        left = count(len(taken.left), "unrouted file", "is", "are")
+        say(f"{left} left for the next sweep; to run it now: lakegate reconcile")
     if taken.failed:
-        say("The sweep failed at another step, and runs again by itself:", indented(taken.failed, 4, "yellow"))
+        say("Another step of the sweep failed; the next sweep repeats it:", indented(taken.failed, 4, "yellow"))

@@ -26,9 +26,10 @@ from lakegate.ports import MAIN, Ref
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.ledger.receipts import receipts_at
 from lakegate.workflow.ledger.rejected import decisions_of
+from lakegate.workflow.overview.line import Line
 from lakegate.workflow.registry import Registry, contract_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.status import Line, Status, status
+from lakegate.workflow.status import Status, status
 
 BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
 LONGEST_KEY = 1024  # bytes, S3's limit
@@ -57,7 +58,7 @@ def drop(
 def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str | None) -> list[str]:
     """Return the landing key of each path. Raise Misconfigured, before any upload, if a path has no valid key."""
     if table and to is not None:
-        raise Misconfigured("give --table or --to, not both")
+        raise Misconfigured("--table and --to exclude each other; give one of them")
     if to is not None:
         keys = [_prefix(to) + path.name for path in paths]
     elif table:
@@ -78,7 +79,7 @@ def _prefix(to: str) -> str:
     """Return the folder as a key's prefix. Raise Misconfigured for a part that S3 would keep and no route matches."""
     folder = to.removesuffix("/")
     if folder and any(part in {"", ".", ".."} for part in folder.split("/")):
-        raise Misconfigured(f"--to {to}: give the folder only, without the bucket, such as nyc/flights/")
+        raise Misconfigured(f"--to {to}: give a folder without the bucket, such as nyc/flights/")
     return f"{folder}/" if folder else ""
 
 
@@ -120,7 +121,7 @@ def _refuse_unusable(key: str) -> None:
 
 
 def upload(service: Service, paths: Sequence[Path], keys: Sequence[str]) -> list[FileVersion]:
-    """Upload several files at once; raise the first failure when all that were started have ended."""
+    """Upload several files at once. Raise the first failure after all started uploads have ended."""
     with ThreadPoolExecutor(UPLOADS) as pool:
         return list(pool.map(service.landing.upload, paths, keys))
 

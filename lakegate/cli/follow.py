@@ -1,4 +1,4 @@
-"""Following file versions until each is decided or unrouted. It looks; it moves nothing and prints nothing."""
+"""Following file versions until each is decided or unrouted. It only reads, and prints nothing."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -11,13 +11,14 @@ from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.standing import IDENTICAL
 from lakegate.ports import Branch
 from lakegate.workflow.ledger.receipts import receipts_now, whole_receipt
+from lakegate.workflow.overview.line import Line
 from lakegate.workflow.service import Service
-from lakegate.workflow.status import Line, Status, status
+from lakegate.workflow.status import Status, status
 
 Version = tuple[str, str]  # landing key, version id
 FIRST_PAUSE, LONGEST_PAUSE = 0.4, 3.0  # seconds
 SILENT_LOOKS = 6  # failed looks in a row before following gives up
-MARKER = "it is an empty object with a marker's name, which lakegate passes over"
+MARKER = "it has no bytes and a marker's name, so lakegate passes it over"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ files that landed and are not decided). Rooms below the pages:
 - `attempts`: an attempt's claims, files, job and report.
 - `settlement`: facts about an attempt whose job has ended, and the rules that say what is done with it.
 - `publishing`: guards, proofs and the rebase, which every merge to main passes.
+- `overview`: the lines that `status` shows.
 - `ledger`: receipts on main and in the archive, decisions on main, compaction.
 - `notices`: what people are told, and how often.
 

@@ -4,7 +4,7 @@ The audited commit is what is published. Nothing is appended or measured again.
 """
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from lakegate.audit.model.report import Report
@@ -43,7 +43,8 @@ def approve(service: Service, batch: str, why: str, by: str) -> Approved:
     chosen = _chosen(service, found)
     published, refused = 0, dict[str, Refused]()
     for audited, files in chosen:
-        with _noting_published(batch, published):
+        before = f"{count(published, 'file', 'was', 'were')} published from batch {batch} before this error"
+        with noting(before) if published else nullcontext():
             error = _publish(service, found, audited, files, why=why, by=by)
         if error:
             refused |= {file.key: error for file in files}
@@ -54,15 +55,6 @@ def approve(service: Service, batch: str, why: str, by: str) -> Approved:
     with_rows = {file.id for _, files in chosen for file in files}
     without_rows = {file.key: ROWLESS for file, _ in found.files if file.id not in with_rows}
     return Approved(files=published, left=left | without_rows | {key: str(error) for key, error in refused.items()})
-
-
-def _noting_published(batch: str, files: int) -> AbstractContextManager[None]:
-    """Note on an error of this attempt's that files of other attempts are published, and stay so."""
-    return (
-        noting(f"{count(files, 'file', 'was', 'were')} published from batch {batch} before this error")
-        if files
-        else nullcontext()
-    )
 
 
 def _publish(

@@ -13,6 +13,7 @@ import structlog
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
+from lakegate.landing.standing import is_open
 from lakegate.ports import DecidedFile, Note
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt, Objection
@@ -27,7 +28,6 @@ from lakegate.workflow.publishing.guards import (
     guard_versions,
     is_as_claimed,
     keeps_replaced_rows,
-    still_open,
 )
 from lakegate.workflow.publishing.proofs import prove_audited, prove_changes, prove_own
 from lakegate.workflow.publishing.rebase import rebase_on_main, trim
@@ -48,7 +48,7 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
     claims = prove_audited(service, audited)
     for turn, main in enumerate(_tries(service, audited)):
         objection = guard_versions(audited, wanted, main)
-        wanted = still_open(audited, wanted, main)
+        wanted = [file for file in wanted if is_open(main.receipts, file, audited.attempt)]
         if objection or not wanted:
             return objection
         if objection := _guard_verdicts(service, audited, wanted, main):

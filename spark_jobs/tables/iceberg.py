@@ -1,26 +1,26 @@
-"""Iceberg tables through its own Java API: metadata and manifests at a commit, as plain values."""
+"""Iceberg tables through Iceberg's Java API: metadata, differences of two states, and reads of given data files."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import reduce
-from math import inf
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from lakegate.audit.data_files import manifests
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
-from lakegate.audit.errors import JobError
 from spark_jobs.jvm.failures import FAILURES, class_names
 from spark_jobs.jvm.gateway import empty_array, jvm, session_state
 
-_BOUNDED = 200  # values of an `in`
-# Opening another file costs as much as a whole split may hold.
+_BOUNDED = 200  # values of an `in`, beyond which Iceberg asks no bounds
+# Opening a file costs as much as a whole split holds.
 _FILE_PER_TASK = dict.fromkeys(("split-size", "file-open-cost"), str(128 * 1024 * 1024))
 
 
 def load(spark: SparkSession, catalog: str, table: str) -> Any | None:
-    """The table as a catalog of the session has it, or None where there is none."""
+    """Return the table of a catalog of the session; None if there is none."""
     manager = session_state(spark).catalogManager()
     iceberg_catalog = manager.catalog(catalog).icebergCatalog()
     identifier = jvm(spark).org.apache.iceberg.catalog.TableIdentifier.parse(table)
@@ -33,7 +33,7 @@ def load(spark: SparkSession, catalog: str, table: str) -> Any | None:
 
 
 def fields(spark: SparkSession, table: Any) -> dict[str, IcebergField]:
-    """The table's columns by name."""
+    """Return the table's columns by name."""
     schema = json.loads(jvm(spark).org.apache.iceberg.SchemaParser.toJson(table.schema()))
     kinds = [(column, column["type"]) for column in schema["fields"]]
     columns = [
@@ -43,34 +43,34 @@ def fields(spark: SparkSession, table: Any) -> dict[str, IcebergField]:
     return {column.name: column for column in columns}
 
 
-def same_rows(one: Any | None, other: Any) -> bool:
-    """Whether two states of a table are the same snapshot, or both have none."""
+def _same_rows(one: Any | None, other: Any) -> bool:
+    """Return True if two states of a table are the same snapshot, or both have none."""
     snapshots = [table.currentSnapshot() if table is not None else None for table in (one, other)]
     first, second = (None if snapshot is None else snapshot.snapshotId() for snapshot in snapshots)
     return bool(first == second)
 
 
 def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
-    """What `after` has beyond `before`. Manifests that both have are not opened: the table's size does not matter."""
-    old, new = _manifests(before), _manifests(after)
-    came, went = new.keys() - old.keys(), old.keys() - new.keys()
-    fresh = _data_files(spark, after, [new[path] for path in came if _holds_data(new[path])])
-    gone = _data_files(spark, before, [old[path] for path in went if _holds_data(old[path])])
-    brought = _delete_files(spark, after, [new[path] for path in came if _deletes_rows(new[path])])
-    dropped = _delete_files(spark, before, [old[path] for path in went if _deletes_rows(old[path])])
-    return Difference(
-        added=fresh.but(gone.entries.keys()),
-        lost=gone.but(fresh.entries.keys()),
-        deletes=_hides_rows(dropped, brought, new.values()),
+    """Return the data files that `after` has and `before` lacks, and the reverse."""
+    if _same_rows(before, after):
+        return Difference(added=DataFiles(), lost=DataFiles(), deletes=False)
+    found = manifests.compare(TableState(spark, before), TableState(spark, after))
+    return Difference(added=_described(found.added), lost=_described(found.removed), deletes=bool(found.deletes))
+
+
+def _described(files: Mapping[str, tuple[DataFileStatistics, Any]]) -> DataFiles:
+    return DataFiles(
+        statistics={path: measured for path, (measured, _) in files.items()},
+        entries={path: entry for path, (_, entry) in files.items()},
     )
 
 
 def read(
     spark: SparkSession, name_in_spark: str, table: Any, entries: Mapping[str, Any], *, per_file: bool = False
 ) -> DataFrame:
-    """Exactly these data files of the table, by Iceberg's own reader: no manifest is read, however many there are.
+    """Return the rows of exactly these data files, by Iceberg's reader, without reading a manifest.
 
-    `per_file`: no task reads rows of two of them.
+    With `per_file`, no task reads rows of two data files.
     """
     java = jvm(spark)
     tasks = java.java.util.ArrayList()
@@ -86,8 +86,9 @@ def read(
 
 
 def plan_tasks(spark: SparkSession, table: Any, where: str, without: Collection[str] = ()) -> Any:
-    """What Iceberg would read of the table for an expression in its JSON: a list of its own tasks. They leave out data
-    files that bounds rule out, and those that it is to do without, and say of the others which of their parts to skip.
+    """Return Iceberg's tasks, a Java list, for rows that match an expression in its JSON.
+
+    Data files in `without` and those that bounds rule out are left out. A task says which parts of its file to skip.
     """
     expression = jvm(spark).org.apache.iceberg.expressions.ExpressionParser.fromJson(where, table.schema())
     tasks = jvm(spark).java.util.ArrayList()
@@ -104,8 +105,9 @@ def plan_tasks(spark: SparkSession, table: Any, where: str, without: Collection[
 
 
 def in_expression(column: str, values: Collection[str]) -> str:
-    """An expression in Iceberg's JSON: the column is one of these. Of more than so many at once, Iceberg asks no bounds
-    any more and reads the whole table.
+    """Return the expression, in Iceberg's JSON, that a column has one of these values.
+
+    Iceberg ignores bounds for larger sets and would read the whole table, so the values are split.
     """
     ordered = sorted(values)
     parts = [ordered[start : start + _BOUNDED] for start in range(0, len(ordered), _BOUNDED)] or [[]]
@@ -114,27 +116,27 @@ def in_expression(column: str, values: Collection[str]) -> str:
 
 
 def rows_in(tasks: Any) -> int:
-    """How many rows these tasks would read at most."""
+    """Return the most rows that these tasks can read."""
     return sum(int(task.file().recordCount()) for task in tasks)
 
 
-def rows(table: Any) -> int | None:
-    """How many rows the table has, or None where its manifests don't tell because rows are deleted."""
-    if has_deletes(table):
+def rows(spark: SparkSession, table: Any) -> int | None:
+    """Return how many rows the table has; None if delete files hide some, because manifests do not count those."""
+    state = TableState(spark, table)
+    if manifests.has_deletes(state):
         return None
-    manifests = [manifest for manifest in _manifests(table).values() if _holds_data(manifest)]
-    return sum(int(manifest.addedRowsCount()) + int(manifest.existingRowsCount()) for manifest in manifests)
+    return sum(manifest.rows for manifest in manifests.listed(state).values() if not manifest.holds_deletes)
 
 
-def has_deletes(table: Any) -> bool:
-    """Whether rows of the table are deleted by files of their own."""
-    return any(map(_deletes_rows, _manifests(table).values()))
+def has_deletes(spark: SparkSession, table: Any) -> bool:
+    """Return True if the table has delete files."""
+    return manifests.has_deletes(TableState(spark, table))
 
 
 def read_tasks(
     spark: SparkSession, name_in_spark: str, table: Any, tasks: Any, more: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """What these tasks read, by Iceberg's own reader; `more` are options of its."""
+    """Return the rows of these tasks, by Iceberg's reader; `more` has options for it."""
     java = jvm(spark)
     name = f"tasks-{java.java.util.UUID.randomUUID()}"
     java.org.apache.iceberg.spark.ScanTaskSetManager.get().stageTasks(table, name, tasks)
@@ -142,88 +144,71 @@ def read_tasks(
     return spark.read.format("iceberg").options(**options).load(name_in_spark)
 
 
-def _manifests(table: Any | None) -> dict[str, Any]:
-    """The table's manifests by path. JobError where one is listed twice, for so often its rows are read: Iceberg does
-    it by itself, where it is told of a conflict about a commit that was made all the same, and makes it again.
-    """
-    snapshot = table.currentSnapshot() if table is not None else None
-    found: dict[str, Any] = {}
-    if table is None or snapshot is None:
-        return found
-    for manifest in snapshot.allManifests(table.io()):
-        _refuse_twice(found, manifest.path(), table, "lists the manifest")
-        found[manifest.path()] = manifest
-    return found
+@dataclass(frozen=True)
+class ListedManifest:
+    """A manifest as a snapshot lists it. Each property is a call to Java."""
+
+    own: Any
+
+    @cached_property
+    def path(self) -> str:
+        return str(self.own.path())
+
+    @cached_property
+    def holds_deletes(self) -> bool:
+        return str(self.own.content().toString()) != "DATA"
+
+    @cached_property
+    def is_live(self) -> bool:
+        return bool(self.own.hasAddedFiles() or self.own.hasExistingFiles())
+
+    @property
+    def oldest(self) -> int:
+        return int(self.own.minSequenceNumber())
+
+    @property
+    def rows(self) -> int:
+        return int(self.own.addedRowsCount()) + int(self.own.existingRowsCount())
 
 
-def _holds_data(manifest: Any) -> bool:
-    return str(manifest.content().toString()) == "DATA"
+@dataclass(frozen=True)
+class TableState:
+    """A loaded table, or none. A data file is a pair: its statistics, and Iceberg's object of it."""
 
+    spark: SparkSession
+    own: Any | None
 
-def _deletes_rows(manifest: Any) -> bool:
-    """Whether it names delete files; not if it only tells that there were some, until the next commit drops it."""
-    return not _holds_data(manifest) and _has_files(manifest)
+    @property
+    def table(self) -> str:
+        return str(self.own.name()) if self.own is not None else ""
 
+    def manifests(self) -> Iterable[ListedManifest]:
+        snapshot = self.own.currentSnapshot() if self.own is not None else None
+        if self.own is None or snapshot is None:
+            return ()
+        return map(ListedManifest, snapshot.allManifests(self.own.io()))
 
-def _has_files(manifest: Any) -> bool:
-    return bool(manifest.hasAddedFiles() or manifest.hasExistingFiles())
+    def data_files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, tuple[DataFileStatistics, Any]]]:
+        for content, entry in self._files(listed):
+            statistics = DataFileStatistics.from_entry(json.loads(content))
+            yield statistics.path, (statistics, entry)
 
+    def delete_files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, int]]:
+        """Yield delete files by Iceberg's JSON of each, with their sequence numbers: one object may hold several."""
+        for content, entry in self._files(listed):
+            yield content, int(entry.dataSequenceNumber())
 
-def _hides_rows(went: Mapping[str, int], came: Mapping[str, int], after: Iterable[Any]) -> bool:
-    """Whether delete files came, or such went as may have hidden rows of what these manifests have: all the table's,
-    which are asked only where some went.
-    """
-    gone = went.keys() - came.keys()
-    oldest = _oldest(after) if gone else inf
-    return bool(came.keys() - went.keys()) or any(went[file] >= oldest for file in gone)
-
-
-def _oldest(manifests: Iterable[Any]) -> float:
-    """The least sequence number of the data files in these manifests: delete files with a lesser one hide nothing, and
-    Iceberg drops them by itself with whatever commit takes data files off.
-    """
-    live = [manifest for manifest in manifests if _holds_data(manifest) and _has_files(manifest)]
-    return min((int(manifest.minSequenceNumber()) for manifest in live), default=inf)
-
-
-def _refuse_twice(found: Collection[str], path: str, table: Any, what: str) -> None:
-    if path in found:
-        raise JobError(f"table {table.name()} {what} {path} twice: whoever reads it finds its rows twice")
-
-
-def _data_files(spark: SparkSession, table: Any | None, manifests: list[Any]) -> DataFiles:
-    """The live data files in these manifests. JobError where one is there twice, in one of them or in two."""
-    statistics: dict[str, DataFileStatistics] = {}
-    entries: dict[str, Any] = {}
-    for manifest in manifests:
-        for entry in _live_files(spark, table, manifest):
-            spec = table.specs()[entry.specId()]  # type: ignore[union-attr]
-            told = json.loads(jvm(spark).org.apache.iceberg.ContentFileParser.toJson(entry, spec))
-            _refuse_twice(entries, told["file-path"], table, "has the data file")
-            statistics[told["file-path"]] = DataFileStatistics.from_entry(told)
-            entries[told["file-path"]] = entry
-    return DataFiles(statistics=statistics, entries=entries)
-
-
-def _delete_files(spark: SparkSession, table: Any | None, manifests: list[Any]) -> dict[str, int]:
-    """The sequence numbers of the live delete files in these manifests, by all that Iceberg says of them: several may
-    be in one file of the storage.
-    """
-    said, found = jvm(spark).org.apache.iceberg.ContentFileParser.toJson, dict[str, int]()
-    for manifest in manifests:
-        for entry in _live_files(spark, table, manifest):
-            found[said(entry, table.specs()[entry.specId()])] = int(entry.dataSequenceNumber())  # type: ignore[union-attr]
-    return found
-
-
-def _live_files(spark: SparkSession, table: Any, manifest: Any) -> Iterator[Any]:
-    """A manifest's files that are not deleted; the reader uses one object for all, hence the copies."""
-    files = jvm(spark).org.apache.iceberg.ManifestFiles
-    read = files.read if _holds_data(manifest) else files.readDeleteManifest
-    reader = read(manifest, table.io(), table.specs())
-    try:
-        rows = reader.iterator()
-        while rows.hasNext():
-            yield rows.next().copy()
-    finally:
-        reader.close()
+    def _files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, Any]]:
+        """Yield copies of the live files, each with Iceberg's JSON of it: the reader reuses one object for all."""
+        java = jvm(self.spark).org.apache.iceberg
+        for manifest in listed:
+            read = java.ManifestFiles.readDeleteManifest if manifest.holds_deletes else java.ManifestFiles.read
+            reader = read(manifest.own, self.own.io(), self.own.specs())  # type: ignore[union-attr]
+            try:
+                found = reader.iterator()
+                while found.hasNext():
+                    entry = found.next().copy()
+                    spec = self.own.specs()[entry.specId()]  # type: ignore[union-attr]
+                    yield java.ContentFileParser.toJson(entry, spec), entry
+            finally:
+                reader.close()

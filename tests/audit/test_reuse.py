@@ -43,7 +43,7 @@ def test_of_the_plan_its_checks_of_table_scope_are_asked_again() -> None:
     assert ([metric.id for metric in asked.metrics], [check.metric for check in asked.checks]) == ([KEYS.id], [KEYS.id])
 
 
-def test_a_good_file_and_one_that_fails_a_check_of_table_scope_are_carried() -> None:
+def test_a_good_file_and_one_that_fails_a_check_of_table_scope_are_reused() -> None:
     failed = replace(GOOD, checks=(GOOD.checks[0], result("check-duplicates-id", Verdict.FAIL, 3)))
     assert may_be_reused(PLAN, GOOD)
     assert may_be_reused(PLAN, failed)
@@ -58,12 +58,12 @@ def test_a_good_file_and_one_that_fails_a_check_of_table_scope_are_carried() -> 
     ],
     ids=["it has faults", "rows of it are in quarantine", "it fails a check of batch scope"],
 )
-def test_a_file_that_something_else_is_wrong_with_is_not_carried(file: FileReport) -> None:
+def test_a_file_that_something_else_is_wrong_with_is_not_reused(file: FileReport) -> None:
     assert not may_be_reused(PLAN, file)
 
 
 @pytest.mark.parametrize(("of", "reused"), [(NULL, True), (KEYS, False)])
-def test_nothing_is_carried_where_a_check_of_table_scope_may_put_rows_aside(of: object, *, reused: bool) -> None:
+def test_nothing_is_reused_where_a_check_of_table_scope_may_put_rows_aside(of: object, *, reused: bool) -> None:
     checks = tuple(none_of(it, Severity.QUARANTINE if it is of else Severity.ERROR) for it in (NULL, KEYS))
     by: Plan = replace(PLAN, checks=checks)
     assert may_be_reused(by, GOOD) is reused

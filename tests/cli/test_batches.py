@@ -112,7 +112,7 @@ def test_status_says_when_the_bucket_was_listed_last_where_that_was_long_ago(
     desk.world.clock.advance(10 * 60)
     told = desk.run("status").stdout
     assert (
-        "The last sweep listed the bucket 20 minutes ago; later files are not shown. To list it now: lakegate wait"
+        "The last sweep listed the bucket 20 minutes ago; later files are not shown. To list them: lakegate wait"
         in told
     )
 

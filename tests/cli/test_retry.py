@@ -113,7 +113,7 @@ def test_what_keeps_one_keeps_no_other_and_gives_the_exit_code(
     assert f"Not retried: {UNKNOWN}: batch {UNKNOWN} has no decision on main" in told.stdout
     assert f"Attempt a2 of batch {batches[1]} " in told.stdout
     assert told.stdout.endswith("In progress: 1 of 3 batches. Next: lakegate wait\n")
-    assert isinstance(error, LakegateError) or "a fault of lakegate's own" in told.stderr
+    assert isinstance(error, LakegateError) or "a fault in lakegate itself" in told.stderr
 
 
 def test_one_that_is_unknown_is_misuse_and_one_with_nothing_to_try_is_refused(desk: Desk, batches: list[str]) -> None:

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from lakegate.cli.batches import _in_flight
 from lakegate.cli.files import _still_moving
 from lakegate.cli.follow import Followed, sights
-from lakegate.workflow.status import Line, Status
+from lakegate.workflow.overview.line import Line
+from lakegate.workflow.status import Status
 
 AT = datetime(2013, 1, 31, tzinfo=UTC)
 LINE = Line(

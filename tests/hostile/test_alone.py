@@ -679,7 +679,7 @@ def test_a_report_that_cannot_be_read_hides_no_other_attempt_of_its_batch(body: 
 def test_a_receipt_that_cannot_be_read_is_never_written_over_nor_taken_for_none() -> None:
     broken = Receipt.read("nyc/flights/1", b"{")
     assert broken.unreadable
-    with pytest.raises(Misconfigured, match=r"nyc/flights/1.*Nothing of this key is ingested or decided"):
+    with pytest.raises(Misconfigured, match=r"nyc/flights/1.*No file under this key is ingested or decided"):
         broken.to_json()
     with pytest.raises(Misconfigured, match="can't be read"):
         broken.decided(

@@ -19,7 +19,7 @@ from urllib.error import URLError
 import pytest
 
 from lakegate.adapters import slack
-from lakegate.adapters.http import Patient
+from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.slack import SlackNotifier
@@ -156,12 +156,12 @@ DRIPS = [dripping_head, dripping_headers, dripping_status, dripping_body, drippi
 
 
 def catalog(uri: str) -> NessieCatalog:
-    return NessieCatalog(uri, Patient(seconds=SECONDS, largest=LARGEST))
+    return NessieCatalog(uri, TimeoutAdapter(seconds=SECONDS, largest=LARGEST))
 
 
 def iceberg_catalog(uri: str) -> Any:
     with iceberg_errors("opening"):
-        return RefCatalog(uri, "lake", Ref("main"), http=Patient(seconds=SECONDS, largest=LARGEST))
+        return RefCatalog(uri, "lake", Ref("main"), http=TimeoutAdapter(seconds=SECONDS, largest=LARGEST))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pytest
 import requests
 from pynessie.error import NessieException
 
-from lakegate.adapters.http import Patient, mount
+from lakegate.adapters.http import TimeoutAdapter, mount
 from lakegate.adapters.nessie import NessieCatalog, nessie_errors
 from lakegate.adapters.notes import LIMIT, decided, message, properties
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
@@ -316,7 +316,7 @@ def nobody() -> Iterator[str]:
 
 def test_a_merge_that_is_not_answered_may_have_happened(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = NessieCatalog(silent)
-    catalog._session = mount(requests.Session(), Patient((60, 0.05)))
+    catalog._session = mount(requests.Session(), TimeoutAdapter((60, 0.05)))
     monkeypatch.setattr(catalog, "_main", lambda: "ab" * 32)
     with pytest.raises(OutcomeUnknown, match="merging wap-x"):
         catalog.merge("wap-x", "cd" * 32, note_of(1))
@@ -324,7 +324,7 @@ def test_a_merge_that_is_not_answered_may_have_happened(silent: str, monkeypatch
 
 def test_a_merge_that_reached_nobody_did_not_happen(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = NessieCatalog(nobody)
-    catalog._session = mount(requests.Session(), Patient((60, 0.05)))
+    catalog._session = mount(requests.Session(), TimeoutAdapter((60, 0.05)))
     monkeypatch.setattr(catalog, "_main", lambda: "ab" * 32)
     with pytest.raises(Retryable, match="merging wap-x"):
         catalog.merge("wap-x", "cd" * 32, note_of(1))

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from pyiceberg.io import FileIO, InputFile, OutputFile
 
-from lakegate.adapters.iceberg import OPTIONS
+from lakegate.adapters.iceberg.catalog import OPTIONS
 
 
 class MemoryFiles(FileIO):

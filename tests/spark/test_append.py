@@ -415,7 +415,7 @@ def test_a_delete_file_that_is_older_than_all_data_files_may_go(spark: SparkSess
     entries = iceberg.compare(spark, before, loaded(spark, by)).added.entries
     overwrite(spark, name, loaded(spark, by), entries.values(), spark.table(name).where("id = 3"))
     after = loaded(spark, by)
-    assert (iceberg.has_deletes(before), iceberg.has_deletes(after)) == (True, False)
+    assert (iceberg.has_deletes(spark, before), iceberg.has_deletes(spark, after)) == (True, False)
     difference = iceberg.compare(spark, before, after)
     assert ([data.rows for data in difference.added.statistics.values()], difference.deletes) == ([1], False)
 

@@ -115,7 +115,7 @@ class Audit:
             note = Note(decision=Decision.PUBLISHED, table=self.name, batch=attempt.batch, attempt=1, files=(entry,))
             decided.append(Decided(note=note, commit="", at=MOMENT))
         log = SimpleNamespace(decisions=lambda *_, **__: reversed(decided))
-        return baseline(SimpleNamespace(store=store, catalog=log), plan)  # type: ignore[arg-type]
+        return baseline(SimpleNamespace(store=store, ledger=log), plan)  # type: ignore[arg-type]
 
     # The audit of one contract's plan.
 

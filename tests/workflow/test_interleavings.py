@@ -545,7 +545,7 @@ def keys_of_a_table_and_all_that_comes_of_it() -> Scene:
 
 
 def a_batch_audited_again_twice_at_once() -> Scene:
-    """One worker opens the attempt that carries the data files while the other lives on."""
+    """One worker starts the attempt that reuses the data files while the other lives on."""
     world = World()
     world.want_unique_keys()
     world.drop("0", rows=1)
@@ -723,8 +723,8 @@ def a_number_taken_for_another_file_meanwhile() -> Scene:
     return Scene(world=world, one=settled(both), other=others, decisions=(dict.fromkeys("912", PUBLISHED),), told={})
 
 
-def a_contract_pushed_while_data_files_are_carried() -> Scene:
-    """The one worker is about to carry them, by the contract of before; the other freezes a job that appends anew."""
+def a_contract_pushed_while_data_files_are_reused() -> Scene:
+    """The one worker is about to reuse them, by the contract of before; the other freezes a job that appends again."""
     world = World()
     world.want_unique_keys()
     world.drop("0", rows=1)
@@ -745,7 +745,7 @@ def a_contract_pushed_while_data_files_are_carried() -> Scene:
 
 
 SCENES = [
-    a_contract_pushed_while_data_files_are_carried,
+    a_contract_pushed_while_data_files_are_reused,
     a_number_taken_for_another_file_meanwhile,
     overlapping_events,
     an_event_and_all_that_comes_of_it,

@@ -1,4 +1,4 @@
-"""Data files that are carried over to the next attempt: its job audits, and appends nothing."""
+"""Data files that the next attempt reuses: its job audits, and appends nothing."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def audited(world: World, *names: str, holds: str = "", warn: str = "", evolves:
     return attempt
 
 
-def test_the_next_attempt_at_audited_files_carries_their_data_files_and_audits_them_again(world: World) -> None:
+def test_the_next_attempt_at_audited_files_reuses_their_data_files_and_audits_them_again(world: World) -> None:
     one, two = audited(world, "1"), audited(world, "2")
     settle(world.service, one)
     settle(world.service, two)
@@ -72,7 +72,7 @@ def test_a_key_that_was_published_meanwhile_rejects_the_file_with_that_reason(wo
     assert world.rows_on(two.next().branch) == {"2": 2}
 
 
-def test_a_bad_file_stays_on_its_branch_and_the_good_ones_are_carried(world: World) -> None:
+def test_a_bad_file_stays_on_its_branch_and_the_good_ones_are_reused(world: World) -> None:
     one = audited(world, "1")
     world.clock.advance(60)
     world.drop("2", rows=5, deliver=False, bad="broken")
@@ -87,7 +87,7 @@ def test_a_bad_file_stays_on_its_branch_and_the_good_ones_are_carried(world: Wor
     assert (list(world.rejected()), world.branches()) == (["2"], [two.branch])
 
 
-def test_an_early_file_is_carried_too() -> None:
+def test_an_early_file_is_reused_too() -> None:
     world = World()
     world.refer_to_planes()
     world.drop("0", rows=1)
@@ -101,7 +101,7 @@ def test_an_early_file_is_carried_too() -> None:
     assert len(world.reused) == 1
 
 
-def test_an_attempt_that_crashes_while_it_audits_again_is_followed_by_one_that_carries_the_same(world: World) -> None:
+def test_an_attempt_that_crashes_while_it_audits_again_is_followed_by_one_that_reuses_the_same(world: World) -> None:
     one, two = audited(world, "1"), audited(world, "2")
     settle(world.service, one)
     settle(world.service, two)
@@ -114,7 +114,7 @@ def test_an_attempt_that_crashes_while_it_audits_again_is_followed_by_one_that_c
     assert world.rows_on_main() == {"0": 1, "1": 2, "2": 2}
 
 
-def test_a_table_that_another_attempt_made_is_not_carried_to() -> None:
+def test_a_table_that_another_attempt_made_is_not_reused_on() -> None:
     world = World()
     world.want_unique_keys()
     one, two = audited(world, "1"), audited(world, "2")
@@ -133,7 +133,7 @@ def test_a_contract_that_was_pushed_meanwhile_is_audited_by_from_the_files(world
     assert (world.reused, world.rows_on_main()) == ([], {"0": 1, "2": 2})
 
 
-def test_columns_that_came_with_files_are_not_carried(world: World) -> None:
+def test_columns_that_came_with_files_are_not_reused(world: World) -> None:
     one, two = audited(world, "1"), audited(world, "2", evolves='"zip" string')
     settle(world.service, one)
     settle(world.service, two)
@@ -141,7 +141,7 @@ def test_columns_that_came_with_files_are_not_carried(world: World) -> None:
     assert (world.reused, world.rows_on_main()) == ([], {"0": 1, "1": 2, "2": 2})
 
 
-def test_a_batch_with_rows_in_quarantine_is_not_carried(world: World) -> None:
+def test_a_batch_with_rows_in_quarantine_is_not_reused(world: World) -> None:
     one = audited(world, "1")
     world.clock.advance(60)
     world.drop("2", rows=2, aside=1, deliver=False)
@@ -164,7 +164,7 @@ def test_a_retry_by_a_person_appends_from_the_files(world: World) -> None:
     assert world.runner.job(run.id).reuses == ""
 
 
-def test_what_a_stranger_left_on_the_next_branch_is_not_taken_for_carried(world: World) -> None:
+def test_what_a_stranger_left_on_the_next_branch_is_not_taken_for_reused(world: World) -> None:
     one, two = audited(world, "1"), audited(world, "2")
     create = world.service.ledger.commit_receipts
 

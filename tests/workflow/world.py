@@ -451,7 +451,7 @@ class World:
         return replace(file.replaces, rewritten_rows=sum(base.get(old, 0) for old in file.replaces.rewritten))
 
     def _audit_reused(self, job: Job) -> Report:
-        """As the job does it: the branch must hold what was carried, and checks of table scope are found anew."""
+        """As the job does it: the branch must hold the reused data files, and checks of table scope are found anew."""
         before = from_json(Report, self.store.objects[self.store.name(job.reuses)])
         known, ids = {entry.id: entry for entry in before.files}, [file.id for file in job.files]
         there = MemoryTables(lake=self.lake).compare(job.plan.table, Ref(MAIN, job.base), Ref(job.branch))

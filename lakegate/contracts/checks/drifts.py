@@ -48,7 +48,7 @@ def drift(value: Item) -> Drift | None:
     check_words(value, {word: Word(answer=Answer.ENFORCED) for word in _WORDS}, where="a drift")
     files = _whole(value, "files", FILES)
     least = _whole(value, "atLeast", min(AT_LEAST, files or AT_LEAST))
-    comparison = _comparison(value)
+    comparison = one_of(said, Comparison, "as") if (said := value.get("as")) else Comparison.RATE
     if files is None or least is None or comparison is None:
         return None
     if least > files:
@@ -79,8 +79,3 @@ def _whole(value: Item, word: str, otherwise: int) -> int | None:
         (value.get(word) or value).fault(f"{word} is {number!r}, and it is a whole number from {_FEWEST} to {MOST:,}")
         return None
     return number
-
-
-def _comparison(value: Item) -> Comparison | None:
-    said = value.get("as")
-    return one_of(said, Comparison, "as") if said else Comparison.RATE

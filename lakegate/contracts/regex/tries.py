@@ -5,6 +5,7 @@ each letter of a text.
 """
 
 import math
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -24,11 +25,15 @@ def tries_with(text: exp.Expr, pattern: Portable) -> exp.Expr | None:
     return exp.Case(ifs=[exp.If(this=too_long, true=exp.Literal.number(0))], default=least)
 
 
-def _at(text: exp.Expr, bound: Polynomial) -> exp.Expr:
-    """Return the polynomial's value at a text's length."""
-    *rest, last = (exp.Literal.number(f"{factor / math.factorial(k):.2E}") for k, factor in enumerate(bound))
-    length = exp.cast(exp.Length(this=text.copy()), "double", dialect="spark")
+def polynomial(length: exp.Expr, factors: Sequence[float]) -> exp.Expr:
+    """Return a polynomial's value at a length; the factors are those of its powers, from 0."""
+    *rest, last = (exp.Literal.number(f"{factor:.2E}") for factor in factors)
     value: exp.Expr = last
     for factor in reversed(rest):
         value = exp.Paren(this=exp.Add(this=factor, expression=exp.Mul(this=length.copy(), expression=value)))
     return value
+
+
+def _at(text: exp.Expr, bound: Polynomial) -> exp.Expr:
+    length = exp.cast(exp.Length(this=text.copy()), "double", dialect="spark")
+    return polynomial(length, [factor / math.factorial(k) for k, factor in enumerate(bound)])

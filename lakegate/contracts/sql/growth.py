@@ -13,6 +13,7 @@ from sqlglot import exp
 from lakegate.audit.schema.names import folded
 from lakegate.contracts.columns.fields import Field, column
 from lakegate.contracts.regex.cost import FEW
+from lakegate.contracts.regex.tries import polynomial
 from lakegate.contracts.sql.allowlist import NotAllowed, columns_of, shown
 from lakegate.contracts.sql.functions import Kind
 
@@ -64,10 +65,7 @@ def tries_sql(tree: exp.Expr, fields: Sequence[Field], names: Sequence[str]) -> 
         return ""
     longest = exp.Greatest(this=lengths[0], expressions=lengths[1:]) if lengths[1:] else lengths[0]
     length = exp.cast(exp.Coalesce(this=longest, expressions=[exp.Literal.number(0)]), "double", dialect="spark")
-    none, once, twice = (exp.Literal.number(f"{number:.2E}") for number in counted)
-    more = exp.Paren(this=exp.Add(this=once, expression=exp.Mul(this=length, expression=twice)))
-    said = exp.Add(this=none, expression=exp.Mul(this=length.copy(), expression=more))
-    return said.sql(dialect="spark")
+    return polynomial(length, counted).sql(dialect="spark")
 
 
 def _tries_of(tree: exp.Expr, fields: Sequence[Field]) -> Tries:

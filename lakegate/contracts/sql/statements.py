@@ -163,7 +163,8 @@ def _parsed(text: str) -> exp.Expr:
         with _without_a_word():
             trees = _read(text)
     except SqlglotError as error:
-        raise NotAllowed(f"is no SQL that can be read: {_told(error)}") from None
+        first, *_ = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() or ["?"]  # the parser underlines in colour
+        raise NotAllowed(f"is no SQL that can be read: {first.rstrip('. ')[:160]}") from None
     except NotAllowed:
         raise
     except RecursionError:
@@ -227,11 +228,6 @@ def _arguments(tokens: Sequence[Any]) -> int:
         if not depth:
             break
     return found
-
-
-def _told(error: SqlglotError) -> str:
-    first = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() or ["?"]
-    return first[0].rstrip(". ")[:160]
 
 
 def _read(text: str) -> Sequence[exp.Expr | None]:

@@ -7,7 +7,7 @@ job that finishes after it was given up changes nothing.
 from enum import StrEnum
 
 from lakegate.audit.model.codec import BROKEN, NewerFormat, to_json
-from lakegate.audit.model.job import CUT_OFF, Job
+from lakegate.audit.model.job import CUT_OFF
 from lakegate.audit.model.report import Report, parse_report
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
@@ -22,15 +22,15 @@ def begun_name(attempt: Attempt) -> str:
     return f"begun/{attempt.branch}"
 
 
-def has_begun(store: Store, attempt: Attempt, job: Job) -> bool:
+def has_begun(store: Store, attempt: Attempt) -> bool:
     """Return True if the attempt's job reached its files and was not cut off from them. Only then does a crash say
-    something about the files. A job that an earlier release froze notes nothing and counts as begun.
+    something about the files.
     """
-    return not job.begun_uri or store.read(begun_name(attempt)) not in (None, CUT_OFF)
+    return store.read(begun_name(attempt)) not in (None, CUT_OFF)
 
 
 class End(StrEnum):
-    """How an attempt ended."""
+    """An attempt's end: its report counts, or it was given up, perhaps before its job reached the files."""
 
     REPORTED = "reported"
     GIVEN_UP = "given up"
@@ -45,27 +45,23 @@ def note_end(store: Store, attempt: Attempt, how: End) -> bool:
     giving up count as one.
     """
     alike = (how,) if how is End.REPORTED else _GIVEN_UP
-    return store.create(_end_name(attempt), _noted(how)) or _ended(store, attempt) in alike
+    return store.create(_end_name(attempt), to_json(how).encode()) or _noted_end(store, attempt) in alike
 
 
-def given_up(store: Store, attempt: Attempt) -> End | None:
+def how_given_up(store: Store, attempt: Attempt) -> End | None:
     """Return how the attempt was given up; None if it was not."""
-    how = _ended(store, attempt)
+    how = _noted_end(store, attempt)
     return how if how in _GIVEN_UP else None
 
 
-def _ended(store: Store, attempt: Attempt) -> End | None:
+def _noted_end(store: Store, attempt: Attempt) -> End | None:
     """Return the attempt's noted end, if there is one. Raise Misconfigured if the note is not one of lakegate's."""
     noted = store.read(_end_name(attempt))
-    how = next((each for each in End if noted == _noted(each)), None)
+    how = next((each for each in End if noted == to_json(each).encode()), None)
     if noted is not None and how is None:
         what = f"the note {_end_name(attempt)} has no content that lakegate writes: {noted[:40]!r}"
         raise Misconfigured(f"{what}. The attempt's files stay undecided until it is repaired")
     return how
-
-
-def _noted(how: End) -> bytes:
-    return to_json(how).encode()
 
 
 def _end_name(attempt: Attempt) -> str:
@@ -83,7 +79,7 @@ def accept_report(store: Store, attempt: Attempt) -> Report | None:
 def report_in_force(store: Store, attempt: Attempt) -> Report | None:
     """Return the attempt's report unless it was given up, and note nothing. Raise as `read_report` does."""
     report = read_report(store, attempt)
-    return None if report is None or given_up(store, attempt) else report
+    return None if report is None or how_given_up(store, attempt) else report
 
 
 def read_report(store: Store, attempt: Attempt) -> Report | None:

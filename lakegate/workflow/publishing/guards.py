@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts import Contract
-from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
@@ -20,22 +19,15 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.keys import failed_and_compared
 
 
-def still_open(audited: Audited, files: Iterable[FileVersion], main: Main) -> list[FileVersion]:
-    """Return the files that the attempt may still decide, by main's receipts."""
-    return [file for file in files if is_open(main.receipts, file, audited.attempt)]
-
-
 def guard_versions(audited: Audited, files: Iterable[FileVersion], main: Main) -> Objection | None:
-    """Object if an open file's key has other versions on main than the file replaces, or if another file was decided
-    otherwise than published.
+    """Object if a file is open and its key has other versions on main than it replaces, or if it is closed and not
+    published.
     """
-    files = list(files)
-    open_files = set(still_open(audited, files, main))
-    objections = (
-        _guard_standing(audited, file, main) if file in open_files else _guard_closed(audited, file, main)
-        for file in files
-    )
-    return next((objection for objection in objections if objection), None)
+    for file in files:
+        guard = _guard_standing if is_open(main.receipts, file, audited.attempt) else _guard_closed
+        if objection := guard(audited, file, main):
+            return objection
+    return None
 
 
 def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> Objection | None:
@@ -134,15 +126,14 @@ def is_as_claimed(audited: Audited, claims: Mapping[str, Receipt | None], main: 
     """Return True if the claims, by landing key, were made on main's present receipts, so that the audited commit may
     be merged. The catalog alone would not notice a receipt that came to main and was compacted away since.
     """
-    return all(_is_claim_on(main.receipts, file, audited.attempt, claims[file.key]) for file in audited.claims)
-
-
-def _is_claim_on(receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, claim: Receipt | None) -> bool:
-    """Return True if claiming the file on these receipts gives just this claim."""
-    entry = claim.entry(file.version_id) if claim else None
-    if entry is None or not is_open(receipts, file, attempt):
-        return False
-    return claim_receipt(receipts, file, attempt, entry.replaces) == claim
+    for file in audited.claims:
+        claim = claims[file.key]
+        entry = claim.entry(file.version_id) if claim else None
+        if entry is None or not is_open(main.receipts, file, audited.attempt):
+            return False
+        if claim_receipt(main.receipts, file, audited.attempt, entry.replaces) != claim:
+            return False
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)

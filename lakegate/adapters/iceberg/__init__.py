@@ -1,0 +1,13 @@
+"""Iceberg tables through PyIceberg and the catalog's Iceberg REST. Vendor words and errors end here.
+
+`tables` is the port. It opens a `catalog` for each ref, reads `manifests`, and fetches `files`, each once per publish:
+a table at a commit, a metadata file and the address of a ref never change. `errors` translates. PyArrow is not needed,
+and no function has it: object storage is reached through s3fs.
+"""
+
+from lakegate.adapters.iceberg.catalog import RefCatalog
+from lakegate.adapters.iceberg.errors import ABSENT, iceberg_errors
+from lakegate.adapters.iceberg.files import MetadataIO, check_storage
+from lakegate.adapters.iceberg.tables import IcebergTables
+
+__all__ = ["ABSENT", "IcebergTables", "MetadataIO", "RefCatalog", "check_storage", "iceberg_errors"]

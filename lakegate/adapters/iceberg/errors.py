@@ -1,0 +1,56 @@
+"""Errors of PyIceberg, its network and its storage in our words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import requests
+from pydantic import ValidationError as MalformedAnswer
+from pyiceberg import exceptions as iceberg
+
+from lakegate.adapters.aws import aws_errors
+from lakegate.adapters.http import network_error
+from lakegate.audit.errors import ListedTwice
+from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
+
+NOT_ALLOWED = (
+    iceberg.AuthorizationExpiredError,
+    iceberg.ForbiddenError,
+    iceberg.OAuthError,
+    iceberg.UnauthorizedError,
+    PermissionError,
+)
+ABSENT = (iceberg.NoSuchTableError, iceberg.NoSuchNamespaceError, iceberg.NoSuchIdentifierError)
+DAMAGED = (iceberg.ValidationError, iceberg.ValidationException, FileNotFoundError, ListedTwice)
+BUSY = (iceberg.TooManyRequestsError, iceberg.WaitingForLockException)
+EVERY = tuple(kind for kind in vars(iceberg).values() if isinstance(kind, type) and issubclass(kind, Exception))
+UNABLE = (ImportError, NotImplementedError, ValueError)
+BROKEN = (iceberg.ServerError, iceberg.ServiceUnavailableError, MalformedAnswer, OSError)
+
+
+@contextmanager
+def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
+    """Translate the errors of PyIceberg, its network and its storage into our own."""
+    what = f"Iceberg: {what}"
+    try:
+        with aws_errors(what, changes=changes):
+            yield
+    except iceberg.CommitFailedException as exc:
+        raise Conflict(f"{what}: {exc}") from exc
+    except iceberg.CommitStateUnknownException as exc:
+        raise OutcomeUnknown(f"{what}: {exc}") from exc
+    except requests.RequestException as exc:
+        raise network_error(what, exc, changes=changes) from exc
+    except NOT_ALLOWED as exc:
+        raise Misconfigured(f"{what}: {exc}") from exc
+    except (*ABSENT, *DAMAGED, iceberg.TableAlreadyExistsError) as exc:
+        raise Refused(f"{what}: {exc}") from exc
+    except BUSY as exc:
+        raise Retryable(f"{what}: {exc}") from exc
+    except BROKEN as exc:
+        raise (OutcomeUnknown if changes else Retryable)(f"{what}: {exc}") from exc
+    except EVERY as exc:
+        gone = "NoSuchReference" in str(exc)  # the service reports it as a bad request
+        raise (Conflict if gone else Misconfigured)(f"{what}: {exc}") from exc
+    except UNABLE as exc:
+        why = "PyIceberg is not able to; look at the table's properties (write.avro.compression-codec)"
+        raise Misconfigured(f"{what}: {why}: {exc}") from exc

@@ -1,0 +1,93 @@
+"""Access to a table's metadata files, in S3 alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from io import BytesIO
+from threading import Lock
+from urllib.parse import urlparse
+
+from cachetools import LRUCache
+from fsspec import AbstractFileSystem
+from pyiceberg.io import InputFile, OutputFile
+from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile, FsspecOutputFile
+
+from lakegate.errors import Misconfigured
+
+STORAGE = ("s3", "s3a", "s3n")
+REMEMBERED = 32 * 1024**2  # bytes of cached metadata files
+
+
+class Files:
+    """Metadata files that were read, by location. They never change, and the next publish needs most of them."""
+
+    def __init__(self) -> None:
+        self._read, self._lock = LRUCache[str, bytes](REMEMBERED, getsizeof=len), Lock()
+
+    def get(self, location: str) -> bytes | None:
+        with self._lock:
+            found: bytes | None = self._read.get(location)
+            return found
+
+    def keep(self, location: str, body: bytes) -> None:
+        with self._lock, suppress(ValueError):  # the body is larger than the whole cache
+            self._read[location] = body
+
+
+class MetadataIO(FsspecFileIO):
+    """File access that reads a metadata file whole, in one request, and once. PyIceberg would first ask for its length,
+    and reads some files several times in one commit.
+    """
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        super().__init__(dict(properties))
+        self.files = Files()
+
+    def read(self, location: str) -> bytes:
+        found = self.files.get(location)
+        return self.read_all([location])[0] if found is None else found
+
+    def read_all(self, locations: Sequence[str]) -> list[bytes]:
+        """Read the files concurrently."""
+        fs = self._fs(locations[0])
+        # With more than one request per file, fsspec would first ask for the file's length.
+        found: list[bytes] = fs.cat_ranges(list(locations), None, None, on_error="raise", max_concurrency=1)
+        for location, body in zip(locations, found, strict=True):
+            self.files.keep(location, body)
+        return found
+
+    def look_ahead(self, locations: Iterable[str]) -> None:
+        """Read the files that are needed next, unless they are cached."""
+        unread = [location for location in locations if self.files.get(location) is None]
+        if unread:
+            self.read_all(unread)
+
+    def new_input(self, location: str) -> FsspecInputFile:
+        return _Whole(location, self._fs(location), self)
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        """Delete nothing. PyIceberg cleans up after a commit that it believes failed; if the commit did succeed, the
+        table would name deleted files. A file left over is referenced by no table.
+        """
+
+    def new_output(self, location: str) -> FsspecOutputFile:
+        check_storage(location)
+        return super().new_output(location)
+
+    def _fs(self, location: str) -> AbstractFileSystem:
+        check_storage(location)
+        return self.get_fs(urlparse(location).scheme)
+
+
+def check_storage(location: str) -> None:
+    """Raise Misconfigured if a table names a file outside S3, for example on this machine."""
+    if urlparse(location).scheme not in STORAGE:
+        raise Misconfigured(f"a table has a file at {location}, and lakegate reads tables in S3 only")
+
+
+class _Whole(FsspecInputFile):
+    def __init__(self, location: str, fs: AbstractFileSystem, io: MetadataIO) -> None:
+        super().__init__(location, fs)
+        self._io = io
+
+    def open(self, seekable: bool = True) -> BytesIO:  # noqa: ARG002, FBT001, FBT002 (as PyIceberg calls it)
+        return BytesIO(self._io.read(self.location))

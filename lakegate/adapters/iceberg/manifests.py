@@ -1,0 +1,79 @@
+"""A table's manifests and the files that they list, read by PyIceberg."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
+from pyiceberg.table import Table
+
+from lakegate.adapters.iceberg.files import REMEMBERED, MetadataIO
+from lakegate.errors import Refused
+
+AT_ONCE = 16  # manifests read concurrently
+
+
+@dataclass(frozen=True)
+class ListedManifest:
+    """A manifest as PyIceberg has it."""
+
+    own: ManifestFile
+
+    @property
+    def path(self) -> str:
+        return str(self.own.manifest_path)
+
+    @property
+    def holds_deletes(self) -> bool:
+        return self.own.content is ManifestContent.DELETES
+
+    @property
+    def is_live(self) -> bool:
+        return self.own.has_added_files() or self.own.has_existing_files()
+
+    @property
+    def oldest(self) -> int:
+        return self.own.min_sequence_number
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A table at a commit, or none."""
+
+    own: Table | None
+
+    @property
+    def table(self) -> str:
+        return ".".join(self.own.name()) if self.own else ""
+
+    def manifests(self) -> Iterable[ListedManifest]:
+        snapshot = self.own.current_snapshot() if self.own else None
+        return map(ListedManifest, snapshot.manifests(self.own.io)) if self.own and snapshot else ()
+
+    def data_files(self, manifests: Sequence[ListedManifest]) -> Iterator[tuple[str, DataFile]]:
+        for entry in self._entries(manifests):
+            yield entry.data_file.file_path, entry.data_file
+
+    def delete_files(self, manifests: Sequence[ListedManifest]) -> Iterator[tuple[str, int]]:
+        for entry in self._entries(manifests):
+            yield entry.data_file.file_path, entry.sequence_number or 0
+
+    def _entries(self, manifests: Sequence[ListedManifest]) -> Iterator[ManifestEntry]:
+        """Yield the live entries. Fetch some manifests ahead, as many as the cache can hold."""
+        for start in range(0, len(manifests), AT_ONCE):
+            some = [manifest.own for manifest in manifests[start : start + AT_ONCE]]
+            fit = sum(manifest.manifest_length for manifest in some) <= REMEMBERED // 2
+            if self.own and fit and isinstance(self.own.io, MetadataIO):
+                self.own.io.look_ahead(manifest.manifest_path for manifest in some)
+            for manifest in some:
+                yield from self._live(manifest)
+
+    def _live(self, manifest: ManifestFile) -> list[ManifestEntry]:
+        """Read a manifest's live entries. Raise Refused if PyIceberg does not know its encoding; its reader has no
+        error of its own for that.
+        """
+        if self.own is None:
+            return []
+        try:
+            return manifest.fetch_manifest_entry(self.own.io, discard_deleted=True)
+        except (TypeError, ValueError) as exc:
+            raise Refused(f"the manifest of {self.table} at {manifest.manifest_path} cannot be read: {exc}") from exc

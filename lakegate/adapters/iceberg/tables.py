@@ -1,0 +1,165 @@
+"""`Tables` with PyIceberg. It reads and writes metadata alone."""
+
+from collections.abc import Iterable, Mapping
+from threading import Lock
+
+from cachetools import TTLCache, cached
+from pyiceberg import exceptions as iceberg
+from pyiceberg.manifest import DataFile
+from pyiceberg.schema import Schema, index_by_id, index_name_by_id
+from pyiceberg.table import Table
+
+from lakegate.adapters.http import TimeoutAdapter
+from lakegate.adapters.iceberg.catalog import RefCatalog
+from lakegate.adapters.iceberg.errors import ABSENT, iceberg_errors
+from lakegate.adapters.iceberg.files import Files
+from lakegate.adapters.iceberg.manifests import TableState
+from lakegate.audit.data_files import manifests
+from lakegate.audit.schema.fit import CONTRACT_HASH
+from lakegate.errors import Refused
+from lakegate.ports import FileChanges, Ref, TableIdentity
+
+TABLES, A_WHILE = 16, 60  # cached, and for how many seconds: the storage credentials that come with them expire
+
+
+class IcebergTables:
+    """Tables of one warehouse; `uri` is the catalog's address without /iceberg."""
+
+    def __init__(self, uri: str, warehouse: str) -> None:
+        self._uri, self._warehouse = uri, warehouse
+        self._http, self._files = TimeoutAdapter(), Files()
+        self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._look)
+        self._catalog = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._open)
+
+    def identity(self, ref: Ref, table: str) -> TableIdentity | None:
+        with iceberg_errors(f"reading {table} at {ref}"):
+            found = self._find(ref, table)
+            return table_identity(found) if found else None
+
+    def paths(self, ref: Ref, table: str) -> frozenset[str]:
+        with iceberg_errors(f"listing the data files of {table} at {ref}"):
+            found = self._find(ref, table)
+            return frozenset(data_files(found))
+
+    def compare(self, table: str, before: Ref, after: Ref) -> FileChanges:
+        with iceberg_errors(f"comparing {table} at {before} and {after}"):
+            found = manifests.compare(*(TableState(self._find(ref, table)) for ref in (before, after)))
+        return FileChanges(added=frozenset(found.added), removed=frozenset(found.removed), deletes=found.deletes)
+
+    def append(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
+        """Append the same data files, statistics and partitions included, in a new snapshot."""
+        with iceberg_errors(f"reading {table} at {source} and {branch}"):
+            origin, target = self._load(source, table), self._load(Ref(branch), table)
+            there, here = _unshared(origin, target)
+            _refuse(paths & here.keys(), f"{table} at {branch} already has data file")
+            _refuse(paths - there.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
+        with (
+            iceberg_errors(f"appending to {table} on {branch}", changes=True),
+            target.transaction() as transaction,
+            transaction.update_snapshot().fast_append() as append,
+        ):
+            for path in sorted(paths):
+                append.append_data_file(there[path])
+
+    def register(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
+        """Register the same metadata file, and write a new one if data files are left out."""
+        with iceberg_errors(f"reading {table} at {source}"):
+            origin = self._load(source, table)
+            there = data_files(origin).keys()
+            _refuse(paths - there, f"{table} at {source} has no data file")
+        with iceberg_errors(f"registering {table} on {branch}", changes=True):
+            catalog: RefCatalog = self._catalog(Ref(branch))
+            catalog.create_namespace_if_not_exists(table.rpartition(".")[0])
+            try:
+                catalog.register_table(table, origin.metadata_location)
+            except iceberg.TableAlreadyExistsError:  # a request that is delivered twice fails on its own first delivery
+                if self._load(Ref(branch), table).metadata_location != origin.metadata_location:
+                    raise
+        if left := there - paths:
+            self.remove(table, branch, frozenset(left))
+
+    def evolve(self, table: str, branch: str, base: Ref, source: Ref) -> None:
+        """Set the schema under the same field ids: adding the columns here would give them other ids, in any order."""
+        with iceberg_errors(f"reading {table} at {base}, {source} and {branch}"):
+            old, new, target = self._load(base, table), self._load(source, table), self._load(Ref(branch), table)
+            if table_identity(old) != table_identity(target):
+                raise Refused(f"table {table} on {branch} is not what it was at {base}")
+        said = {name: value for name, value in new.properties.items() if old.properties.get(name) != value}
+        with iceberg_errors(f"bringing columns of {table} to {branch}", changes=True):
+            catalog: RefCatalog = self._catalog(Ref(branch))
+            catalog.set_schema(target, _grown(target.schema(), new.schema()), new.metadata.last_column_id, said)
+
+    def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
+        with iceberg_errors(f"reading {table} at {branch}"):
+            target = self._load(Ref(branch), table)
+            here = data_files(target)
+            _refuse(paths - set(here), f"{table} at {branch} has no data file")
+        with (
+            iceberg_errors(f"removing data files from {table} on {branch}", changes=True),
+            target.transaction() as transaction,
+            transaction.update_snapshot().overwrite() as overwrite,
+        ):
+            for path in sorted(paths):
+                overwrite.delete_data_file(here[path])
+
+    def _find(self, ref: Ref, table: str) -> Table | None:
+        found: Table | None = self._at_commit(Ref("", ref.commit), table) if ref.commit else self._look(ref, table)
+        return found
+
+    def _look(self, ref: Ref, table: str) -> Table | None:
+        try:
+            found: Table = self._catalog(ref).load_table(table)
+        except ABSENT:
+            return None
+        return found
+
+    def _open(self, ref: Ref) -> "RefCatalog":
+        return RefCatalog(self._uri, self._warehouse, ref, http=self._http, files=self._files)
+
+    def _load(self, ref: Ref, table: str) -> Table:
+        found = self._find(ref, table)
+        if found is None:
+            raise Refused(f"there is no table {table} at {ref}")
+        return found
+
+
+def table_identity(table: Table) -> TableIdentity:
+    """Return what must be equal on two sides before data files move between them."""
+    schema = table.schema()
+    names: Mapping[int, str] = index_name_by_id(schema)
+    fields = tuple(
+        (number, names[number], f"{field.field_type}{' not null' if field.required else ''}")
+        for number, field in sorted(index_by_id(schema).items())
+    )
+    return TableIdentity(
+        uuid=str(table.metadata.table_uuid),
+        fields=fields,
+        last_id=table.metadata.last_column_id,
+        partitions=str(table.spec()),
+        contract_hash=table.properties.get(CONTRACT_HASH, ""),
+    )
+
+
+def _grown(here: Schema, there: Schema) -> Schema:
+    """Return the columns of `here` with the types of `there`, followed by the columns that only `there` has."""
+    others = {field.field_id: field for field in there.fields}
+    own = [field.model_copy(update={"field_type": others.pop(field.field_id).field_type}) for field in here.fields]
+    return Schema(*own, *others.values(), identifier_field_ids=here.identifier_field_ids)
+
+
+def data_files(table: Table | None) -> dict[str, DataFile]:
+    """Return the table's data files by path."""
+    state = TableState(table)
+    return manifests.data_files(state, manifests.listed(state))
+
+
+def _unshared(one: Table, other: Table) -> tuple[dict[str, DataFile], dict[str, DataFile]]:
+    """Return the data files in manifests that the other table lacks, of both."""
+    states = TableState(one), TableState(other)
+    ones, others = manifests.unshared(*states)
+    return manifests.data_files(states[0], ones), manifests.data_files(states[1], others)
+
+
+def _refuse(paths: Iterable[str], what: str) -> None:
+    for path in sorted(paths):
+        raise Refused(f"{what} {path}")

@@ -1,0 +1,149 @@
+"""Flights: a line for each open attempt with an undecided file: how far it is, and what it waits for.
+
+An attempt that cannot be read has a line that says why, and hides no other.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from lakegate.errors import Conflict, LakegateError, Retryable
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.standing import is_open
+from lakegate.ports import MAIN, Branch, JobState, Ref
+from lakegate.workflow.attempts.claims import files_claimed_at, files_claimed_on
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.attempts.reports import has_begun, report_name
+from lakegate.workflow.ledger.receipts import receipts_of
+from lakegate.workflow.overview.line import Line
+from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.backoff import ending
+from lakegate.workflow.settlement.queue import with_predecessor
+from lakegate.workflow.settlement.reader import crash_of, end_of, observe
+from lakegate.workflow.settlement.rules import Wait, settlement
+
+AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
+EXPLAINED = 20  # batches that say what they wait for: each costs some twenty requests
+UNREAD = "unreadable"
+AUDITED = "audited"
+ENDED = "in a job that "  # a state of a job that has ended badly begins so
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """Files that a branch claims, and those of them that are not decided."""
+
+    claimed: Sequence[FileVersion] = ()
+    undecided: Sequence[FileVersion] = ()
+
+
+def flights(service: Service, attempts: Mapping[Branch, Attempt], settled: set[Branch]) -> list[Line]:
+    """Return the lines of open attempts whose branch is not in `settled`. Add the branches to `settled` on which all
+    files are decided.
+    """
+    looked_at = [branch for branch in attempts if branch not in settled]
+    main = Ref(MAIN, service.branches.head(MAIN) or "")
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        looks = list(pool.map(lambda branch: _claims(service, attempts[branch], branch.head, main), looked_at))
+    lines = list[Line]()
+    for branch, look in zip(looked_at, looks, strict=True):
+        attempt = attempts[branch]
+        if isinstance(look, Exception):
+            lines.append(_line(attempt, (), UNREAD, (_text(look),), service.clock.now()))
+        elif look.undecided:
+            lines.append(_flight(service, attempt, look.undecided))
+        elif look.claimed:
+            settled.add(branch)
+    return lines
+
+
+def _claims(service: Service, attempt: Attempt, head: str, main: Ref) -> Look | Exception:
+    """Look at a branch's files by this commit of main. A branch that is gone by now has none."""
+    try:
+        claimed = files_claimed_at(service, attempt, head)
+        receipts = receipts_of(service, main, claimed)
+        return Look(claimed=claimed, undecided=[file for file in claimed if is_open(receipts, file, attempt)])
+    except Conflict:
+        return Look()
+    except Retryable:
+        raise
+    except Exception as error:  # noqa: BLE001 (one branch, whose line shows the error)
+        return error
+
+
+def _flight(service: Service, attempt: Attempt, files: Sequence[FileVersion]) -> Line:
+    try:
+        state, reasons = _stage(service, attempt)
+    except Retryable:
+        raise
+    except Exception as error:  # noqa: BLE001 (one attempt, whose line shows the error)
+        state, reasons = UNREAD, (_text(error),)
+    return _line(attempt, files, state, reasons, min(file.landed_at for file in files))
+
+
+def _line(
+    attempt: Attempt, files: Sequence[FileVersion], state: str, reasons: tuple[str, ...], since: datetime
+) -> Line:
+    return Line(
+        batch=attempt.batch,
+        table=attempt.table,
+        branch=attempt.branch,
+        files=tuple(file.key for file in files),
+        versions=tuple(file.version_id for file in files),
+        state=state,
+        rows=0,
+        reasons=reasons,
+        since=since,
+        attempt=attempt.number,
+    )
+
+
+def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
+    """Return how far an attempt is, in words, and the reasons if its job has ended badly."""
+    if service.store.read(report_name(attempt)) is not None:
+        return AUDITED, ()
+    run = service.runner.find(attempt.branch)
+    if run is None:
+        return "claimed", ()
+    job = job_of(service.store, attempt)
+    if run.state is JobState.RUNNING:
+        began = job is None or has_begun(service.store, attempt)
+        return "appending and auditing" if began else "waiting for a job", ()
+    crashed = crash_of(service, attempt, job, run) if job else None
+    reasons = (run.reason,) if run.reason else ()
+    if crashed is None or crashed.is_last:
+        return f"{ENDED}{ending(run)}", reasons
+    what = f"{ENDED}{ending(run) if crashed.began else 'read no file'}"
+    return f"{what}; attempt a{attempt.number + 1} starts after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
+
+
+def explained(service: Service, lines: Sequence[Line]) -> tuple[Line, ...]:
+    """Return the same lines. The first ones whose jobs have ended say what they wait for."""
+    asked = [line for line in lines if line.state == AUDITED or line.state.startswith(ENDED)][:EXPLAINED]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        waits = dict(zip(map(id, asked), pool.map(partial(_wait, service), asked), strict=True))
+    found = ((line, waits.get(id(line))) for line in lines)
+    return tuple(replace(line, waits_for=it.why, waits_until=it.until) if it else line for line, it in found)
+
+
+def _wait(service: Service, line: Line) -> Wait | None:
+    """Return what settling the batch would wait for now, or the error if it cannot be settled. Nothing is noted."""
+    attempt = Attempt(table=line.table, batch=line.batch, number=line.attempt)
+    try:
+        job = job_of(service.store, attempt)
+        ended = end_of(service, attempt, job) if job else None
+        claims = files_claimed_on(service, attempt, job) if ended else []
+        if job is None or ended is None or not claims:
+            return None
+        return settlement(with_predecessor(service, observe(service, attempt, job, claims, ended))).wait
+    except Retryable:
+        raise
+    except Exception as error:  # noqa: BLE001 (one attempt, whose line shows the error)
+        return Wait(why=_text(error), files=())
+
+
+def _text(error: Exception) -> str:
+    return str(error) if isinstance(error, LakegateError) else f"{type(error).__name__}: {error}"

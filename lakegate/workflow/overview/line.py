@@ -1,0 +1,55 @@
+"""Lines: files of one batch in the same state, as `status` shows them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from lakegate.landing.files import FileVersion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """Files of one batch in the same state. `versions` are parallel to `files`; `attempt` is 0 if none was needed.
+    `rows` counts neither the `quarantined` ones nor those that were `replaced`. A batch in flight that waits says what
+    it `waits_for`, and until when, if that is known.
+    """
+
+    batch: str
+    table: str
+    branch: str
+    files: tuple[str, ...]
+    versions: tuple[str, ...]
+    state: str
+    rows: int
+    reasons: tuple[str, ...]
+    since: datetime
+    attempt: int = 0
+    quarantined: int = 0
+    replaced: int = 0
+    waits_for: str = ""
+    waits_until: datetime | None = None
+
+    @property
+    def waits(self) -> str:
+        """Both in words; empty if it waits for nothing but its job, or was not asked."""
+        until = f" (until {self.waits_until:%Y-%m-%d %H:%M:%S} UTC at the latest)" if self.waits_until else ""
+        return f"{self.waits_for}{until}"
+
+
+def line_of_file(file: FileVersion, table: str, state: str, reasons: tuple[str, ...] = ()) -> Line:
+    """Return the line of a file that is in no batch yet."""
+    return Line(
+        batch="",
+        table=table,
+        branch="",
+        files=(file.key,),
+        versions=(file.version_id,),
+        state=state,
+        rows=0,
+        reasons=reasons,
+        since=file.landed_at,
+    )
+
+
+def newest_first(lines: Iterable[Line]) -> tuple[Line, ...]:
+    return tuple(sorted(lines, key=lambda line: line.since, reverse=True))

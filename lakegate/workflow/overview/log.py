@@ -1,0 +1,67 @@
+"""Log lines: the decisions in main's log, by batch and state."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.lifecycle import Decision, state_of
+from lakegate.ports import MAIN, Decided, DecidedFile, Note, Ref
+from lakegate.workflow.ledger.receipts import receipts_at
+from lakegate.workflow.ledger.superseded import superseded_files
+from lakegate.workflow.overview.line import Line
+from lakegate.workflow.service import Service
+
+
+def decided_lines(service: Service, decisions: Iterable[Decided], open_branches: set[str]) -> list[Line]:
+    """Return the lines of these decisions, which are newest first. A file version counts by its last decision, and not
+    at all once another version has replaced it. A branch that is not open any more is left out of its line.
+    """
+    decisions = list(decisions)
+    superseded, seen = _superseded(service, decisions), set[tuple[str, str]]()
+    lines: list[Line] = []
+    for decided in decisions:
+        files = [file for file in decided.note.files if (file.key, file.version_id) not in seen]
+        seen.update((file.key, version) for file in files for version in (file.version_id, *file.replaces))
+        by_state: dict[str, list[DecidedFile]] = {}
+        for file in files:
+            state = state_of(decided.note.decision, superseded=(file.key, file.version_id) in superseded)
+            by_state.setdefault(state, []).append(file)
+        lines += [_line(decided.note, some, state, decided.at, open_branches) for state, some in by_state.items()]
+    return lines
+
+
+def _superseded(service: Service, decisions: Iterable[Decided]) -> set[tuple[str, str]]:
+    """Return the keys and version ids of the superseded files. Only receipts of keys with another decision beside the
+    rejection are read, because other rejected files cannot be superseded.
+    """
+    rejected, other = set[str](), set[str]()
+    for decided in decisions:
+        keys = rejected if decided.note.decision is Decision.REJECTED else other
+        keys.update(file.key for file in decided.note.files)
+    receipts = receipts_at(service, Ref(MAIN), rejected & other)
+    return {(file.key, file.version_id) for file in superseded_files(service, receipts)}
+
+
+def _line(note: Note, files: list[DecidedFile], state: str, at: datetime, open_branches: set[str]) -> Line:
+    branch = Attempt(table=note.table, batch=note.batch, number=note.attempt).branch
+    return Line(
+        batch=note.batch,
+        table=note.table,
+        branch=branch if branch in open_branches else "",
+        files=tuple(file.key for file in files),
+        versions=tuple(file.version_id for file in files),
+        state=state,
+        rows=sum(file.rows for file in files),
+        reasons=_reasons(files) or ((note.why,) if note.why else ()),
+        since=at,
+        attempt=note.attempt,
+        quarantined=sum(file.quarantined for file in files),
+        replaced=sum(file.replaced for file in files),
+    )
+
+
+def _reasons(files: list[DecidedFile]) -> tuple[str, ...]:
+    """Return the reasons once if all files have the same, or else each with its file's name."""
+    if len({file.reasons for file in files}) == 1:
+        return files[0].reasons
+    return tuple(f"{file.key}: {reason}" for file in files for reason in file.reasons)
