@@ -152,6 +152,6 @@ def _report_taken_up(taken: TakenUp) -> None:
         say(f"{count(len(taken.files), 'unrouted file')} taken up; next: lakegate wait")
         say(*(f"    {key}" for key in taken.files))
     if taken.left:
-        say(f"{count(len(taken.left), 'unrouted file')} left: the next sweep goes on (now: lakegate reconcile)")
+        say(f"{count(len(taken.left), 'unrouted file')} left for the next sweep (to run it now: lakegate reconcile)")
     if taken.failed:
-        say("The sweep, which is tried again by itself, failed at something else:", indented(taken.failed, 4, "yellow"))
+        say("Another step of the sweep failed; the next sweep repeats it:", indented(taken.failed, 4, "yellow"))
