@@ -1,4 +1,4 @@
-"""The measured rows: eight parquet files a set, made once by Spark, the same on every machine.
+"""Rows to measure with: eight parquet files a set, made once by Spark, the same on every machine.
 
 A hash of the row's number gives every value. Keys are spread over all files. Columns of text have a few values,
 thousands, or a different one in each row.

@@ -1,4 +1,4 @@
-"""The local cloud as a whole: up, down, and the file by which the command line finds it.
+"""A local cloud as a whole: up, down, and the file by which the command line finds it.
 
 LocalStack and Nessie forget everything when they stop, and each relies on the other's state. So they start and stop
 together.
