@@ -143,8 +143,7 @@ def _begin(run: Run) -> None:
         what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
         raise JobError(f"{what}: Nessie at {job.nessie_uri} does not tell where the branch is: {error}") from error
     run.there, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
-    if job.begun_uri:
-        engine.storage.write(job.begun_uri, b"")
+    engine.storage.write(job.begun_uri, b"")
 
 
 def _audit_reused(run: Run) -> Report:

@@ -75,8 +75,7 @@ class MemoryJobRunner:
         return parse_job(self.store.objects[self.store.name(self.jobs[run_id])])
 
     def _begin(self, run_id: str, note: bytes = b"") -> None:
-        if uri := self.job(run_id).begun_uri:
-            self.store.write(self.store.name(uri), note)
+        self.store.write(self.store.name(self.job(run_id).begun_uri), note)
 
     def _end(self, run_id: str, state: JobState, reason: str) -> None:
         self.runs[run_id] = replace(self.runs[run_id], state=state, reason=reason, ended_at=self.clock.now())

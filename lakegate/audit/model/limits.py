@@ -6,8 +6,6 @@ It opens no file. A limit keeps one file from delaying, or crashing, the job of 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from lakegate.audit.model.codec import later
-
 _MIB, _GIB = 1024**2, 1024**3
 MOST_FAULTS = 20
 """A number of faults: so many of one file are listed, and more are counted."""
@@ -21,12 +19,12 @@ class Limits:
     uncompressed: int = 100 * _GIB  # bytes
     rows: int = 1_000_000_000
     row_groups: int = 10_000
-    blocks: int = later(1_000_000)  # of Avro
+    blocks: int = 1_000_000  # of Avro
     columns: int = 5_000  # parts of nested columns included, as the file's schema counts them
     nesting: int = 32  # as in the file's schema
     footer: int = 16 * _MIB  # bytes
-    line: int = later(64 * _MIB)  # bytes
-    tries: int = later(3 * 10**11)  # of backtracking patterns, over all texts of the file
+    line: int = 64 * _MIB  # bytes
+    tries: int = 3 * 10**11  # of backtracking patterns, over all texts of the file
 
 
 DEFAULTS = Limits()

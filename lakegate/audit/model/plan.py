@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
-from lakegate.audit.model.codec import later, to_json
+from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.files import PARQUET, FileFormat
 
 
@@ -172,7 +172,7 @@ class Metric:
     alone: bool = False
     bound: str = ""
     passes: str = ""
-    tries: str = later("")
+    tries: str = ""
 
 
 class Comparison(StrEnum):
@@ -248,7 +248,7 @@ class Plan:
     key: tuple[str, ...] = ()
     policy: SchemaPolicy = SchemaPolicy()
     files: FileFormat = PARQUET
-    format: int = 2
+    format: int = 1
 
     @cached_property
     def hash(self) -> str:
