@@ -61,17 +61,17 @@ class Job:
 
     @property
     def replaced(self) -> tuple[DataFile, ...]:
-        """Data files that were taken off the branch's table before the job."""
+        """Data files that were removed from the branch's table before the job."""
         return tuple(data for file in self.files for data in file.replaces.data_files)
 
     @property
     def rewritten(self) -> frozenset[str]:
-        """File versions, by id, whose rows the job takes out of other data files of the branch's table."""
+        """File versions, by id, of which the job removes rows from other data files of the branch's table."""
         return frozenset(file for each in self.files for file in each.replaces.rewritten)
 
     @property
     def replaced_quarantined(self) -> tuple[DataFile, ...]:
-        """Data files that were taken off the quarantine table before the job."""
+        """Data files that were removed from the quarantine table before the job."""
         return tuple(data for file in self.files for data in file.replaces.quarantined)
 
 

@@ -57,16 +57,16 @@ _SAYS = {
 def beyond(limits: Limits, **found: int) -> tuple[str, ...]:
     """Return a fault for each limit that these measures (named as in Limits) exceed."""
     order = [each.name for each in fields(Limits) if found.get(each.name, 0) > getattr(limits, each.name)]
-    return tuple(_said(name, f"{found[name]:,}", getattr(limits, name)) for name in order)
+    return tuple(_fault(name, f"{found[name]:,}", getattr(limits, name)) for name in order)
 
 
 def more_than(limits: Limits, name: str) -> str:
     """Return the fault for a measure whose counting stopped at the limit."""
     limit = getattr(limits, name)
-    return _said(name, f"more than {limit:,}", limit)
+    return _fault(name, f"more than {limit:,}", limit)
 
 
-def _said(name: str, found: str, limit: int) -> str:
+def _fault(name: str, found: str, limit: int) -> str:
     taken = f"the limit is {limit:,}: to take it, set {SETTINGS[name]} of the contract's landing server"
     return f"{_SAYS[name].format(found=found)}, and {taken}"
 

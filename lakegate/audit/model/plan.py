@@ -16,7 +16,7 @@ from lakegate.audit.model.files import PARQUET, FileFormat
 class Others(StrEnum):
     """Effect of other files' rows on a metric of table scope about the table itself."""
 
-    APART = "it never looks at them"
+    IGNORED = "it never looks at them"
     NEEDED = "once they leave, a file that passed may fail"
     REPEATED = "once they leave, a file that failed may pass"
 
@@ -27,7 +27,7 @@ class MetricKind(StrEnum):
     counts_rows: bool
     others: Others
 
-    def __new__(cls, value: str, counts_rows: bool, others: Others = Others.APART) -> Self:  # noqa: FBT001
+    def __new__(cls, value: str, counts_rows: bool, others: Others = Others.IGNORED) -> Self:  # noqa: FBT001
         kind = str.__new__(cls, value)
         kind._value_, kind.counts_rows, kind.others = value, counts_rows, others
         return kind
