@@ -84,9 +84,7 @@ def resend(service: Service) -> None:
             errors.append(error)
             continue
         if waits and waits > LATE:
-            errors.append(
-                Retryable(f"message {name} could not be sent for {waits}. Check that the functions reach Slack")
-            )
+            errors.append(Retryable(f"message {name} has waited for {waits}. Check that the functions reach Slack"))
         unsent += waits is not None
         if unsent == UNANSWERED:
             break
