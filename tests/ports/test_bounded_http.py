@@ -174,7 +174,7 @@ CALLS: dict[str, Callable[[str], object]] = {
     "head": lambda uri: catalog(uri).head("main"),
     "commit": lambda uri: catalog(uri).compact(HASH, ["key"], None),
     "create": lambda uri: catalog(uri).create_branch("wap-x", HASH),
-    "delete": lambda uri: catalog(uri)._references.delete_branch("wap-x", HASH),
+    "delete": lambda uri: catalog(uri)._rest.references.delete_branch("wap-x", HASH),
     "iceberg": iceberg_catalog,
 }
 
@@ -354,8 +354,8 @@ def test_a_connection_is_kept_from_one_answer_to_the_next() -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         its = catalog(f"http://127.0.0.1:{server.server_port}")
         assert [its.head("main") for _ in range(5)] == [HASH] * 5
-        its._session.close()
-        its._http.poolmanager.clear()
+        its._rest.session.close()
+        its._rest._http.poolmanager.clear()
         server.shutdown()
     assert len(Kept.made) == 1
 
