@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakegate import bootstrap, shown
-from lakegate.adapters import notes, slack
+from lakegate.adapters import slack
+from lakegate.adapters.nessie import notes
 from lakegate.audit import bounded_http
 from lakegate.audit.model import limits
 from lakegate.audit.model.limits import DEFAULTS
