@@ -144,8 +144,8 @@ def rows_command(batch: str, check: CheckResult) -> str:
 
 
 def has_rows(file: FileReport, check: CheckResult) -> bool:
-    """Return True if a table has rows of the file that fail the check. Unparsed rows can only be in quarantine."""
-    in_table = not is_of(check, MetricKind.UNPARSED) or is_quarantined(file, check)
+    """Return True if a table has rows of the file that fail the check. Malformed rows can only be in quarantine."""
+    in_table = not is_of(check, MetricKind.MALFORMED) or is_quarantined(file, check)
     return bool(check.failing_rows and check.metric) and in_table
 
 
