@@ -1,1 +1,1 @@
-"""Measurements of the product, each a ratio within one run. They are no tests: `make bench` prints and records them."""
+"""Measurements of the product as ratios within one run. They are not tests: `make bench` prints and records them."""

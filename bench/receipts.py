@@ -1,7 +1,7 @@
-"""What 1,000, 100,000 and 1,000,000 decided files cost the next one: look-up, branch and claim, publish, status.
+"""The cost that 1,000, 100,000 and 1,000,000 decided files add to the next: look-up, branch and claim, publish, status.
 
-Each size is an installation of its own on a real Nessie and an emulated S3, as the sweep leaves it: the receipts of the
-last days on main, all others in the archive. Beside it the same with all on main, up to where that is bearable.
+Each size is an installation of its own on a real Nessie and an emulated S3, as the sweep leaves it, with the receipts
+of the last days on main and all others in the archive. A smaller one has all receipts on main.
 """
 
 import argparse
@@ -32,10 +32,10 @@ from lakegate.workflow.status import status
 from tests.support.nessie import ROOT, running
 
 SIZES = (1_000, 100_000, 1_000_000)
-ON_MAIN = 1_000  # receipts that the last days left there
-UNCOMPACTED = 10_000  # with ten times as many, a commit of 500 files takes a second
+ON_MAIN = 1_000  # receipts of the last days
+UNCOMPACTED = 10_000  # receipts on main; with ten times as many, a commit of 500 files takes a second
 A_COMMIT, A_BATCH = 500, 20  # files
-WARM, ROUNDS = 5, 25  # Java compiles what it needs first
+WARM, ROUNDS = 5, 25  # Java compiles in the first rounds
 TABLE = "nyc.flights"
 FIGURES = ROOT / "bench/figures/receipts.json"
 START = datetime(2013, 1, 1, tzinfo=UTC)
@@ -43,7 +43,7 @@ START = datetime(2013, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """Milliseconds, medians, for a batch of 20 new files."""
+    """Medians in milliseconds for a batch of 20 new files."""
 
     receipts: int
     on_main: int
@@ -54,8 +54,8 @@ class Figure:
 
 
 class Bucket(MemoryStore):
-    """The archive is a dictionary, apart from all else, as a prefix of S3 is: what S3 takes for an object does not hang
-    on how many there are, and a million of them don't fit into an emulator.
+    """A store with its archive in a dictionary. S3's time for an object does not depend on the number of objects, and a
+    million of them do not fit into an emulator.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Bucket(MemoryStore):
 
 @dataclass(kw_only=True)
 class Installation:
-    """A service on a real catalog."""
+    """A service on a real Nessie."""
 
     catalog: NessieCatalog
     files: int = 0
@@ -101,7 +101,7 @@ class Installation:
         archive(self.service, _receipts(self.new(count), _attempt(self.files)))
 
     def decided(self, count: int) -> None:
-        """So many files rejected on main, in large batches, one after another."""
+        """Put the receipts of this many files on main, in large batches."""
         for _ in range(0, count, A_COMMIT):
             attempt, files = _attempt(self.files), self.new(min(A_COMMIT, count))
             head, _ = main_receipts(self.service, [])
@@ -151,7 +151,7 @@ def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersio
 
 
 def _publish(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:
-    """What publishing asks of the catalog: head, receipts, what the branch changed, the merge."""
+    """Make a publish's catalog calls: head, receipts, the branch's changes, the merge."""
     head = service.branches.head(attempt.branch) or ""
     main_receipts(service, files)
     service.branches.changes(base, head)
@@ -165,14 +165,14 @@ def _timed(step: Callable[[], object]) -> float:
 
 
 Times = dict[tuple[int, int], list[dict[str, float]]]
-"""By how many receipts there are and how many of them are on main: seconds of each step, round by round."""
+"""Seconds of each step, round by round, by the number of receipts and the number on main."""
 
 
 def run(sizes: Iterable[tuple[int, int]]) -> Times:
-    """All installations run at once and take turns, so that whatever else the machine does slows each of them."""
+    """Measure all installations at once, in turn, so that other load on the machine slows each alike."""
     with contextlib.ExitStack() as stack:
         made = {size: stack.enter_context(_installation(*size)) for size in sizes}
-        gc.freeze()  # Python would look through a million objects again and again
+        gc.freeze()  # otherwise Python's collector visits a million objects again and again
         times: Times = {size: [] for size in made}
         for turn in range(WARM + ROUNDS):
             for size in _rotated(list(made), turn):
@@ -188,7 +188,7 @@ def figures(times: Times) -> Iterator[Figure]:
 
 
 def ratios(small: list[dict[str, float]], large: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """The larger installation's times against the smaller's, within each round: the median, and the middle half."""
+    """Return the quartiles of the larger installation's times divided by the smaller's, round by round."""
     found = {name: [its[name] / other[name] for its, other in zip(large, small, strict=True)] for name in small[0]}
     quarters = {name: statistics.quantiles(each, n=4) for name, each in found.items()}
     return {
@@ -198,7 +198,7 @@ def ratios(small: list[dict[str, float]], large: list[dict[str, float]]) -> dict
 
 
 def _rotated(sizes: list[tuple[int, int]], turn: int) -> list[tuple[int, int]]:
-    """Each goes first as often as any other."""
+    """Return the sizes rotated, so that each goes first equally often."""
     first = turn % len(sizes)
     return sizes[first:] + sizes[:first]
 

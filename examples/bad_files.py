@@ -1,6 +1,6 @@
-"""Files that no contract can let through, each made from a good one, and good files' names that are hard to handle.
+"""Bad files that no contract lets through, each made from a good one, and keys that are hard to handle.
 
-They are made properly: a corrupt file has a valid footer, an encrypted one is really encrypted.
+The faults are real: a corrupt file has a valid footer, and an encrypted one is encrypted.
 """
 
 import base64
@@ -17,7 +17,7 @@ _LONGEST = 1000  # bytes in a key; S3 allows 1,024
 
 @dataclass(frozen=True, kw_only=True)
 class BadFile:
-    """A file to drop, and what is wrong with it."""
+    """A file to drop, and its fault."""
 
     name: str
     body: bytes
@@ -25,7 +25,7 @@ class BadFile:
 
 
 def bad_files(good: pa.Table, *, missing: str, wrong: str) -> tuple[BadFile, ...]:
-    """Every kind of bad file, made of good rows: without the column `missing`, with `wrong` as text, and so on."""
+    """Return every kind of bad file, made of good rows. One lacks the column `missing`, one has `wrong` as text."""
     body = parquet(good)
     text = pa.array([str(value) for value in good[wrong].to_pylist()])
     position = good.schema.get_field_index(wrong)
@@ -47,7 +47,7 @@ def bad_files(good: pa.Table, *, missing: str, wrong: str) -> tuple[BadFile, ...
 
 
 def awkward_keys(prefix: str) -> tuple[str, ...]:
-    """Keys that S3 takes and that a careless program mishandles; the last is 1,000 bytes long."""
+    """Return keys that S3 accepts and a careless program mishandles. The last one is 1,000 bytes long."""
     names = (
         "with a space.parquet",
         "plus+and%percent%20.parquet",
@@ -65,12 +65,12 @@ def awkward_keys(prefix: str) -> tuple[str, ...]:
 
 
 def parquet(table: pa.Table) -> bytes:
-    """The table as a file's bytes."""
+    """Return the table as a parquet file's bytes."""
     return _written(lambda out: pq.write_table(table, out, compression="zstd", coerce_timestamps="us"))
 
 
 def corrupt(body: bytes) -> bytes:
-    """The same file with its first column's data overwritten: the footer is valid, reading the rows is not possible."""
+    """Return the file with its first column's data overwritten. Its footer is valid, but its rows can't be read."""
     chunk = pq.read_metadata(BytesIO(body)).row_group(0).column(0)
     start: int = min(offset for offset in (chunk.dictionary_page_offset, chunk.data_page_offset) if offset)
     length = int(chunk.total_compressed_size)
@@ -78,7 +78,7 @@ def corrupt(body: bytes) -> bytes:
 
 
 def encrypted(table: pa.Table, *, plaintext_footer: bool = False) -> bytes:
-    """Modular encryption with a key that nobody else has: of the footer too, or under a readable one."""
+    """Return a file under parquet's modular encryption, with its footer encrypted, too, or in plain text."""
     factory = pe.CryptoFactory(lambda _config: _Keys())
     names = table.schema.names
     config = pe.EncryptionConfiguration(
@@ -95,7 +95,7 @@ def _written(write: Callable[[BytesIO], object]) -> bytes:
 
 
 class _Keys(pe.KmsClient):  # type: ignore[misc] # pyarrow carries no annotations
-    """A key management service in memory. It only encodes keys: enough to write a file that others can't read."""
+    """A key management service in memory. Encoding the keys suffices, because a reader has none of them."""
 
     def __init__(self) -> None:
         super().__init__()

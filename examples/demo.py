@@ -1,5 +1,5 @@
-"""`make demo`: the whole loop on a year of real flights, by the commands that a person would type. It can be run again
-from any state: what is published already is said to be, and nothing is there twice.
+"""`make demo`: the whole loop on a year of real flights, with the commands that a person would type. It can run again
+from any state, and then reports what is published already.
 """
 
 import json
@@ -51,7 +51,7 @@ def main() -> int:
     chapter("Dropped: airlines, airports, planes, twelve months and the doctored one")
     drop(example)
     run("wait", "--timeout", "600", fine=(DONE, REJECTED))
-    chapter("What became of it")
+    chapter("The outcome")
     well = summary(example)
     chapter(f"Done in {time.monotonic() - started:.0f} s. The local cloud is still running. What to try next")
     suggest(example)
@@ -71,9 +71,9 @@ def describe(example: Example) -> None:
 
 
 def drop(example: Example) -> None:
-    """All at once. A doctored month that is rejected already is left out: it would be rejected again."""
+    """Drop all files. A doctored month that is rejected now is left out, because it would be rejected again."""
     if answer("status")["in_flight"]:
-        say("Something is still in flight from before; first its end.")
+        say("An earlier run is still in flight, so wait for its end first.")
         run("wait", "--timeout", "600", fine=(DONE, REJECTED))
     flights = [*example.months, example.doctored.path]
     if rejected(example):
@@ -85,14 +85,14 @@ def drop(example: Example) -> None:
 
 
 def rejected(example: Example) -> dict[str, Any] | None:
-    """The doctored month's entry in `lakegate status`, if it is rejected now."""
+    """Return the doctored month's entry in `lakegate status`, or None if it is not rejected now."""
     entries = answer("status")["rejected"]
     name = f"nyc/flights/{example.doctored.path.name}"
     return next((entry for entry in entries if name in entry["files"]), None)
 
 
 def summary(example: Example) -> bool:
-    """What a person can check; whether all of it is as it must be."""
+    """Show the outcome. Return True if all of it is right."""
     return all([rows_are_right(example), doctored_is_stopped(example)])
 
 
@@ -118,7 +118,7 @@ def doctored_is_stopped(example: Example) -> bool:
 
 
 def failed_checks(example: Example, batch: str) -> bool:
-    """The checks that failed, beside what was done to the file."""
+    """Show the failed checks beside the planted faults. Return True if they agree."""
     reports = [attempt["report"] for attempt in answer("show", batch)["attempts"] if attempt["report"]]
     files = [file for report in reports for file in report["files"] if file["key"].endswith(example.doctored.path.name)]
     checks = {check["name"]: check for file in files[-1:] for check in file["checks"] if check["verdict"] == "fail"}
@@ -133,15 +133,15 @@ def failed_checks(example: Example, batch: str) -> bool:
 
 
 def tell_slack(branch: str) -> bool:
-    """The message about a branch, as Slack was sent it: at most a moment after the decision."""
+    """Show the Slack message about a branch, which is sent shortly after the decision. Return False if none comes."""
     deadline = time.monotonic() + SLACK_SECONDS
     while time.monotonic() < deadline:
         messages = [message for message in answer("local", "slack") if branch in json.dumps(message)]
         if messages:
             screen.print(rendered(messages[0]))
-            return verdict(f"Slack heard of it {'once' if len(messages) == 1 else 'more than once'}", is_right=True)
+            return verdict(f"Slack was told {'once' if len(messages) == 1 else 'more than once'}", is_right=True)
         time.sleep(1)
-    return verdict(f"Slack has not heard of {branch}", is_right=False)
+    return verdict(f"Slack was not told of {branch}", is_right=False)
 
 
 def verdict(text: str, *, is_right: bool) -> bool:
@@ -177,7 +177,7 @@ def shown(path: Path) -> str:
 
 
 def run(*args: str | Path, fine: Sequence[int] = (DONE,)) -> None:
-    """Run a command as a person would, and stop here if it does not end well."""
+    """Print and run a command. Exit with its code if that is not in `fine`."""
     words = [shown(arg) if isinstance(arg, Path) else arg for arg in args]
     screen.print(Text(f"\n$ lakegate {typed(words)}", style="bold cyan"), soft_wrap=True)
     code = subprocess.run([LAKEGATE, *words], cwd=ROOT, env=environment(), check=False).returncode
@@ -186,12 +186,12 @@ def run(*args: str | Path, fine: Sequence[int] = (DONE,)) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The commands mean the local cloud, whatever installation they would mean elsewhere in this shell."""
+    """Return an environment in which commands use the local cloud, even if the shell chooses another installation."""
     return os.environ | {"LAKEGATE_ENV_FILE": str(LocalSettings.from_env().profile)}
 
 
 def typed(words: Sequence[str]) -> str:
-    """The command as a person would type it: several files of a folder by a pattern."""
+    """Return the command as a person would type it, with several files of a folder as a pattern."""
     made = []
     for word in words:
         path = Path(word)
@@ -201,7 +201,7 @@ def typed(words: Sequence[str]) -> str:
 
 
 def answer(*args: str) -> Any:
-    """What a command says with --json."""
+    """Return a command's output of --json. Exit with its code if it fails."""
     command = [str(LAKEGATE), *args, "--json"]
     done = subprocess.run(command, cwd=ROOT, env=environment(), check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode != DONE:

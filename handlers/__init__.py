@@ -1,1 +1,1 @@
-"""Lambda functions, one per file: parse the event, call the workflow, answer. No logic lives here."""
+"""Lambda functions, one per file: parse the event, call the workflow, answer. The logic is in the workflow."""

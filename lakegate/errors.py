@@ -1,4 +1,4 @@
-"""Every error that the product raises on purpose; each class answers "what now?". It holds no vendor's words.
+"""Every error that the product raises on purpose. Each class answers "what now?", and none has a vendor's words.
 
 LakegateError
 ├── Retryable        nothing happened or it is safe to do again: try later

@@ -80,7 +80,7 @@ def output_name(field: str) -> str:
 class CommandLine:
     """Environment of the command line, beside AWS's configuration."""
 
-    env_file: str = ""  # "": none
+    env_file: str = ""
     stack: str = "lakegate"
     debug: bool = False
 

@@ -1,6 +1,6 @@
 """Spark as the engine of one job: each of its words is carried out by a module of its own. It orders no steps."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -34,11 +34,83 @@ from spark_jobs.tables.base import Base, check_references
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loaded:
+class SparkStorage:
+    """Hadoop's file systems."""
+
+    spark: SparkSession
+
+    def read(self, uri: str) -> bytes:
+        return hadoop.read(self.spark, uri)
+
+    def write(self, uri: str, body: bytes) -> None:
+        hadoop.write(self.spark, uri, body)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkFiles:
+    """The job's staged files, each read by its format's reader."""
+
+    spark: SparkSession
+    job: Job
+
+    def inspect(self) -> list[Inspection]:
+        return inspect_all(self.spark, self.job.plan, self.job.files)
+
+    def check_tries(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return pattern_tries.check_tries(self.spark, plan, inspections)
+
+    def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return find_faulty(self.spark, plan, inspections)
+
+    def count_unparsed(self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]) -> dict[str, int]:
+        return unparsed.count(self.spark, plan, inspections, there)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkTable:
     """A table as a catalog of the session has it, by its name there."""
 
+    spark: SparkSession
     name: str
     own: Any
+
+    def columns(self) -> Struct:
+        return tables.shape(self.spark, self.own).own
+
+    def fields(self) -> dict[str, IcebergField]:
+        return iceberg.fields(self.spark, self.own)
+
+    def has_deletes(self) -> bool:
+        return iceberg.has_deletes(self.spark, self.own)
+
+    def changes_since(self, before: "SparkTable | None") -> Difference:
+        return iceberg.compare(self.spark, before and before.own, self.own)
+
+    def data_files_with(self, versions: Collection[str]) -> dict[str, Any]:
+        return rewritten.data_files_with(self.spark, self.name, self.own, versions)
+
+    def row_counts(self, files: DataFiles, replaced: Collection[str]) -> RowCounts:
+        return rewritten.row_counts(self.spark, self.name, self.own, files, replaced)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkView:
+    """See `metrics`, of which each method is a module."""
+
+    spark: SparkSession
+    own: quarantine.View
+
+    def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
+        return measure.measure_all(self.own.plan, self.own.batch, self.own.base)
+
+    def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
+        return quarantine.failing_rows(self.own, file, earlier, checks)
+
+    def with_samples(
+        self, results: Results, plan: Plan, inspections: Sequence[Inspection]
+    ) -> dict[str, tuple[CheckResult, ...]]:
+        found = samples.with_samples(self.own.plan, results, self.own.batch, self.own.base)
+        return unparsed.with_samples(self.spark, plan, inspections, found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,20 +131,25 @@ class SparkEngine:
         tune_for_size(spark, job)
         return engine
 
+    @property
+    def storage(self) -> SparkStorage:
+        return SparkStorage(spark=self.spark)
+
+    @property
+    def files(self) -> SparkFiles:
+        return SparkFiles(spark=self.spark, job=self.job)
+
     def head(self) -> str:
         return nessie.head(self.job.nessie_uri, self.job.branch)
 
-    def read(self, uri: str) -> bytes:
-        return hadoop.read(self.spark, uri)
-
-    def load(self, table: str, *refs: Ref) -> list[Loaded | None]:
+    def load(self, table: str, *refs: Ref) -> list[SparkTable | None]:
         catalogs = [self._catalog(ref) for ref in refs]
         with ThreadPoolExecutor(len(refs)) as pool:
             return list(pool.map(lambda catalog: self._load(catalog, table), catalogs))
 
-    def _load(self, catalog: str, name: str) -> Loaded | None:
+    def _load(self, catalog: str, name: str) -> SparkTable | None:
         own = iceberg.load(self.spark, catalog, name)
-        return None if own is None else Loaded(name=tables.table_name(catalog, name), own=own)
+        return None if own is None else SparkTable(spark=self.spark, name=tables.table_name(catalog, name), own=own)
 
     def _catalog(self, ref: Ref) -> str:
         """Return the catalog at a reference, opened if there is none: of the audited commit, then of what is left."""
@@ -84,46 +161,10 @@ class SparkEngine:
         open_catalog(self.spark, name, self.job, ref)
         self.catalogs[ref] = name
 
-    def columns(self, table: Loaded) -> Struct:
-        return tables.shape(self.spark, table.own).own
-
-    def fields(self, table: Loaded) -> dict[str, IcebergField]:
-        return iceberg.fields(self.spark, table.own)
-
-    def same_rows(self, one: Loaded | None, other: Loaded) -> bool:
-        return iceberg.same_rows(one and one.own, other.own)
-
-    def has_deletes(self, table: Loaded) -> bool:
-        return iceberg.has_deletes(self.spark, table.own)
-
-    def compare(self, before: Loaded | None, after: Loaded) -> Difference:
-        return iceberg.compare(self.spark, before and before.own, after.own)
-
-    def inspect(self) -> list[Inspection]:
-        return inspect_all(self.spark, self.job.plan, self.job.files)
-
-    def within(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        return pattern_tries.check_tries(self.spark, plan, inspections)
-
-    def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        return find_faulty(self.spark, plan, inspections)
-
-    def unparsed(self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]) -> dict[str, int]:
-        return unparsed.count(self.spark, plan, inspections, there)
-
     def check_references(self, plan: Plan) -> None:
         check_references(Base(spark=self.spark, catalog=BASE), plan)
 
-    def holding(self, table: Loaded) -> dict[str, Any]:
-        return rewritten.data_files_with(self.spark, table.name, table.own, self.job.rewritten)
-
-    def held(self, table: Loaded, files: DataFiles) -> RowCounts:
-        return rewritten.row_counts(self.spark, table.name, table.own, files, self.job.rewritten)
-
-    def rewritten_rows(self, table: Loaded) -> int:
-        return rewritten.count_rows(self.spark, table.name, table.own, self.job.rewritten)
-
-    def view(self, plan: Plan, proved: Proved) -> quarantine.View:
+    def view(self, plan: Plan, proved: Proved[SparkTable]) -> SparkView:
         name, base, entries = self.job.plan.table, proved.base, proved.difference.added.entries
         read = self._reader(proved)
         batch = Batch(files=proved.files, columns=proved.columns, read=read)
@@ -134,11 +175,12 @@ class SparkEngine:
             replaced={name: proved.replaced},
             rewritten={name: proved.rewritten},
         )
-        return quarantine.View(plan=plan, batch=batch, base=known, read=partial(read, per_file=True), entries=entries)
+        own = quarantine.View(plan=plan, batch=batch, base=known, read=partial(read, per_file=True), entries=entries)
+        return SparkView(spark=self.spark, own=own)
 
-    def _reader(self, proved: Proved) -> Any:
+    def _reader(self, proved: Proved[SparkTable]) -> Any:
         """Return how rows of file versions are read, by their ids, from the data files that hold them."""
-        there: Loaded = proved.table
+        there = proved.table
 
         def read(ids: Iterable[str], *, per_file: bool = False) -> DataFrame:
             paths = [data.path for file in ids for data in proved.files.get(file, [])]
@@ -147,25 +189,10 @@ class SparkEngine:
 
         return read
 
-    def measure(self, view: quarantine.View) -> tuple[list[Measurements], dict[str, Dependent]]:
-        return measure.measure_all(view.plan, view.batch, view.base)
-
-    def failing_rows(self, view: quarantine.View, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
-        return quarantine.failing_rows(view, file, earlier, checks)
-
-    def with_samples(
-        self, view: quarantine.View, results: Results, plan: Plan, inspections: Sequence[Inspection]
-    ) -> dict[str, tuple[CheckResult, ...]]:
-        found = samples.with_samples(view.plan, results, view.batch, view.base)
-        return unparsed.with_samples(self.spark, plan, inspections, found)
-
-    def write(self, uri: str, body: bytes) -> None:
-        hadoop.write(self.spark, uri, body)
-
-    def prepare(self, table: Loaded | None, columns: Sequence[Column]) -> None:
+    def prepare(self, table: SparkTable | None, columns: Sequence[Column]) -> None:
         tables.prepare(self.spark, self.job.plan, table and table.own, columns)
 
-    def take_out(self, table: Loaded, files: Mapping[str, Any]) -> None:
+    def remove_replaced(self, table: SparkTable, files: Mapping[str, Any]) -> None:
         rewritten.remove_rows(self.spark, self.job, table.own, files)
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
@@ -173,11 +200,11 @@ class SparkEngine:
 
     def quarantine(
         self,
-        view: quarantine.View,
+        view: SparkView,
         order: Sequence[str],
         failed: quarantine.Failed,
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
         rows = unparsed.unparsed_rows(self.spark, plan, inspections) if inspections else None
-        quarantine.quarantine_rows(self.spark, self.job, view, order, failed, rows)
+        quarantine.quarantine_rows(self.spark, self.job, view.own, order, failed, rows)

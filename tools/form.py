@@ -1,4 +1,4 @@
-"""Count what a reader of the product has to live with: what settling reaches, how folders fill, how docstrings begin.
+"""Count what a reader of the product meets: the functions that settling reaches, full folders, docstrings' beginnings.
 
 It reads sources and imports none, so it counts any checkout alike. Methods do not count as functions.
 

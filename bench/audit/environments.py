@@ -1,4 +1,4 @@
-"""The engines' environments: each its own, pinned by hash, made when first needed. The product's is not touched."""
+"""The engines' environments: one each, pinned by hash, made when first needed, apart from the product's own."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ class Environment:
 
 
 def ready(engine: str) -> Environment:
-    """The environment of an engine; lakegate's is the checkout's own."""
+    """Return an engine's environment, made or brought up to date. lakegate's is the checkout's own."""
     if engine == "lakegate":
         return Environment(python=Path(sys.executable))
     folder, requirements = CACHE / "envs" / engine, PINS / f"{engine}.txt"

@@ -1,7 +1,7 @@
-"""A contract's rules without its engine's words, so that every engine is asked the same thing. It checks nothing.
+"""A contract's rules without any engine's vocabulary, so that every engine checks the same. It checks nothing itself.
 
-A range is one rule, and so is a length. A format is a pattern that the other engines are given alike, written as
-lakegate's own is: without groups that capture, and without any that repeat where an engine is slow at that.
+A range is one rule, and so is a length. A format is the same pattern for all engines, written as lakegate's own:
+without capturing groups, and without nested repetition, which is slow in some engines.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Rule:
 
 
 def of(contract: Mapping[str, Any]) -> list[Rule]:
-    """The rules of a contract's document."""
+    """Return the rules of a contract's document."""
     [table] = contract["schema"]
     columns = table["properties"]
     ruled = [rule for column in columns for rule in _of_column(column)]

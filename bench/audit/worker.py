@@ -1,9 +1,8 @@
-"""One engine in a Spark session of its own: appends the rows as anyone would, and audits what was appended.
+"""One engine in a Spark session of its own, which appends the rows in the usual way and audits them.
 
-It runs in the engine's environment, where nothing of the product is installed: what it imports of it needs the standard
-library and pyspark alone. A round is: the bare append, then the engine's audit and lakegate's of the same rows, in turn
-first; making and dropping tables is left out. lakegate's own worker has its whole job, append and audit, beside the
-bare append instead.
+It runs in the engine's environment without the product's dependencies, so its imports need the standard library and
+pyspark alone. A round is the bare append, then the engine's audit and lakegate's of the same rows, which take turns to
+run first. Making and dropping tables is not timed. lakegate's own worker runs its whole job beside the bare append.
 """
 
 import argparse
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from bench.audit import data
 from bench.audit.engines import Told, lakegate
@@ -34,12 +33,12 @@ from spark_jobs.jvm.session import AUDIT, BASE, LAKE, build
 BARE = "lake.bench.bare"
 WARM = 2  # rounds that do not count
 Round = dict[str, list[float]]
-"""Of each part, its seconds on the clock and of processor time."""
+"""Seconds by the clock and of processor time, by part."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """What a worker is told: by a JSON file, so that its environment need not read contracts."""
+    """A worker's instructions, passed in a JSON file, so that its environment needs no reader of contracts."""
 
     engine: str
     set: str
@@ -52,7 +51,7 @@ class Order:
 
 
 def main(order: Order) -> dict[str, Any]:
-    """The engine's version, and of every round the seconds of each part."""
+    """Return the engine's version, and the seconds of each part of every round."""
     spark = build("bench")
     for catalog in (LAKE, BASE, AUDIT):
         spark.conf.set(f"spark.sql.catalog.{catalog}", "org.apache.iceberg.spark.SparkCatalog")
@@ -70,7 +69,7 @@ def main(order: Order) -> dict[str, Any]:
 
 
 def dimensions(spark: SparkSession) -> None:
-    """The tables that keys refer to."""
+    """Make the tables that foreign keys refer to."""
     spark.sql("create namespace if not exists lake.bench")
     for name, rows in {"zones": data.zones(spark), "drivers": data.drivers(spark)}.items():
         rows.coalesce(1).writeTo(f"lake.bench.{name}").using("iceberg").createOrReplace()
@@ -88,7 +87,7 @@ def job_of(order: Order, place: Path) -> Job:
 
 
 def audits(spark: SparkSession, order: Order, job: Job) -> list[Round]:
-    """The engine's audit and lakegate's, of the same rows that a bare append has just put there."""
+    """Measure the engine's audit and lakegate's of the same rows, after a bare append."""
     dirty = order.set == "dirty"
     theirs = import_module(f"bench.audit.engines.{order.engine}").auditor(spark, order.rules, BARE, samples=dirty)
     parts = {
@@ -106,7 +105,7 @@ def audits(spark: SparkSession, order: Order, job: Job) -> list[Round]:
 
 
 def whole_jobs(spark: SparkSession, order: Order, job: Job) -> list[Round]:
-    """Bare appends and whole jobs, in turn first."""
+    """Measure bare appends and whole jobs, which take turns to run first."""
     dirty, rounds = order.set == "dirty", []
     steps: dict[str, list[float]] = {}
 
@@ -127,13 +126,13 @@ def whole_jobs(spark: SparkSession, order: Order, job: Job) -> list[Round]:
 
 
 def make_bare(spark: SparkSession, job: Job) -> None:
-    """The table that the bare append goes to, empty."""
+    """Make an empty table for the bare append."""
     spark.sql(f"drop table if exists {BARE} purge")
     _rows(spark, job).limit(0).writeTo(BARE).using("iceberg").create()
 
 
 def bare_append(spark: SparkSession, job: Job) -> None:
-    """As anyone would write it. The one column more says which file a row came from."""
+    """Append the rows in the usual way, with a column more for the row's file."""
     _rows(spark, job).writeTo(BARE).append()
 
 
@@ -143,18 +142,18 @@ def _rows(spark: SparkSession, job: Job) -> DataFrame:
 
 
 def as_expected(order: Order, told: Told) -> None:
-    """Ends the worker where an engine did not evaluate every rule, or failed others than those that fail: then there is
-    nothing to compare.
+    """Exit if the engine skipped a rule, or if its failed rules are not the planted ones, because then there is nothing
+    to compare.
     """
     wanted = set(data.FAULTS) if order.set == "dirty" else set[str]()
     columns = {rule.column for rule in order.rules if rule.column}
     blamed = [{column for column in columns if re.search(rf"\b{column}\b", name)} for name in told.failed]
     if told.evaluated < len(order.rules) or not all(blamed) or set[str]().union(*blamed) != wanted:
-        raise SystemExit(f"{order.engine} says {told}, and should of {len(order.rules)} rules fail those of {wanted}")
+        raise SystemExit(f"{order.engine} says {told}; of {len(order.rules)} rules, those of {wanted} must fail")
 
 
 def passed(run: Run, *, dirty: bool) -> None:
-    """A wrong verdict would make the measurement worthless."""
+    """Exit if a verdict is wrong, because then the measurement is worthless."""
     failed = {
         name for checks in run.checks.values() for it in checks if it.verdict is Verdict.FAIL for name in it.columns
     }
@@ -163,9 +162,7 @@ def passed(run: Run, *, dirty: bool) -> None:
 
 
 def timed(spark: SparkSession, part: Callable[[], object]) -> list[float]:
-    """Seconds on the clock, and of processor time that the JVM and this process took, which others' work disturbs
-    less.
-    """
+    """Return seconds by the clock, and of the processor time of JVM and Python, which other load disturbs less."""
     began, busy = time.perf_counter(), processor_seconds(spark)
     part()
     return [time.perf_counter() - began, processor_seconds(spark) - busy]
@@ -185,7 +182,7 @@ def told(order: Order, turn: int, took: Round) -> Round:
 
 
 def shut_down() -> None:
-    """An engine may have had Spark's gateway call back to Python, by a thread that would keep the process alive."""
+    """Stop Spark and its callback server, which an engine may have started and which keeps the process alive."""
     spark = SparkSession.active()
     gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - as PyDeequ's documentation has it
     gateway.shutdown_callback_server()

@@ -36,9 +36,9 @@ class RowCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taken:
-    """Rows that were taken out, as a commit shows them: the data files concerned, and how many rows there were of each
-    file version.
+class Removed:
+    """Rows that were removed from data files, as a commit shows them: the data files concerned, and how many rows there
+    were of each file version.
     """
 
     files: Rewritten = field(default_factory=Rewritten)
@@ -121,32 +121,32 @@ def prove_reused(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) ->
         raise JobError(_said(job, f"its data files are not those that it reuses ({', '.join(strangers[:5])})"))
 
 
-def prove_taken_out(job: Job, base: RowCounts, left: RowCounts, still: int) -> None:
-    """JobError unless each data file that the `base` lost held rows that the batch replaces, no such row is there
-    `still`, and all the others that they held are `left`, no more and no less of any file version.
+def prove_removed(job: Job, base: RowCounts, left: RowCounts, still: int) -> None:
+    """Raise JobError unless each data file that the `base` lost held rows that the batch replaces, no data file holds
+    any `still`, and all the others that they held are `left`, no more and no less of any file version.
     """
     if untouched := [path for path, held in base.replaced.items() if not held]:
         told = f"its base has lost {count(len(untouched), 'data file')} that held nothing of what the batch replaces"
         raise JobError(_said(job, told))
     if still:
-        raise JobError(_said(job, f"the batch replaces {count(still, 'row', 'that is', 'that are')} still there"))
+        raise JobError(_said(job, f"rows that the batch replaces are still in {count(still, 'data file')}"))
     if left.others != base.others:
         wrong = sum(left.others.get(file) != base.others.get(file) for file in left.others.keys() | base.others.keys())
         told = f"its rewritten data files do not keep the rows of {count(wrong, 'other file version')}"
         raise JobError(_said(job, told))
 
 
-def taken_out(job: Job, lost: DataFiles, kept: DataFiles, base: RowCounts, left: RowCounts, still: int) -> Taken:
-    """Return what was taken out, where the data files that the base `lost` held just that and what is `left` of them in
-    those that are `kept`. JobError where they did not.
+def removed(job: Job, lost: DataFiles, kept: DataFiles, base: RowCounts, left: RowCounts, still: int) -> Removed:
+    """Return what was removed, if the data files that the base `lost` held just that and what is `left` of them in
+    those that are `kept`. Raise JobError if they did not.
     """
-    prove_taken_out(job, base, left, still)
+    prove_removed(job, base, left, still)
     files = Rewritten(data_files=as_reported(lost.statistics.values()), left=as_reported(kept.statistics.values()))
-    return Taken(files=files, rows=sum(map(Counter, base.replaced.values()), Counter[str]()))
+    return Removed(files=files, rows=sum(map(Counter, base.replaced.values()), Counter[str]()))
 
 
 def refused(job: Job) -> str:
-    """Say that replaced rows cannot be taken out of a table that has delete files."""
+    """Say that replaced rows cannot be removed from a table that has delete files."""
     return DELETE_FILES.format(batch=job.batch, table=job.plan.table, branch=job.branch)
 
 

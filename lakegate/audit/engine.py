@@ -1,8 +1,12 @@
-"""An engine: what the audit's steps need of whoever reads and writes rows. It orders no steps: `run` does."""
+"""An engine: what the audit's steps need of whoever reads and writes rows, by subject. It orders no steps: `run` does.
 
-from collections.abc import Mapping, Sequence
+A new engine implements five protocols. `Storage` holds JSON objects, `StagedFiles` are the files to append, a `Table`
+is the table at one commit, a `View` is what is measured of it, and the `Engine` itself finds tables and writes them.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from lakegate.audit.completeness import PerFile, RowCounts
 from lakegate.audit.data_files.difference import DataFiles, Difference
@@ -15,20 +19,82 @@ from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Struct
 
-Table = Any
-"""A table as it was loaded at one commit: the engine's own, which is only handed back to it."""
-View = Any
-"""Rows that are measured, as the engine reads them: its own, too."""
+
+class Storage(Protocol):
+    """Objects by URI."""
+
+    def read(self, uri: str) -> bytes: ...
+
+    def write(self, uri: str, body: bytes) -> None: ...
+
+
+class StagedFiles(Protocol):
+    """The job's files as they were staged. Each method returns what it is given, with faults, in the same order."""
+
+    def inspect(self) -> list[Inspection]:
+        """Inspect each of the job's files, in their order."""
+
+    def check_tries(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        """Add a fault to each file with more texts than the plan's patterns may be tried with."""
+
+    def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        """Add a fault to each file that cannot be read to its end, or not be written."""
+
+    def count_unparsed(
+        self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
+    ) -> Mapping[str, int]:
+        """Return how many rows do not parse, by file version; `there` are those that were appended."""
+
+
+class Table(Protocol):
+    """The table at one commit. Entries of its data files, by path, are the engine's own objects."""
+
+    def columns(self) -> Struct:
+        """Return its columns with their types, without those of lakegate's."""
+
+    def fields(self) -> Mapping[str, IcebergField]:
+        """Return its columns by name, lakegate's too."""
+
+    def has_deletes(self) -> bool:
+        """Return True if delete files hide rows of it."""
+
+    def changes_since(self, before: Self | None) -> Difference:
+        """Return its difference from an earlier state; None stands for no table."""
+
+    def data_files_with(self, versions: Collection[str]) -> Mapping[str, Any]:
+        """Return the entries of the data files that hold rows of these file versions, by path."""
+
+    def row_counts(self, files: DataFiles, replaced: Collection[str]) -> RowCounts:
+        """Count the rows in these data files by file version; those of the `replaced` ones for each data file."""
+
+
+class View(Protocol):
+    """The rows of some file versions in a proved table, and a plan to measure them by."""
+
+    def measure(self) -> tuple[Sequence[Measurements], Mapping[str, Dependent]]:
+        """Return each file version's metrics, and by id the metrics that depend on other file versions."""
+
+    def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
+        """Return how many rows of a file fail any of these checks, given the good files before it."""
+
+    def with_samples(
+        self, results: Results, plan: Plan, inspections: Sequence[Inspection]
+    ) -> dict[str, tuple[CheckResult, ...]]:
+        """Add failing rows to the results; those that do not parse are read by `plan` from the inspected files."""
+
+
+T = TypeVar("T", bound=Table)
+V = TypeVar("V", bound=View)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proved:
+class Proved(Generic[T]):
     """A table that is proved, and the data files of those file versions (by id) that are measured. The base counts
     without the data files that are `replaced`, and without so many rows of the file versions that are `rewritten`.
     """
 
-    table: Table
-    base: Table | None
+    table: T
+    base: T | None
     difference: Difference
     columns: Mapping[str, IcebergField]
     files: PerFile
@@ -36,87 +102,43 @@ class Proved:
     rewritten: Mapping[str, int] = field(default_factory=dict)
 
 
-class Engine(Protocol):
-    """One job's engine. Questions come first, writes after them."""
+class Engine(Protocol[T, V]):
+    """One job's engine, with its own tables and views."""
+
+    @property
+    def storage(self) -> Storage: ...
+
+    @property
+    def files(self) -> StagedFiles: ...
 
     def head(self) -> str:
-        """Return the commit that the job's branch points to. Raise OSError where Nessie does not tell."""
+        """Return the commit that the job's branch points to. Raise OSError if Nessie does not tell."""
 
-    def read(self, uri: str) -> bytes: ...
-
-    def load(self, table: str, *refs: Ref) -> list[Table | None]:
+    def load(self, table: str, *refs: Ref) -> list[T | None]:
         """Return the table at each `branch` or `branch@hash`, None where there is none."""
 
-    def columns(self, table: Table) -> Struct:
-        """Return the table's columns but for lakegate's, with their types."""
-
-    def fields(self, table: Table) -> Mapping[str, IcebergField]: ...
-
-    def same_rows(self, one: Table | None, other: Table) -> bool:
-        """Return whether both are the same snapshot, or both have none."""
-
-    def has_deletes(self, table: Table) -> bool:
-        """Return whether files of their own delete rows of the table."""
-
-    def compare(self, before: Table | None, after: Table) -> Difference: ...
-
-    def inspect(self) -> list[Inspection]:
-        """Inspect each of the job's files, in their order."""
-
-    def within(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        """Return the inspections, with a fault where a file's values come to more than is taken."""
-
-    def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        """Return the inspections, with a fault where a file cannot be read to its end or not be written."""
-
-    def unparsed(self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]) -> Mapping[str, int]:
-        """Return the rows that do not parse, by file version; `there` are those that arrived."""
-
     def check_references(self, plan: Plan) -> None:
-        """Raise Unfit where a foreign key does not fit the table that it refers to."""
+        """Raise Unfit if a foreign key does not fit the table that it refers to."""
 
-    def holding(self, table: Table) -> Mapping[str, Any]:
-        """Return the data files, by path, that hold rewritten rows which the job replaces."""
+    def view(self, plan: Plan, proved: Proved[T]) -> V: ...
 
-    def held(self, table: Table, files: DataFiles) -> RowCounts:
-        """Return what these data files hold, by file version."""
+    def prepare(self, table: T | None, columns: Sequence[Column]) -> None:
+        """Make the branch's table, or bring it up to these columns. Raise Unfit, and change nothing, if it cannot."""
 
-    def rewritten_rows(self, table: Table) -> int:
-        """Return how many rewritten rows that the job replaces the table has."""
-
-    def view(self, plan: Plan, proved: Proved) -> View: ...
-
-    def measure(self, view: View) -> tuple[Sequence[Measurements], Mapping[str, Dependent]]: ...
-
-    def failing_rows(self, view: View, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
-        """Return how many rows of a file fail any of these checks, given the good files before it."""
-
-    def with_samples(
-        self, view: View, results: Results, plan: Plan, inspections: Sequence[Inspection]
-    ) -> dict[str, tuple[CheckResult, ...]]:
-        """Return the same results with failing rows; those that do not parse are read by `plan` from the files."""
-
-    def write(self, uri: str, body: bytes) -> None: ...
-
-    def prepare(self, table: Table | None, columns: Sequence[Column]) -> None:
-        """Make the branch's table, or bring it up to these columns. Raise Unfit, and change nothing, where that won't
-        do.
-        """
-
-    def take_out(self, table: Table, files: Mapping[str, Any]) -> None:
-        """Put, in place of these data files, what they hold but for rows that the job replaces."""
+    def remove_replaced(self, table: T, files: Mapping[str, Any]) -> None:
+        """Put, in the place of these data files, what they hold without the rows that the job replaces."""
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         """Append these files in one commit. Return them, with a fault on each that could not be written."""
 
     def quarantine(
         self,
-        view: View,
+        view: V,
         order: Sequence[str],
         failed: Mapping[str, Sequence[str]],
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
-        """Append the rows that `failed` checks to the quarantine table, with the rows of the files of `inspections`
-        that do not parse by `plan`; then leave the table without them. `order` are the good files as they landed.
+        """Append the rows that `failed` checks to the quarantine table, with the rows of the inspected files that do
+        not parse by `plan`; then leave the table without them. `order` are the good files as they landed.
         """

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
+from typing import Any
 
 from lakegate.audit.completeness import (
     PerFile,
-    Taken,
+    Removed,
+    RowCounts,
     as_reported,
     by_file,
     expected,
@@ -21,8 +23,8 @@ from lakegate.audit.completeness import (
     prove_appended,
     prove_reused,
     refused,
+    removed,
     rows_of,
-    taken_out,
 )
 from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.data_files.statistics import IcebergField
@@ -40,7 +42,6 @@ from lakegate.audit.model.plan import Column, Plan
 from lakegate.audit.model.report import CheckResult, FileReport, Replaced, Report, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection, fit_all
-from lakegate.audit.schema.types import Struct
 
 
 def utc_now() -> datetime:
@@ -53,7 +54,7 @@ class Run:
     """One run of a job and what it has found so far."""
 
     job: Job
-    engine: Engine
+    engine: Engine[Any, Any]
     now: Callable[[], datetime] = utc_now
     ticks: Callable[[], float] = time.monotonic
     timings: dict[str, float] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class Run:
     evolves: tuple[str, ...] = ()
     files: PerFile = field(default_factory=dict)
     quarantined: PerFile = field(default_factory=dict)
-    taken: Taken = field(default_factory=Taken)
+    removed: Removed = field(default_factory=Removed)
     checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -90,7 +91,18 @@ class Run:
 
     @property
     def good(self) -> list[Inspection]:
-        return [inspection for inspection in self.inspections if not inspection.faults]
+        return [each for each in self.inspections if not each.faults]
+
+    def load(self, table: str, ref: Ref) -> Table:
+        [found] = self.engine.load(table, ref)
+        return self.required(table, found)
+
+    def required(self, name: str, table: Table | None) -> Table:
+        """Return a table that must be there. Raise JobError if it is not."""
+        if table is None:
+            batch = self.job.batch
+            raise JobError(f"batch {batch}: branch {self.job.branch} has no table {name}. Run: lakegate retry {batch}")
+        return table
 
     @property
     def base_ref(self) -> Ref:
@@ -117,7 +129,7 @@ def append_and_audit(run: Run) -> Report:
     run.audited = run.engine.head()
     if run.good and not run.error:
         _audit(run)
-    return _report(run, [_file_report(run, inspection) for inspection in run.inspections])
+    return _report(run, [_file_report(run, each) for each in run.inspections])
 
 
 def _begin(run: Run) -> None:
@@ -132,7 +144,7 @@ def _begin(run: Run) -> None:
         raise JobError(f"{what}: Nessie at {job.nessie_uri} does not tell where the branch is: {error}") from error
     run.there, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
     if job.begun_uri:
-        engine.write(job.begun_uri, b"")
+        engine.storage.write(job.begun_uri, b"")
 
 
 def _audit_reused(run: Run) -> Report:
@@ -140,8 +152,8 @@ def _audit_reused(run: Run) -> Report:
     job = run.job
     with run.step("load"):
         run.audited = run.engine.head()
-        [run.there] = run.engine.load(job.plan.table, run.audited_ref)
-        earlier = from_json(Report, run.engine.read(job.reuses))
+        there = run.load(job.plan.table, run.audited_ref)
+        earlier = from_json(Report, run.engine.storage.read(job.reuses))
     known = {entry.id: entry for entry in earlier.files}
     entries = [known[file.id] for file in job.files]
     try:
@@ -149,50 +161,43 @@ def _audit_reused(run: Run) -> Report:
     except Unfit as error:
         run.error = str(error)
     else:
-        found = _evaluate_reused(run, entries)
+        found = _evaluate_reused(run, there, entries)
         entries = [replace(entry, checks=combined(entry.checks, found[entry.id])) for entry in entries]
     files = [replace(entry, verdict=verdict(entry.checks)) for entry in entries]
     return replace(_report(run, files), reused_from=earlier.branch)
 
 
-def _evaluate_reused(run: Run, entries: Sequence[FileReport]) -> dict[str, tuple[CheckResult, ...]]:
+def _evaluate_reused(run: Run, there: Table, entries: Sequence[FileReport]) -> dict[str, tuple[CheckResult, ...]]:
     """Prove that the branch has these data files beyond its base and no others; then ask what depends on tables."""
-    job, engine, plan = run.job, run.engine, of_table_scope(run.job.plan)
+    job, plan = run.job, of_table_scope(run.job.plan)
     with run.step("prove"):
-        difference, columns = engine.compare(run.base, run.there), engine.fields(run.there)
+        difference, columns = there.changes_since(run.base), there.fields()
         found = by_file(job, difference, columns)
         prove(job, difference, found, {entry.id: entry.rows for entry in entries if entry.rows})
         prove_reused(job, found)
     files = {entry.id: found.get(entry.id, []) for entry in entries}
-    proved = Proved(table=run.there, base=run.base, difference=difference, columns=columns, files=files)
-    view = engine.view(plan, proved)
+    proved = Proved(table=there, base=run.base, difference=difference, columns=columns, files=files)
+    view: View = run.engine.view(plan, proved)
     with run.step("measure"):
-        results = evaluate(plan, *engine.measure(view))
+        results = evaluate(plan, *view.measure())
     with run.step("sample"):
-        return engine.with_samples(view, results, plan, ())
+        return view.with_samples(results, plan, ())
 
 
 def _inspect(run: Run) -> None:
     """Inspect the files, and fit them and the table to each other."""
-    inspections = run.engine.inspect()
-    before = None if run.base is None else run.engine.columns(run.base)
-    _agree(run, before, inspections)
-    told = run.engine.within(run.grown, run.inspections)
-    new = {
-        inspection.id: inspection.faults
-        for inspection, it in zip(told, run.inspections, strict=True)
-        if inspection.faults != it.faults
-    }
-    if new:  # then no column comes by these files
-        _agree(
-            run,
-            before,
-            [replace(inspection, faults=new.get(inspection.id, inspection.faults)) for inspection in inspections],
-        )
+    inspections = run.engine.files.inspect()
+    _fit(run, inspections)
+    checked = run.engine.files.check_tries(run.grown, run.inspections)
+    pairs = zip(checked, run.inspections, strict=True)
+    wrong = {now.id: now.faults for now, before in pairs if now.faults != before.faults}
+    if wrong:  # then no column comes by these files
+        _fit(run, [replace(each, faults=wrong.get(each.id, each.faults)) for each in inspections])
 
 
-def _agree(run: Run, before: Struct | None, inspections: Sequence[Inspection]) -> None:
-    agreed, run.inspections = fit_all(run.job.plan, before, inspections)
+def _fit(run: Run, inspections: Sequence[Inspection]) -> None:
+    there = None if run.base is None else run.base.columns()
+    agreed, run.inspections = fit_all(run.job.plan, there, inspections)
     run.columns, run.evolves = agreed.columns, agreed.evolves
 
 
@@ -201,52 +206,53 @@ def _append(run: Run) -> None:
         run.engine.check_references(run.job.plan)
         run.engine.prepare(run.there, run.columns)
     if run.job.rewritten:
-        with run.step("take out"):
-            _take_out(run)
+        with run.step("remove"):
+            _remove_replaced(run)
     with run.step("append"):
         there = _rows_beyond_base(run)
         appended = resume(run, there) if there else run.engine.append(run.grown, run.good)
-        known = {inspection.id: inspection for inspection in appended}
-        run.inspections = [known.get(inspection.id, inspection) for inspection in run.inspections]
+        known = {each.id: each for each in appended}
+        run.inspections = [known.get(each.id, each) for each in run.inspections]
 
 
-def _take_out(run: Run) -> None:
-    """Take rewritten rows that the batch replaces out of the branch's table. Unfit where it has delete files: they
-    would take nothing from what is written anew, and Iceberg drops some of them with the data files that it takes off.
+def _remove_replaced(run: Run) -> None:
+    """Remove rewritten rows that the batch replaces from the branch's table. Raise Unfit if it has delete files: they
+    would hide nothing of what is written anew, and Iceberg drops some of them with the data files that it removes.
     """
-    [there] = run.engine.load(run.job.plan.table, Ref(run.job.branch))
-    holding = run.engine.holding(there)
+    there = run.load(run.job.plan.table, Ref(run.job.branch))
+    holding = there.data_files_with(run.job.rewritten)
     if not holding:
         return
-    if run.engine.has_deletes(there):
+    if there.has_deletes():
         raise Unfit(refused(run.job))
-    run.engine.take_out(there, holding)
+    run.engine.remove_replaced(there, holding)
 
 
 def _rows_beyond_base(run: Run) -> dict[str, int]:
-    """Count, by file version, what an earlier run of this very job has appended: nothing as a rule."""
-    if run.there is None or run.engine.same_rows(run.base, run.there):
+    """Count, by file version, the rows that an earlier run of this very job has appended: none as a rule."""
+    if run.there is None:
         return {}
-    difference, columns = run.engine.compare(run.base, run.there), run.engine.fields(run.there)
+    difference = run.there.changes_since(run.base)
+    if not difference.added.statistics:
+        return {}
+    columns = run.there.fields()
     return rows_of(by_file(run.job, difference, columns, left_of(run.job, difference, columns)))
 
 
 def resume(run: Run, there: Mapping[str, int]) -> list[Inspection]:
     """Take what an earlier run of this very job has appended, if it is just what this one would append."""
-    missing = [inspection for inspection in run.good if inspection.id not in there]
-    faulty = {
-        inspection.id: inspection for inspection in run.engine.find_faulty(run.grown, missing) if inspection.faults
-    }
-    inspections = [inspection for inspection in run.good if inspection.id not in faulty]
-    prove_appended(run.job, there, expected(inspections, run.engine.unparsed(run.grown, inspections, there)))
-    return [faulty.get(inspection.id, inspection) for inspection in run.good]
+    missing = [each for each in run.good if each.id not in there]
+    faulty = {each.id: each for each in run.engine.files.find_faulty(run.grown, missing) if each.faults}
+    sound = [each for each in run.good if each.id not in faulty]
+    prove_appended(run.job, there, expected(sound, run.engine.files.count_unparsed(run.grown, sound, there)))
+    return [faulty.get(each.id, each) for each in run.good]
 
 
 def _audit(run: Run) -> None:
     """Audit what main will hold, loaded afresh at the commit that will be merged."""
     with run.step("load"):
-        [loaded] = run.engine.load(run.job.plan.table, run.audited_ref)
-    view = audit_table(run, loaded, [inspection.id for inspection in run.good])
+        loaded = run.load(run.job.plan.table, run.audited_ref)
+    view = audit_table(run, loaded, [each.id for each in run.good])
     if any(map(leaving, run.checks.values())):
         _quarantine(run, view)
     elif run.job.replaced_quarantined:
@@ -257,12 +263,12 @@ def _quarantine(run: Run, view: View) -> None:
     """Quarantine failing rows of the files that may give them up; then audit what is left, where it is left."""
     before, unparsed_ids = run.checks, unparsed_checks(run.job.plan)
     failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
-    unparsed = [inspection for inspection in run.good if unparsed_ids & {*failed.get(inspection.id, ())}]
+    unparsed = [each for each in run.good if unparsed_ids & {*failed.get(each.id, ())}]
     with run.step("quarantine"):
         run.engine.quarantine(view, good(before), failed, run.grown, unparsed)
         run.audited = run.engine.head()
         run.quarantined = _prove_quarantine(run, {file: _leaving(before[file]) for file in failed})
-    [left] = run.engine.load(run.job.plan.table, run.audited_ref)
+    left = run.load(run.job.plan.table, run.audited_ref)
     audit_table(run, left, good(before), is_left=True)
     run.checks = afterwards(before, run.checks)
 
@@ -273,44 +279,41 @@ def _leaving(checks: Iterable[CheckResult]) -> int:
 
 
 def _prove_quarantine(run: Run, rows: dict[str, int]) -> PerFile:
-    """Return the data files in the quarantine table, proved to hold just the rows that were to go there in the place
-    of those that are replaced.
+    """Return the data files in the quarantine table, proved to hold just what was to be quarantined, in the place of
+    what is replaced.
     """
     name = quarantine_of(run.job.plan.table)
-    base, loaded = run.engine.load(name, run.base_ref, run.audited_ref)
-    difference = run.engine.compare(base, loaded)
-    found = by_file(run.job, difference, run.engine.fields(loaded))
+    base, there = run.engine.load(name, run.base_ref, run.audited_ref)
+    loaded = run.required(name, there)
+    difference = loaded.changes_since(base)
+    found = by_file(run.job, difference, loaded.fields())
     prove(run.job, difference, found, rows, run.job.replaced_quarantined, name)
     return found
 
 
 def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool = False) -> View:
     """Prove a loaded table; measure, evaluate and sample these files. `is_left`: no more rows may leave it."""
-    job, engine = run.job, run.engine
     with run.step("prove"):
-        difference, columns = engine.compare(run.base, loaded), engine.fields(loaded)
-        rows = _prove(run, loaded, difference, columns)
-    inspections = [inspection for inspection in run.good if inspection.id in files]
+        difference, columns = loaded.changes_since(run.base), loaded.fields()
+        parsed = _prove(run, loaded, difference, columns)
+    inspections = [each for each in run.good if each.id in files]
     proved = Proved(
         table=loaded,
         base=run.base,
         difference=difference,
         columns=columns,
-        files={inspection.id: run.files[inspection.id] for inspection in inspections},
-        replaced=job.replaced,
-        rewritten=run.taken.rows,
+        files={each.id: run.files[each.id] for each in inspections},
+        replaced=run.job.replaced,
+        rewritten=run.removed.rows,
     )
-    view = engine.view(run.plan, proved)
+    view: View = run.engine.view(run.plan, proved)
     with run.step("measure"):
-        measured, resolved = engine.measure(view)
-        dependents = {
-            **resolved,
-            **left_out(run.plan, {inspection.id: inspection.rows for inspection in inspections}, rows),
-        }
-        by = unforgiving(run.plan) if is_left else run.plan
-        results = evaluate(by, measured, dependents, job.baseline, partial(engine.failing_rows, view))
+        measured, resolved = view.measure()
+        unparsed = left_out(run.plan, {each.id: each.rows for each in inspections}, parsed)
+        plan = unforgiving(run.plan) if is_left else run.plan
+        results = evaluate(plan, measured, {**resolved, **unparsed}, run.job.baseline, view.failing_rows)
     with run.step("sample"):
-        run.checks = engine.with_samples(view, results, run.grown, inspections)
+        run.checks = view.with_samples(results, run.grown, inspections)
     return view
 
 
@@ -319,24 +322,25 @@ def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str
     job, left = run.job, left_of(run.job, difference, columns)
     found = by_file(job, difference, columns, left)
     if job.rewritten:
-        run.taken = _taken(run, loaded, difference, left)
+        run.removed = _removed(run, loaded, difference, left)
     quarantined, there = rows_of(run.quarantined), rows_of(found)
     arrived = {file: number + quarantined.get(file, 0) for file, number in there.items()}
-    rows = expected(run.good, run.engine.unparsed(run.grown, run.good, arrived))
-    kept = {file: number - quarantined.get(file, 0) for file, number in rows.items()}
-    prove(job, difference, found, kept, (*job.replaced, *run.taken.files.data_files))
-    run.files = {inspection.id: found.get(inspection.id, []) for inspection in run.good}
-    return rows
+    parsed = expected(run.good, run.engine.files.count_unparsed(run.grown, run.good, arrived))
+    kept = {file: number - quarantined.get(file, 0) for file, number in parsed.items()}
+    prove(job, difference, found, kept, (*job.replaced, *run.removed.files.data_files))
+    run.files = {each.id: found.get(each.id, []) for each in run.good}
+    return parsed
 
 
-def _taken(run: Run, loaded: Table, difference: Difference, left: Iterable[str]) -> Taken:
-    """Return what was taken out of data files of the base. JobError unless it is just what the batch replaces."""
-    engine, lost = run.engine, difference.lost.but({data.path for data in run.job.replaced})
+def _removed(run: Run, loaded: Table, difference: Difference, left: Iterable[str]) -> Removed:
+    """Return the rows removed from data files of the base. Raise JobError unless the batch replaces just these."""
+    lost = difference.lost.but({data.path for data in run.job.replaced})
     kept = difference.added.but(difference.added.statistics.keys() - set(left))
-    if lost.statistics and engine.has_deletes(run.base):
+    if lost.statistics and run.base and run.base.has_deletes():
         raise JobError(refused(run.job))
-    base, now = engine.held(run.base, lost), engine.held(loaded, kept)
-    return taken_out(run.job, lost, kept, base, now, engine.rewritten_rows(loaded))
+    before = run.base.row_counts(lost, run.job.rewritten) if run.base else RowCounts()
+    now, still = loaded.row_counts(kept, run.job.rewritten), loaded.data_files_with(run.job.rewritten)
+    return removed(run.job, lost, kept, before, now, len(still))
 
 
 def _report(run: Run, files: Iterable[FileReport]) -> Report:
@@ -361,7 +365,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         columns=tuple(column.name for column in plan.columns),
         key=plan.key,
         masked=masked(plan.columns),
-        rewritten=run.taken.files,
+        rewritten=run.removed.files,
     )
 
 
@@ -385,8 +389,8 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
 
 
 def _replaces(run: Run, inspection: Inspection) -> Replaced:
-    """Return what the file was to replace, with the rows that were taken out for it."""
+    """Return what the file was to replace, with the rows that were removed for it."""
     replaces = inspection.file.replaces
     if inspection.faults:
         return replaces
-    return replace(replaces, rewritten_rows=sum(run.taken.rows.get(file, 0) for file in replaces.rewritten))
+    return replace(replaces, rewritten_rows=sum(run.removed.rows.get(file, 0) for file in replaces.rewritten))

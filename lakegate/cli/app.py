@@ -97,8 +97,8 @@ app.add_typer(contract, name="contract")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
 Contracts = Annotated[list[Path], typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)]
-Batch = Annotated[str, typer.Argument(metavar="BATCH", help="A batch's id, as status and Slack name it.")]
-Batches = Annotated[list[str], typer.Argument(metavar="BATCH", help="Batches' ids, as status and Slack name them.")]
+Batch = Annotated[str, typer.Argument(metavar="BATCH", help="A batch's id, which status and Slack print.")]
+Batches = Annotated[list[str], typer.Argument(metavar="BATCH", help="Batches' ids, which status and Slack print.")]
 
 
 def _installation(ctx: typer.Context) -> Any:
@@ -155,16 +155,16 @@ def drop(
     files: Files,
     *,
     table: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="The table the files are for: its contract says where they go.")
+        str | None, typer.Option(metavar="TABLE", help="The files' table. Its contract says where they go.")
     ] = None,
     to: Annotated[
-        str | None, typer.Option(metavar="PREFIX", help="The folder of the landing bucket, such as nyc/flights/.")
+        str | None, typer.Option(metavar="PREFIX", help="A folder of the landing bucket, such as nyc/flights/.")
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Stay until each is decided or unrouted.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until each file is decided or unrouted.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Upload files to the landing bucket. Without --table and --to, the one contract whose route takes the file's name
-    says where. With --wait, exit 1 if any was rejected.
+    """Upload files to the landing bucket. Without --table and --to, the one contract with a matching route says where.
+    With --wait, exit 1 if a file was rejected.
     """
     from lakegate.cli.files import drop as run
 
@@ -175,15 +175,16 @@ def drop(
 def wait(
     ctx: typer.Context,
     targets: Annotated[
-        list[str] | None, typer.Argument(metavar="BATCH|KEY", help="Batches or landing keys; all in flight if none.")
+        list[str] | None,
+        typer.Argument(metavar="BATCH|KEY", help="Batches or landing keys; without any, all files in flight."),
     ] = None,
     *,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so many seconds, with exit code 3.")
+        float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after this many seconds, with exit code 3.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Wait until these, or everything that has landed, is decided or unrouted. Exit 1 if any was rejected."""
+    """Wait until these files, or all that have landed, are decided or unrouted. Exit 1 if a file was rejected."""
     from lakegate.cli.files import wait as run
 
     raise typer.Exit(run(_installation(ctx), targets or [], timeout, as_json=as_json))
@@ -191,7 +192,7 @@ def wait(
 
 @app.command()
 def status(ctx: typer.Context, *, as_json: AsJson = False) -> None:
-    """What is in flight, unrouted, rejected and published."""
+    """Show the files that are in flight, unrouted, rejected and published."""
     from lakegate.cli import batches
 
     raise typer.Exit(batches.status(_installation(ctx), as_json=as_json))
@@ -203,17 +204,18 @@ def show(
     batch: Batch,
     *,
     every_check: Annotated[
-        bool, typer.Option("--all", help="List the checks that passed, too, and every file.")
+        bool, typer.Option("--all", help="List every file, and the checks that passed, too.")
     ] = False,
     rows: Annotated[
-        str | None, typer.Option("--rows", metavar="CHECK", help="All rows that fail a check, by its id or name.")
+        str | None, typer.Option("--rows", metavar="CHECK", help="List all rows that fail a check, by its id or name.")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write it as one page; - prints it.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", dir_okay=False, help="Write the report as one page; - prints it."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """A batch's reports: each file's verdict, each check with its numbers, failing rows, and what was decided."""
+    """Show a batch's reports: each file's verdict, each check's numbers, failing rows, and the decisions."""
     if html is not None and (rows is not None or as_json):
         raise Misconfigured("--html writes the whole report as a page: leave out --rows and --json, or --html")
     if rows is not None:
@@ -231,18 +233,16 @@ def show(
 
 @app.command()
 def retry(ctx: typer.Context, batches: Batches, *, as_json: AsJson = False) -> None:
-    """Try batches' rejected files again, with the contract of now, on branches of their own."""
+    """Try batches' rejected files again, with the present contract, on new branches."""
     from lakegate.cli.retry import retry as run
 
     raise typer.Exit(run(_installation(ctx), batches, as_json=as_json))
 
 
 def _reason(why: str) -> str:
-    """Return the reason. Raise Misconfigured for an empty one, or the dots of a command copied unchanged: neither is a
-    reason to overrule an audit.
-    """
+    """Return the reason. Raise Misconfigured if it is empty, or the dots of a command that was copied unchanged."""
     if not why.strip(" .…"):
-        raise Misconfigured("--why says in main's log, for good, why this was right: write it in a few words")
+        raise Misconfigured("--why is kept in main's log for good: write the reason in a few words")
     return why.strip()
 
 
@@ -254,7 +254,7 @@ def approve(
     why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, kept in main's log with your name.")],
     as_json: AsJson = False,
 ) -> None:
-    """Publish a batch's rejected files all the same, exactly as they were audited."""
+    """Publish a batch's rejected files in spite of their audit, exactly as they were audited."""
     from lakegate.cli import batches
 
     raise typer.Exit(batches.approve(_installation(ctx), batch, _reason(why), as_json=as_json))
@@ -268,7 +268,7 @@ def discard(
     why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, kept in main's log.")],
     as_json: AsJson = False,
 ) -> None:
-    """Give up a batch's rejected files for good; their branches are deleted."""
+    """Give up a batch's rejected files for good, and delete their branches."""
     from lakegate.cli import batches
 
     raise typer.Exit(batches.discard(_installation(ctx), batch, _reason(why), as_json=as_json))
@@ -277,12 +277,12 @@ def discard(
 @app.command()
 def query(
     ctx: typer.Context,
-    sql: Annotated[str, typer.Argument(metavar="SQL", help='Such as "SELECT count(*) FROM nyc.flights".')],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help='A statement, such as "SELECT count(*) FROM nyc.flights".')],
     *,
     ref: Annotated[str, typer.Option(metavar="BRANCH", help="A branch, or branch@hash.")] = "main",
     as_json: AsJson = False,
 ) -> None:
-    """Ask the lake in SQL (DuckDB's), reading only: SELECT, WITH, FROM, DESCRIBE, SUMMARIZE."""
+    """Query the lake in DuckDB's SQL, which may only read: SELECT, WITH, FROM, DESCRIBE, SUMMARIZE."""
     from lakegate.cli.query import query as run
 
     run(_installation(ctx), sql, ref, as_json=as_json)
@@ -293,22 +293,22 @@ def generate(
     contract: Annotated[Path, typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", dir_okay=False, writable=True)],
     *,
-    rows: Annotated[int, typer.Option(metavar="N", min=0, help="How many rows.")] = 1000,
+    rows: Annotated[int, typer.Option(metavar="N", min=0, help="The number of rows.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed makes the same rows.")] = 1,
     fault: Annotated[
-        str | None, typer.Option(metavar="CHECK", help="The name of the one check that the file is to fail.")
+        str | None, typer.Option(metavar="CHECK", help="The name of the one check that the file must fail.")
     ] = None,
     reference: Annotated[
         list[str] | None,
-        typer.Option(metavar="TABLE=FILE", help="Rows of a table that foreign keys refer to, as parquet."),
+        typer.Option(metavar="TABLE=FILE", help="The parquet file of a table that foreign keys refer to."),
     ] = None,
     past: Annotated[
         list[str] | None,
-        typer.Option(metavar="CHECK=1,2,…", help="For a check of drift: its number in the files before, oldest first."),
+        typer.Option(metavar="CHECK=1,2,…", help="The earlier numbers of a drift check, oldest first."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make up a file for a contract: a good one, or one that fails exactly the named check. Needs no installation."""
+    """Make up a file for a contract: a good one, or one that fails one named check. Needs no installation."""
     from lakegate.cli.generate import generate as run
     from lakegate.cli.installation import quiet_logs
 
@@ -325,7 +325,7 @@ def reconcile(ctx: typer.Context, *, as_json: AsJson = False) -> None:
 
 
 def main() -> None:
-    """Run the command line; every ending has an exit code. Characters that a terminal's encoding lacks are escaped."""
+    """Run the command line. Escape the characters that a terminal's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

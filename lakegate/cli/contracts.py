@@ -1,6 +1,4 @@
-"""`contract check` and `contract push`: contracts are judged and put in the registry. It does not know how they are
-judged.
-"""
+"""`contract check` and `contract push`: contracts are judged by lakegate.contracts, and put in the registry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
-"""Ends of a file's way, in people's words, in the order in which they are told: good ones first. It decides none of
-them.
-"""
+"""Final states of a file as the command line prints them, good ones first. It decides none of them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Following file versions until each is decided or unrouted. It looks; it moves nothing and prints nothing."""
+"""Following file versions until each is decided or unrouted. It only reads, and prints nothing."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from lakegate.workflow.status import Status, status
 Version = tuple[str, str]  # landing key, version id
 FIRST_PAUSE, LONGEST_PAUSE = 0.4, 3.0  # seconds
 SILENT_LOOKS = 6  # failed looks in a row before following gives up
-MARKER = "it has no bytes and the name of a marker, and is no file to lakegate"
+MARKER = "it has no bytes and a marker's name, so lakegate passes it over"
 
 
 @dataclass(frozen=True, kw_only=True)

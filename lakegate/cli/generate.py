@@ -1,4 +1,4 @@
-"""`generate`: a file of made-up rows for a contract. It makes no rows itself: lakegate.synthetic does."""
+"""`generate`: a file of made-up rows for a contract. Making the rows is lakegate.synthetic's part."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,7 +56,7 @@ def _empty(column: str) -> str:
 def _refuse_to_overwrite(out: Path, read: Sequence[Path]) -> None:
     if same := next((file for file in read if out.exists() and file.exists() and out.samefile(file)), None):
         raise Misconfigured(
-            f"{out} would overwrite {same}, which the rows are made by; name another OUT, which comes after CONTRACT"
+            f"{out} would overwrite {same}, from which the rows are made; name another OUT (it comes after CONTRACT)"
         )
 
 

@@ -67,7 +67,7 @@ def load_profile() -> None:
         raise Misconfigured(f"{path} may not set {', '.join(strange)}; it may set {', '.join(NAMES)}")
     if "AWS_ENDPOINT_URL" in said and not (said.get("AWS_ACCESS_KEY_ID") and said.get("AWS_SECRET_ACCESS_KEY")):
         raise Misconfigured(
-            f"{path} names an AWS_ENDPOINT_URL, which would be asked with your own credentials: "
+            f"{path} names an AWS_ENDPOINT_URL, which would receive requests with your own credentials: "
             f"add the AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY that are meant for it"
         )
     adopt(said)

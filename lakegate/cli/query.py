@@ -1,4 +1,4 @@
-"""`query`: the answer to a person's SQL, on the lake's present state or a branch's. It only reads."""
+"""`query`: the answer to a person's SQL, on main or on a branch. It only reads."""
 
 from lakegate.cli.installation import Installation
 from lakegate.cli.sql import Statement, plain, run

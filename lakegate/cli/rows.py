@@ -1,6 +1,6 @@
-"""All rows that fail a check, read where the audit read them. Masked values stay masked: it is a report, no query.
+"""`show --rows`: all rows that fail a check, read at the commit that was audited. Masked values stay masked.
 
-The plan's predicate is put into DuckDB's words, and the answer is compared with what the audit counted.
+The plan's predicate is translated to DuckDB's SQL, and the number of rows is compared with the audit's.
 """
 
 # ruff: noqa: S608 - names are quoted, values are literals of sqlglot's, predicates are a plan's own
@@ -34,13 +34,13 @@ from lakegate.workflow.attempts.job import job_name, job_of
 from lakegate.workflow.service import Service
 
 UNPARSED = ("line", "why", "text")  # quarantine's columns of a row that does not parse
-KEY = "file"  # the column that names a row's file by its key
-OTHERWISE = "_lakegate_key"  # it, where the table has one of that name: it has none of this
+KEY = "file"  # the column of the file's key
+OTHERWISE = "_lakegate_key"  # its name if the table has a column `file`; tables have none that begins so
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """A statement that lists failing rows, and the names of what it answers, in order."""
+    """A statement that lists failing rows, and the names of its columns in order."""
 
     sql: str
     columns: tuple[str, ...]
@@ -72,20 +72,22 @@ def show_rows(installation: Installation, batch: str, check: str, *, as_json: bo
 
 
 def _has_parents(lake: Lake, ref: Ref, plan: Plan, failing: Failing) -> bool:
-    """Whether the table that the check refers to, if it does, is there: else no key is in it."""
+    """Return True if the check refers to no table, or to one that exists. A missing table holds no key."""
     other = plan.metric(failing.check.metric).refers_to
     return other is None or lake.columns(ref, other.table) is not None
 
 
 def _answered(lake: Lake, listing: Listing, ref: Ref, files: Mapping[str, Sequence[str]], failing: Failing) -> Result:
-    """Masked by place, for an engine may call columns by other names. Its errors name values."""
+    """Return the rows with masked columns hidden, by position, because an engine may rename columns. An engine's error
+    may show values, so it is hidden, too.
+    """
     try:
         answer = run(lake, Statement.parse(listing.sql), ref, files, [STRICTLY])
     except Misconfigured:
         if not failing.report.masked:
             raise
         batch = failing.report.batch
-        what = f"DuckDB cannot read these rows on {ref}, and its words are not shown: the contract masks values"
+        what = f"DuckDB cannot read these rows on {ref}, and its error is hidden because the contract masks values"
         raise Misconfigured(f"{what}. The report has a sample of them: lakegate show {batch}") from None
     hidden = [name in failing.report.masked for name in listing.columns]
     rows = [
@@ -108,16 +110,16 @@ def _say(answer: Result, failing: Failing, ref: Ref, statement: str) -> None:
 
 
 def _why_others(failing: Failing) -> str:
-    """Why other rows are listed than were counted, where that has to be said."""
+    """Return the reason why the number of rows differs from the audit's, or "" if the difference is expected."""
     if failing.check.verdict is Verdict.WARN and any(file.quarantined for file in failing.files):
-        return "the files are listed as they are in the table, without the rows that other checks quarantined."
+        return "the table is without the rows that other checks quarantined."
     if is_of(failing.check, MetricKind.DUPLICATES):
-        return ""  # rows with a key that is there before are shown with the first one of their file that has it
-    return "DuckDB, which reads them here, differs from Spark on this rule."
+        return ""  # the listing includes the first row with a key, which the audit does not count
+    return "DuckDB, which lists the rows, differs from Spark on this rule."
 
 
 def _asked(view: BatchView, asked: str) -> tuple[Try, Failing]:
-    """The check that is meant, by its id, the beginning of that, or its name; in the last attempt that has it."""
+    """Return the check with this id, beginning of an id, or name, from the last attempt that has it."""
     for tried in reversed(view.attempts):
         found = _failing(tried.report) if tried.report else {}
         names = [each for each in found.values() if asked in (each.check.check, each.check.name)]
@@ -128,22 +130,22 @@ def _asked(view: BatchView, asked: str) -> tuple[Try, Failing]:
             raise Misconfigured(f"{asked} may be any of: {', '.join(each.check.check for each in meant)}")
     if _are_left_out(view, asked):
         first = f"the report has the first of them: lakegate show {view.batch}"
-        raise Misconfigured(f"rows that do not parse are in no table, so that they can't be listed; {first}")
+        raise Misconfigured(f"rows that do not parse are in no table, so they can't be listed; {first}")
     there = {each.check.check: each.check.name for tried in view.attempts if tried.report
              for each in _failing(tried.report).values()}  # fmt: skip
     known = "; ".join(f"{check} ({name})" for check, name in there.items()) or "none"
-    raise Misconfigured(f"no check {asked!r} has failing rows in batch {view.batch}; those that have: {known}")
+    raise Misconfigured(f"no check {asked!r} has failing rows in batch {view.batch}; checks that do: {known}")
 
 
 def _are_left_out(view: BatchView, asked: str) -> bool:
-    """Whether rows that do not parse are asked for: they failed their file, and no table has them."""
+    """Return True if the check is of rows that do not parse. They failed their file, so no table has them."""
     files = (file for tried in view.attempts if tried.report for file in tried.report.files)
     left_out = (check for file in files for check in file.checks if is_of(check, MetricKind.UNPARSED))
     return any(check.failing_rows and (asked == check.name or check.check.startswith(asked)) for check in left_out)
 
 
 def _failing(report: Report) -> dict[str, Failing]:
-    """The checks that rows fail, by id."""
+    """Return the checks that rows fail, by id."""
     found: dict[str, list[tuple[CheckResult, FileReport]]] = {}
     for file in report.files:
         for check in file.checks:
@@ -164,14 +166,14 @@ def _plan(service: Service, view: BatchView, tried: Try) -> Plan:
     attempt = Attempt(table=view.table, batch=view.batch, number=tried.attempt)
     job = job_of(service.store, attempt)
     if job is None:
-        gone = f"{job_name(attempt)} is gone, and with it what the check asks of a row"
+        gone = f"{job_name(attempt)} is gone, and with it the check's rule"
         raise Misconfigured(f"{gone}; the report has a sample of them: lakegate show {view.batch}")
     return job.plan
 
 
 def _ref(view: BatchView, tried: Try, failing: Failing) -> Ref:
-    """Where the rows are: on the kept branch as it was audited, or on main as the files were published: what came after
-    them there is none of their fault.
+    """Return the ref of the rows: the kept branch's audited commit, or the commit on main that published the files, so
+    that later rows do not show.
     """
     if tried.kept:
         return Ref(tried.branch, failing.report.audited)
@@ -186,7 +188,7 @@ def _ref(view: BatchView, tried: Try, failing: Failing) -> Ref:
 
 
 def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:
-    """The files whose rows the statement looks at, by table; a table of which it looks at all rows is not there."""
+    """Return by table the files whose rows the statement reads. A table that it reads whole is left out."""
     metric = plan.metric(failing.check.metric)
     mine = tuple(file.id for file in failing.files)
     good = [file.id for file in failing.report.files if file.verdict is not Verdict.FAIL]
@@ -199,8 +201,8 @@ def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:
 
 
 def statement_for(plan: Plan, failing: Failing, *, parents: bool = True) -> Listing:
-    """The failing rows as DuckDB's SQL, of when the audit began: file, key and offending columns first. Without
-    `parents` the table that the check refers to is not there.
+    """Return DuckDB's SQL for the failing rows, with the file, the key and the offending columns first. Its "now" is
+    the start of the audit. `parents` is False if the table that the check refers to does not exist.
     """
     plan = bind_now(plan, failing.report.started_at)
     metric = plan.metric(failing.check.metric)
@@ -236,12 +238,12 @@ def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, named:
 
 
 def _own(check: CheckResult, file: FileReport) -> CheckResult:
-    """What the file itself has of a check."""
+    """Return the file's own result of a check."""
     return next(mine for mine in file.checks if mine.check == check.check)
 
 
 def _quarantined(name: str, kind: str) -> str:
-    """A column of a row in quarantine, of its own type."""
+    """Return an expression for a quarantined row's column in its own type."""
     pointer = _text("/" + name.replace("~", "~0").replace("/", "~1"))
     nested = kind.startswith(("struct<", "array<", "map<"))
     value = f"json_extract{'' if nested else '_string'}(row_json, {pointer})"
@@ -251,7 +253,7 @@ def _quarantined(name: str, kind: str) -> str:
 
 
 def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
-    """What is true of a failing row."""
+    """Return the condition of a failing row."""
     if (shown := KINDS[metric.kind].shown) is None:
         raise Misconfigured(
             f"rows that fail a check of kind {metric.kind} can't be listed; the report has some of them"
@@ -261,7 +263,7 @@ def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
 
 
 def _among(metric: Metric, report: Report, file: FileReport) -> str:
-    """Which rows a file may have repeated: its own, with scope table those of good files before it and main's, too."""
+    """Return the condition of rows that a file may repeat: its own, and in table scope main's and earlier files'."""
     if metric.scope is Scope.BATCH:
         return f"{FILE_COLUMN} = {_text(file.id)}"
     ids = [other.id for other in report.files]

@@ -1,6 +1,6 @@
-"""SQL over the lake's tables at one commit: the lake reads the columns that are named, DuckDB answers. It only reads.
+"""SQL over the lake's tables at one commit: the lake reads the named columns, and DuckDB answers. It only reads.
 
-DuckDB is shut off from files and networks: it sees the tables that the statement names and nothing else.
+DuckDB has no access to files and networks, and sees only the tables that the statement names.
 """
 
 import re
@@ -30,7 +30,7 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """One reading statement, and what it needs."""
+    """One reading statement, with the tables, columns, files and rows that it needs."""
 
     sql: str
     tree: exp.Expr
@@ -40,19 +40,19 @@ class Statement:
         try:
             trees = [tree for tree in sqlglot.parse(sql, dialect="duckdb") if tree is not None]
         except (SqlglotError, RecursionError) as error:
-            raise Misconfigured(f"this is not SQL that can be read: {_short(error)}") from error
+            raise Misconfigured(f"this SQL cannot be parsed: {_short(error)}") from error
         if len(trees) != 1 or not isinstance(trees[0], READS):
-            raise Misconfigured("one statement that reads, please: SELECT, WITH, FROM, DESCRIBE or SUMMARIZE")
+            raise Misconfigured("give one statement that reads: SELECT, WITH, FROM, DESCRIBE or SUMMARIZE")
         return cls(sql=sql, tree=trees[0])
 
     @property
     def tables(self) -> list[str]:
-        """The tables that are addressed with their namespace; a bare name is a common table expression's."""
+        """Return the tables named with a namespace. A name without one is a common table expression's."""
         found = (".".join(part.name for part in table.parts) for table in self.tree.find_all(exp.Table) if table.db)
         return list(dict.fromkeys(found))
 
     def columns(self, available: Sequence[str]) -> list[str]:
-        """Those of a table's columns that are named anywhere; all of them where the statement asks for them unnamed."""
+        """Return the table's columns that the statement names anywhere, or all if it may read unnamed ones."""
         if self._unnamed():
             return list(available)
         named = {identifier.name.lower() for identifier in self.tree.find_all(exp.Identifier)}
@@ -69,7 +69,7 @@ class Statement:
 
     @property
     def limit(self) -> int | None:
-        """How many rows are enough: known for a plain `SELECT … FROM table LIMIT n` alone."""
+        """Return the number of rows that suffice, which a plain `SELECT … FROM table LIMIT n` tells; otherwise None."""
         given = {name for name, value in self.tree.args.items() if value}
         limit = self.tree.args.get("limit")
         enough = PLAIN_SELECT | ({"where"} if len(self._conditions) == 1 and self.files else set())
@@ -82,12 +82,12 @@ class Statement:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The file versions whose rows are enough, where a SELECT from one table says which; else none."""
+        """Return the file versions whose rows suffice, if a SELECT from one table names them; otherwise none."""
         return next((ids for condition in self._conditions if (ids := _file_ids(condition))), ())
 
     @cached_property
     def _conditions(self) -> list[exp.Expr]:
-        """All that must be true of a row, where that is said of one table alone."""
+        """Return the conditions that every row must meet, if the statement reads a single table."""
         where, source = self.tree.args.get("where"), self.tree.args.get("from_")
         of_one = isinstance(self.tree, exp.Select) and source and isinstance(source.this, exp.Table)
         if where is None or not of_one or len(list(self.tree.find_all(exp.Table))) > 1:
@@ -96,7 +96,7 @@ class Statement:
 
 
 def _file_ids(condition: exp.Expr) -> tuple[str, ...]:
-    """Those of `_lakegate_file = 'id'` or `_lakegate_file IN ('id', …)`."""
+    """Return the ids of `_lakegate_file = 'id'` or `_lakegate_file IN ('id', …)`."""
     if not (isinstance(condition, exp.EQ | exp.In) and isinstance(condition.this, exp.Column)):
         return ()
     values = [condition.expression] if isinstance(condition, exp.EQ) else condition.expressions
@@ -106,7 +106,7 @@ def _file_ids(condition: exp.Expr) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What DuckDB answered; no two columns have the same name."""
+    """DuckDB's answer. No two columns have the same name."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
@@ -118,8 +118,8 @@ _EVERY: Mapping[str, Sequence[str]] = {}
 def run(
     lake: Lake, statement: Statement, ref: Ref, files: Mapping[str, Sequence[str]] = _EVERY, before: Sequence[str] = ()
 ) -> Result:
-    """The statement's answer on the tables of one commit; of a table that `files` name, on the rows of those file
-    versions alone. `before` are statements that DuckDB is given first.
+    """Run the statement on the tables of one commit. `files` limits a table to the rows of these file versions, and
+    `before` holds statements to execute first. Raise Misconfigured if DuckDB refuses the statement.
     """
     with duckdb.connect() as engine:
         for setting in (*MACROS, *before):
@@ -143,13 +143,13 @@ def run(
 def _load(lake: Lake, statement: Statement, ref: Ref, name: str, files: Sequence[str]) -> Any:
     available = lake.columns(ref, name)
     if available is None:
-        there = ", ".join(lake.tables(ref)) or "none; what a contract describes appears with its first file"
+        there = ", ".join(lake.tables(ref)) or "none; a contract's table appears with its first file"
         raise Misconfigured(f"there is no table {name} on {ref}. Tables there: {there}")
     return lake.rows(ref, name, statement.columns(available), statement.limit, files)
 
 
 def _offer(engine: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
-    """The rows under the name that the statement has for them."""
+    """Offer the rows to DuckDB under the statement's name for the table."""
     namespace, _, table = name.rpartition(".")
     if "." in namespace:
         raise Misconfigured(f"{name}: a table is addressed as namespace.table")
@@ -166,7 +166,7 @@ def _offer(engine: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
 
 
 def _readable(rows: pa.Table) -> pa.Table:
-    """Texts that are no UTF-8, as files may hold them, with a mark for what can't be read: DuckDB would give up."""
+    """Return the rows with a mark for bytes that are not UTF-8, because DuckDB would refuse such a text."""
     for at, column in enumerate(rows.columns):
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             try:
@@ -179,7 +179,7 @@ def _readable(rows: pa.Table) -> pa.Table:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Names as they are, and `a_2` for the second `a`: a row object holds each once."""
+    """Return the names, with `a_2` for the second `a`, because a JSON object holds each name once."""
     made: list[str] = []
     for name in names:
         number, candidate = 1, name
@@ -191,12 +191,12 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _short(error: Exception) -> str:
-    """An engine's message on one line, without the picture of where it is, and underlining nothing."""
+    """Return an engine's message on one line, without its excerpt of the statement and without colours."""
     return " ".join(_STYLE.sub("", str(error)).split("\n\nLINE")[0].split())
 
 
 def plain(value: Any) -> Any:
-    """A value of DuckDB's as JSON has it: ISO dates and times; numbers as numbers where a float holds them exactly."""
+    """Return DuckDB's value for JSON: times as ISO text, and decimals as numbers if a float holds them exactly."""
     if isinstance(value, Decimal):
         return _number(value)
     if isinstance(value, datetime | date | time):

@@ -64,7 +64,7 @@ def indented(what: RenderableType, by: int, style: str = "") -> Padding:
 def complain(text: str) -> None:
     first, *more = map(clean, text.split("\n"))
     console(stderr=True).print(Text("lakegate: ", style="bold red") + Text(first), soft_wrap=True)
-    for line in more:  # of ours, or imitated by a name in the message: indented, so that it does not look like ours
+    for line in more:  # indented, because a name in the message could imitate a first line of ours
         console(stderr=True).print(Text(f"  {line.strip()}"), soft_wrap=True)
 
 

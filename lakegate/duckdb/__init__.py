@@ -1,4 +1,4 @@
-"""DuckDB's words: Spark's SQL in its dialect (`dialect`), and each kind of metric over rows (`metrics`).
+"""DuckDB's SQL: translations of Spark's expressions (`dialect`), and each kind of metric over rows (`metrics`).
 
-It is SQL text alone: whoever asks opens DuckDB, and a handler that names a table needs none.
+It makes SQL text alone. The caller opens DuckDB, so a handler can import it without DuckDB.
 """

@@ -1,9 +1,9 @@
-"""Spark's SQL in DuckDB's words, for whoever reads rows without Spark. It knows no check, and opens no DuckDB.
+"""Translation of Spark's SQL to DuckDB's, for reading rows without Spark. It knows no check, and opens no DuckDB.
 
-What DuckDB's own functions say otherwise, at the ends of types and of texts, is said by macros that the reader has to
-make first; they tell by the type of a value what Spark would do with it. Where DuckDB can't say what Spark would (it
-does not begin again from below at the end of a type), an expression over a row is null, whatever is around: it is never
-false by mistake. tests/spark holds the one to the other.
+DuckDB's own functions differ from Spark's at the limits of types and on unusual texts. MACROS define functions that
+follow Spark by a value's type, and the caller must create them first. Where DuckDB cannot compute Spark's result, such
+as a number that wraps around at its type's limit, the whole expression over the row is null, so that it is never false
+by mistake. tests/spark compares both engines.
 """
 
 import re
@@ -20,15 +20,15 @@ _TRIMMED = f"regexp_replace(CAST(x AS VARCHAR), {_SPACES}, '', 'g')"
 _NUMBER = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)"
 _REAL = "typeof(x) IN ('DOUBLE', 'FLOAT')"
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
-_FAILS = "CAST('only Spark can say' || left(CAST(x AS VARCHAR), 0) AS DATE)"  # of which TRY makes a null
+_FAILS = "CAST('only Spark can say' || left(CAST(x AS VARCHAR), 0) AS DATE)"  # TRY turns its error into null
 _OPEN = f"CAST({_FAILS} AS VARCHAR)"
-_LONG_UPPER = "[ßŉǰΐΰև\u1e96-\u1e9e\u1f50-\u1fff\ufb00-\ufb17]"  # become several letters
+_LONG_UPPER = "[ßŉǰΐΰև\u1e96-\u1e9e\u1f50-\u1fff\ufb00-\ufb17]"  # one letter in lower case, several in upper case
 
 _RESERVED = {word.lower() for word in DuckDB.Tokenizer.KEYWORDS} | DuckDB.Generator.RESERVED_KEYWORDS
 
 
 def _macro(name: str, takes: str, body: str) -> str:
-    """A macro that asks for its values once, however often its body names them: those within would double each time."""
+    """Return a macro that evaluates each argument once. Otherwise nested macros would grow exponentially."""
     for value in takes.split(", "):
         body = re.sub(rf"\b{value}\b", f"_lakegate_{value}", body)
         body = f"list_transform([{value}], lambda _lakegate_{value}: {body})[1]"
@@ -36,7 +36,7 @@ def _macro(name: str, takes: str, body: str) -> str:
 
 
 def _whole(kind: str, bits: int) -> str:
-    """A cast to whole numbers: texts by their digits, fractions cut off, and past its ends as Java has it."""
+    """Return a cast to whole numbers: texts by their digits, fractions cut off, and overflow as in Java."""
     size = 2**bits
     low, high = -size // 2, size // 2 - 1
     digits = rf"TRY_CAST(regexp_replace({_TRIMMED}, '^([+-]?)([0-9]*).*$', '\10\2') AS HUGEINT)"
@@ -53,7 +53,7 @@ def _whole(kind: str, bits: int) -> str:
 
 
 def _moment(kind: str, zone: str) -> str:
-    """A cast to a timestamp: of a text, as ISO has it; what else Spark may take for one is left to it."""
+    """Return a cast to a timestamp. ISO texts are parsed, and others that Spark may accept make the row null."""
     return f"""CASE
         WHEN typeof(x) <> 'VARCHAR' THEN TRY_CAST(x AS {kind})
         WHEN regexp_full_match({_TRIMMED}, '{_ISO}{zone}') THEN TRY_CAST({_TRIMMED} AS {kind})
@@ -99,7 +99,7 @@ _DATE = f"""CASE
     THEN TRY_CAST(regexp_extract({_TRIMMED} || '-01-01', '^[0-9]+-[0-9]+-[0-9]+') AS DATE)
     WHEN regexp_matches({_TRIMMED}, '^[+-]?[0-9]{{4}}') THEN {_FAILS}
 END"""
-# Of decimals, Spark's quotient is one, of so many places; `m` and `n` are the digits of a number written out, or 0.
+# Spark's quotient of decimals is a decimal with so many places. `m` and `n` are the digits of a literal, or 0.
 _DIVIDED = """CASE
     WHEN (typeof(x) LIKE 'DECIMAL%' OR typeof(y) LIKE 'DECIMAL%')
         AND typeof(x) NOT IN ('DOUBLE', 'FLOAT') AND typeof(y) NOT IN ('DOUBLE', 'FLOAT')
@@ -165,10 +165,10 @@ MACROS = (
     _macro("spark_right", "x, many", _RIGHT),
     _macro("spark_sum", "total", _SUM),
 )
-"""What translated expressions call that DuckDB has not."""
+"""Functions that translated expressions call and DuckDB lacks."""
 
 STRICTLY = "SET disabled_optimizers = 'expression_rewriter'"
-"""So that DuckDB asks what it is asked: else `n * 2 > 0` is `n > 0` to it, which never comes to the end of a type."""
+"""A setting that keeps `n * 2 > 0` from becoming `n > 0` in DuckDB, which never overflows."""
 
 _INT = exp.DataType.build("int")
 _FARTHEST = exp.Literal.number(2**31 - 1)
@@ -189,7 +189,7 @@ _CASTS = {
 
 @lru_cache(maxsize=4096)
 def translated(expression: str) -> str:
-    """An expression of Spark's in DuckDB's words. Of a row, it is null where only Spark can say."""
+    """Return Spark's expression in DuckDB's SQL. Over a row it is null where only Spark knows the result."""
     holder = exp.Paren(this=sqlglot.parse_one(expression, read="spark"))  # the root, too, may be replaced
     of_a_row = not holder.find(exp.AggFunc, exp.Query)
     for node in reversed(list(holder.walk())):  # the innermost first
@@ -200,8 +200,8 @@ def translated(expression: str) -> str:
 
 
 def digits_of_floats(expression: str, floats: Collection[str]) -> str:
-    """What in an expression of Spark's asks for the very digits of 32-bit numbers, or "": whoever reads them as 64-bit
-    ones, which they are beside all others, has other digits.
+    """Return a part of Spark's expression that depends on the decimal digits of 32-bit floats, or "" if there is none.
+    An engine that reads them as 64-bit floats, as DuckDB does beside other numbers, has other digits.
     """
     for node in sqlglot.parse_one(expression, read="spark").find_all(exp.Round, exp.Cast):
         shown = isinstance(node, exp.Round) or node.is_type("text")
@@ -211,7 +211,7 @@ def digits_of_floats(expression: str, floats: Collection[str]) -> str:
 
 
 def backtracking(pattern: str) -> str:
-    """The same pattern for engines that know no group which is not tried again."""
+    """Return the pattern with atomic groups made ordinary, for engines that have none."""
     return pattern.replace("(?>", "(?:")
 
 
@@ -220,7 +220,7 @@ def duckdb_identifier(column: str) -> str:
 
 
 def addressed(table: str) -> str:
-    """A contract's table as SQL has to name it: words of SQL's own are quoted, as in `"default".orders`."""
+    """Return a table's name for SQL, with reserved words quoted, as in `"default".orders`."""
     return ".".join(duckdb_identifier(part) if part in _RESERVED else part for part in table.split("."))
 
 
@@ -235,19 +235,19 @@ def _by(name: str) -> Callable[[Any], exp.Expr]:
 def _cast(node: exp.Expr) -> exp.Expr:
     to = node.args["to"]
     if isinstance(node.this, exp.Literal) and to.this.value not in ("BOOLEAN", "TEXT"):
-        return exp.Cast(this=node.this, to=to)  # the contract's reader has read it
+        return exp.Cast(this=node.this, to=to)  # the contract's reader has checked the literal
     if to.this.value == "DECIMAL":
         return exp.TryCast(this=_called("spark_digits", node.this), to=to)
     return _called(_CASTS[to.this.value], node.this) if to.this.value in _CASTS else node.copy()
 
 
 def _as_int(node: exp.Expr) -> exp.Expr:
-    """Spark's whole numbers of 32 bits, which DuckDB has in 64."""
+    """Cast to 32 bits a whole number that Spark has in 32 bits and DuckDB in 64."""
     return exp.Cast(this=node.copy(), to=_INT.copy())
 
 
 def _place(node: exp.Expr) -> exp.Expr:
-    """A place in a text, cut off if it is a fraction."""
+    """Return a position in a text, with any fraction cut off."""
     return node if isinstance(node, exp.Literal | exp.Neg) else _called("spark_int", node)
 
 
@@ -288,7 +288,7 @@ def _replaced(node: exp.Expr) -> exp.Expr:
 
 
 def _later(node: exp.Expr) -> exp.Expr:
-    """A shift by months gives a date, of a timestamp too."""
+    """Shift by months. In Spark the result is a date, for a timestamp, too."""
     made = exp.AddMonths(this=exp.Cast(this=node.this, to=exp.DataType.build("date")), expression=node.expression)
     return exp.Cast(this=made, to=exp.DataType.build("date"))
 
@@ -304,18 +304,18 @@ def _filtered(node: exp.Expr) -> exp.Expr:
 
 
 def _quantile(node: exp.Expr) -> exp.Expr:
-    """Spark's lies between two values, as DuckDB's continuous one does."""
+    """Return DuckDB's continuous quantile, which interpolates between two values as Spark does."""
     return _called("quantile_cont", node.this, node.args["quantile"])
 
 
 def _exists(node: exp.Expr) -> exp.Expr:
-    """Whether any of an array's items is so."""
+    """Return the test that an array has an item for which the condition is true."""
     found = _called("list_filter", node.this, node.expression)
     return exp.GT(this=_called("len", found), expression=exp.Literal.number(0))
 
 
 def _distinct(node: exp.Expr) -> exp.Expr:
-    """DuckDB's leaves nulls out, unless they are in lists."""
+    """Wrap items in lists, because DuckDB's list_distinct drops nulls."""
     of_lists = sqlglot.parse_one(f"list_transform({node.this.sql('duckdb')}, it -> [it])", read="duckdb")
     return exp.ArrayDistinct(this=of_lists)
 

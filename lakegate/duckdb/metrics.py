@@ -1,6 +1,6 @@
-"""Each kind of metric in DuckDB: its number, the rows that count for it, and those that a person is shown.
+"""Each kind of metric in DuckDB's SQL: its number, the rows that count for it, and the rows to show a person.
 
-It writes SQL and runs none. Where only Spark can say (see `dialect`), a predicate is null, and so is the number.
+It runs no SQL. Where only Spark knows the result (see `dialect`), a predicate is null, and so is the number.
 """
 
 # ruff: noqa: S608 - names are quoted, and expressions are a plan's own
@@ -14,9 +14,9 @@ from lakegate.duckdb.dialect import duckdb_identifier, translated
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """The rows that a metric is asked of: the `relation` that holds them, and the column that says in which `order`
-    they landed. `named` spells another table. `before` is true of those rows of `table`, the plan's own, that one of
-    these may repeat or refer to.
+    """The rows of a metric: the `relation` that holds them, and the column that gives their `order` of landing. `named`
+    spells another table's name. `before` is the condition of the rows of `table`, the plan's own, that a row may repeat
+    or refer to.
     """
 
     relation: str
@@ -31,8 +31,8 @@ Said = Callable[[Metric, Rows], str]
 
 @dataclass(frozen=True, kw_only=True)
 class DuckDBKind:
-    """One kind of metric in SQL. Its `number` is a subquery, and `failing` is true of a row that counts. `shown` is
-    true of the rows that a person is shown for it; a kind without it has no such rows in a table.
+    """One kind of metric in SQL. Its `number` is a subquery, `failing` is the condition of a row that counts, and
+    `shown` the condition of a row to show a person; None for a kind without such rows in a table.
     """
 
     number: Said
@@ -41,7 +41,7 @@ class DuckDBKind:
 
 
 def _counted(metric: Metric, rows: Rows) -> str:
-    """A count of the failing rows, unless there is one of which only Spark can say whether it fails."""
+    """Count the failing rows. The result is null if only Spark knows whether one of the rows fails."""
     wrong = f"({KINDS[metric.kind].failing(metric, rows)})"
     known = f"bool_and({wrong} IS NOT NULL) IS NOT FALSE"
     return f"(SELECT CASE WHEN {known} THEN count_if({wrong}) END FROM {rows.relation})"
@@ -56,26 +56,26 @@ def _broken(metric: Metric, _: Rows) -> str:
 
 
 def _repeats(metric: Metric, rows: Rows) -> str:
-    """Count the rows whose key is there before, among these alone."""
+    """Count the rows that repeat the key of an earlier row of the relation."""
     grouped = f"FROM {rows.relation} WHERE {_whole(metric.columns)} GROUP BY {_listed(metric.columns)}"
     return f"(SELECT coalesce(sum(again), 0) FROM (SELECT count(*) - 1 AS again {grouped}))"
 
 
 def _repeating(metric: Metric, rows: Rows) -> str:
-    """A row whose key an earlier one of these has."""
+    """Return the condition of a row that repeats the key of an earlier row of the relation."""
     place = f"row_number() OVER (PARTITION BY {_listed(metric.columns)} ORDER BY {duckdb_identifier(rows.order)})"
     return f"({_whole(metric.columns)} AND {place} > 1)"
 
 
 def _repeated(metric: Metric, rows: Rows) -> str:
-    """A row whose key is there twice; the first one, too."""
+    """Return the condition of a row with a key that several rows have. The first of them counts, too."""
     keys = _listed(metric.columns)
     among = f"SELECT {keys} FROM {rows.relation} WHERE {rows.before} AND {_whole(metric.columns)}"
     return f"({keys}) IN ({among} GROUP BY ALL HAVING count(*) > 1)"
 
 
 def _orphaned(metric: Metric, rows: Rows) -> str:
-    """A row whose key refers to nothing; where no table is referred to, that is every row with a key."""
+    """Return the condition of a row with a dangling key. If the other table is missing, that is every key."""
     whole = _whole(metric.columns)
     if (target := metric.refers_to) is None:
         return whole
@@ -85,7 +85,7 @@ def _orphaned(metric: Metric, rows: Rows) -> str:
 
 
 def _whole(key: Sequence[str]) -> str:
-    """A null among its columns makes it no key."""
+    """Return the condition of a complete key: SQL ignores a key with a null."""
     return " AND ".join(f"{duckdb_identifier(name)} IS NOT NULL" for name in key)
 
 

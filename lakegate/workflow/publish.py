@@ -13,11 +13,11 @@ import structlog
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
+from lakegate.landing.standing import is_open
 from lakegate.ports import DecidedFile, Note
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt, Objection
 from lakegate.workflow.publishing.guards import (
-    files_still_open,
     guard_contract,
     guard_kept_rows,
     guard_rejected,
@@ -48,7 +48,7 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
     claims = prove_audited(service, audited)
     for turn, main in enumerate(_tries(service, audited)):
         objection = guard_versions(audited, wanted, main)
-        wanted = files_still_open(audited, wanted, main)
+        wanted = [file for file in wanted if is_open(main.receipts, file, audited.attempt)]
         if objection or not wanted:
             return objection
         if objection := _guard_verdicts(service, audited, wanted, main):

@@ -89,8 +89,8 @@ def repeating_rows(plan: Plan, metric: Metric, batch: Batch, base: Base, landed:
 
 def orphaned_rows(plan: Plan, metric: Metric, batch: Batch, base: Base, landed: Landed) -> DataFrame:
     """Where the rows are that refer to nothing."""
-    with_places = replace(batch, read=lambda ids: with_places(batch.read(ids)))
-    return orphans(plan, metric, with_places, base, landed.wanted, landed.good, *PLACE).select(*PLACE)
+    placed = replace(batch, read=lambda ids: with_places(batch.read(ids)))
+    return orphans(plan, metric, placed, base, landed.wanted, landed.good, *PLACE).select(*PLACE)
 
 
 def with_places(rows: DataFrame) -> DataFrame:

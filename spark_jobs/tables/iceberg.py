@@ -43,7 +43,7 @@ def fields(spark: SparkSession, table: Any) -> dict[str, IcebergField]:
     return {column.name: column for column in columns}
 
 
-def same_rows(one: Any | None, other: Any) -> bool:
+def _same_rows(one: Any | None, other: Any) -> bool:
     """Whether two states of a table are the same snapshot, or both have none."""
     snapshots = [table.currentSnapshot() if table is not None else None for table in (one, other)]
     first, second = (None if snapshot is None else snapshot.snapshotId() for snapshot in snapshots)
@@ -52,6 +52,8 @@ def same_rows(one: Any | None, other: Any) -> bool:
 
 def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
     """What `after` has beyond `before`."""
+    if _same_rows(before, after):
+        return Difference(added=DataFiles(), lost=DataFiles(), deletes=False)
     found = manifests.compare(TableState(spark, before), TableState(spark, after))
     return Difference(added=_described(found.added), lost=_described(found.removed), deletes=bool(found.deletes))
 

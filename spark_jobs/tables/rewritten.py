@@ -35,12 +35,6 @@ def remove_rows(spark: SparkSession, job: Job, table: Any, files: Mapping[str, A
     overwrite(spark, name, table, files.values(), left)
 
 
-def count_rows(spark: SparkSession, name: str, table: Any, ids: Collection[str]) -> int:
-    """Return how many rows of these file versions a table has."""
-    rows = _rows(spark, name, table, _tasks(spark, table, ids), ids)
-    return 0 if rows is None else rows.count()
-
-
 def _tasks(spark: SparkSession, table: Any, ids: Collection[str]) -> Any:
     """What Iceberg would read for rows of these file versions: nothing where bounds say that there are none."""
     return iceberg.plan_tasks(spark, table, iceberg.in_expression(FILE_COLUMN, ids))

@@ -138,7 +138,7 @@ def test_a_marker_is_passed_over_which_is_no_failure(desk: Desk) -> None:
     dropped = desk.run("drop", desk.file("_SUCCESS", b""), "--to", "nyc/flights/", "--wait")
     assert dropped.exit_code == 0
     assert "- passed over" in dropped.stdout
-    assert "it has no bytes and the name of a marker" in dropped.stdout
+    assert "it has no bytes and a marker's name" in dropped.stdout
 
 
 def test_a_file_that_is_deleted_before_it_is_decided_does_not_keep_a_person_waiting(desk: Desk) -> None:

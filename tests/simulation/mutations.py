@@ -202,8 +202,8 @@ MUTATIONS = (
     Mutation(
         says="rows that somebody has rewritten stay when they are replaced",
         edits=(
-            Edit(function=audit._take_out, old="if not holding:", new="if True:"),
-            Edit(function=completeness.prove_taken_out, old="if still:", new="if False:"),
+            Edit(function=audit._remove_replaced, old="if not holding:", new="if True:"),
+            Edit(function=completeness.prove_removed, old="if still:", new="if False:"),
         ),
     ),
     Mutation(

@@ -5,7 +5,7 @@ or be given up and go on as a zombie, between any two of its writes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -154,11 +154,162 @@ class SparkRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
-    """What is measured."""
+class StoryStorage:
+    """The service's objects; `did` is told each write once it is done."""
+
+    store: MemoryStore
+    did: Callable[[str], None]
+
+    def read(self, uri: str) -> bytes:
+        return self.store.objects[self.store.name(uri)]
+
+    def write(self, uri: str, body: bytes) -> None:
+        self.store.write(self.store.name(uri), body)
+        self.did("begins on its files")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoryFiles:
+    """Files as their stories tell of them."""
+
+    stories: Mapping[str, Story]
+    job: Job
+
+    def inspect(self) -> list[Inspection]:
+        return [self._inspect(file) for file in self.job.files]
+
+    def _inspect(self, file: JobFile) -> Inspection:
+        story = self.stories[file.id]
+        if story.unreadable:
+            return Inspection(file=file, faults=("it can't be read",))
+        columns = [FileColumn(name=column.name, type=column.type) for column in self.job.plan.columns]
+        columns += [FileColumn(name=story.column, type="string")] if story.column else []
+        return Inspection(file=file, rows=story.arrive or 1, columns=tuple(columns))
+
+    def check_tries(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return list(inspections)
+
+    def find_faulty(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return list(inspections)
+
+    def count_unparsed(self, _: Plan, inspections: Sequence[Inspection], __: Mapping[str, int]) -> dict[str, int]:
+        return {inspection.id: 1 for inspection in inspections if not self.stories[inspection.id].arrive}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoryTable:
+    """A table at one commit; somebody may have `rewritten` rows of several files into one data file."""
+
+    state: TableState
+    rewritten: Rewrites
+
+    def columns(self) -> Struct:
+        return Struct({name: parse(kind) for _, name, kind in self.state.identity.fields})
+
+    def fields(self) -> dict[str, IcebergField]:
+        return {FILE_COLUMN: FILE}
+
+    def has_deletes(self) -> bool:
+        return bool(self.state.deletes)
+
+    def changes_since(self, before: "StoryTable | None") -> Difference:
+        earlier = before.state if before else None
+        old, new = files_of(earlier), self.state.files
+        return Difference(
+            added=self._told({path: rows for path, rows in new.items() if path not in old}),
+            lost=self._told({path: rows for path, rows in old.items() if path not in new}),
+            deletes=deletes_of(earlier) != self.state.deletes,
+        )
+
+    def _told(self, files: Mapping[str, int]) -> DataFiles:
+        """What manifests would say of these data files: whose rows they hold by the bounds of one column."""
+        told = {}
+        for path, rows in files.items():
+            ids = sorted({file_of(it).encode().hex() for it in as_written({path: rows}, self.rewritten)})
+            bounds = [{FILE.id: it} for it in (ids[0], ids[-1])] if ids else [{}, {}]
+            told[path] = DataFileStatistics(path=path, rows=rows, nulls={FILE.id: 0}, lower=bounds[0], upper=bounds[1])
+        return DataFiles(statistics=told, entries=files)
+
+    def data_files_with(self, versions: Collection[str]) -> dict[str, int]:
+        return {path: rows for path, rows in self.state.files.items() if self.held({path: rows}, of=versions)}
+
+    def row_counts(self, files: DataFiles, replaced: Collection[str]) -> RowCounts:
+        counts, others = {}, Counter[str | None]()
+        for path, rows in files.entries.items():
+            counts[path] = {file_of(it): number for it, number in self.held({path: rows}, of=replaced).items()}
+            for it, number in self.held({path: rows}, but=replaced).items():
+                others[file_of(it)] += number
+        return RowCounts(replaced=counts, others=others)
+
+    def held(
+        self, files: Mapping[str, int], of: Collection[str] | None = None, but: Collection[str] = ()
+    ) -> dict[str, int]:
+        """The data files as jobs wrote them whose rows these hold: all, or those of and but for some file versions."""
+        found = as_written(files, self.rewritten).items()
+        return {path: rows for path, rows in found if (of is None or file_of(path) in of) and file_of(path) not in but}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoryView:
+    """What is measured; `at_base` are the tables that it depends on, as they are at the base."""
 
     plan: Plan
-    proved: Proved
+    proved: Proved[StoryTable]
+    stories: Mapping[str, Story]
+    at_base: Mapping[str, StoryTable | None]
+
+    def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
+        plan, files = self.plan, self.proved.files
+        single = [metric for metric in plan.metrics if metric.kind not in (MetricKind.DUPLICATES, MetricKind.ORPHANS)]
+        measured = [
+            Measurements(
+                file=file,
+                rows=sum(it.rows for it in data),
+                metrics={metric.id: self._measured(metric, file, data) for metric in single},
+            )
+            for file, data in files.items()
+        ]
+        return measured, {metric.id: self._dependent(metric) for metric in plan.metrics if metric not in single}
+
+    def _measured(self, metric: Metric, file: str, data: Sequence[DataFileStatistics]) -> Measured:
+        """By how bad it is to fail: an error is of a number or of nulls."""
+        story = self.stories[file]
+        [severity] = {check.severity for check in self.plan.checks if check.metric == metric.id}
+        value = {
+            Severity.QUARANTINE: sum(it.rows for it in data) - story.rows,
+            Severity.WARNING: int(story.warn),
+            Severity.ERROR: int(story.nulls and metric.columns == ("b",)),
+        }[severity]
+        return Measured(value=int(story.bad) if metric.kind is MetricKind.VALUE else value, source=Source.STATISTICS)
+
+    def _dependent(self, metric: Metric) -> Dependent:
+        ids = self.proved.files
+        if metric.refers_to:
+            there, needs = self._keys(metric.refers_to.table), {file: self.stories[file].needs for file in ids}
+            return Orphans(rows={file: 1 for file, key in needs.items() if key is not None and key not in there})
+        keys, there = {file: self.stories[file].key for file in ids}, self._keys(self.plan.table)
+        return Repeats(
+            patterns=tuple(
+                Pattern(counts={file: 1 for file in ids if keys[file] == key}, keys=1, taken=key in there)
+                for key in dict.fromkeys(keys.values())
+                if key is not None
+            )
+        )
+
+    def _keys(self, name: str) -> set[int]:
+        """The keys of a table's rows at the base, but for those that the job replaces."""
+        table, own = self.at_base[name], name == self.plan.table
+        if table is None:
+            return set()
+        there = table.held(table.state.files, but=self.proved.rewritten if own else ())
+        lost = {data.path for data in self.proved.replaced} if own else set()
+        return keys_of([path for path in there if path not in lost], table.state.deletes, self.stories)
+
+    def failing_rows(self, file: str, _: Sequence[str], __: Sequence[str]) -> int:
+        return sum(it.rows for it in self.proved.files[file]) - self.stories[file].rows
+
+    def with_samples(self, results: Results, _: Plan, __: Sequence[Inspection]) -> dict[str, tuple[CheckResult, ...]]:
+        return dict(results)
 
 
 @dataclass(kw_only=True)
@@ -170,159 +321,48 @@ class StoryEngine:
     did: Callable[[str], None]
     wanted: TableIdentity = field(init=False)
 
+    @property
+    def storage(self) -> StoryStorage:
+        return StoryStorage(store=self.cluster.store, did=self.did)
+
+    @property
+    def files(self) -> StoryFiles:
+        return StoryFiles(stories=self.cluster.stories, job=self.job)
+
     def head(self) -> str:
         head = self.cluster.lake.branches.get(self.job.branch)
         if head is None:
             raise JobError(f"branch {self.job.branch} is gone")
         return head
 
-    def read(self, uri: str) -> bytes:
-        return self.cluster.store.objects[self.cluster.store.name(uri)]
-
-    def load(self, table: str, *refs: Ref) -> list[TableState | None]:
+    def load(self, table: str, *refs: Ref) -> list[StoryTable | None]:
         self.head()
-        return [self.cluster.lake.table(ref, table) for ref in refs]
-
-    def columns(self, table: TableState) -> Struct:
-        return Struct({name: parse(kind) for _, name, kind in table.identity.fields})
-
-    def fields(self, _: TableState) -> dict[str, IcebergField]:
-        return {FILE_COLUMN: FILE}
-
-    def same_rows(self, one: TableState | None, other: TableState) -> bool:
-        return files_of(one) == other.files
-
-    def has_deletes(self, table: TableState) -> bool:
-        return bool(table.deletes)
-
-    def compare(self, before: TableState | None, after: TableState | None) -> Difference:
-        old, new = files_of(before), files_of(after)
-        return Difference(
-            added=self._told({path: rows for path, rows in new.items() if path not in old}),
-            lost=self._told({path: rows for path, rows in old.items() if path not in new}),
-            deletes=deletes_of(before) != deletes_of(after),
-        )
-
-    def _told(self, files: Mapping[str, int]) -> DataFiles:
-        """What manifests would say of these data files: whose rows they hold by the bounds of one column."""
-        told = {}
-        for path, rows in files.items():
-            ids = sorted({file_of(it).encode().hex() for it in as_written({path: rows}, self.cluster.rewritten)})
-            bounds = [{FILE.id: it} for it in (ids[0], ids[-1])] if ids else [{}, {}]
-            told[path] = DataFileStatistics(path=path, rows=rows, nulls={FILE.id: 0}, lower=bounds[0], upper=bounds[1])
-        return DataFiles(statistics=told, entries=files)
-
-    def inspect(self) -> list[Inspection]:
-        return [self._inspect(file) for file in self.job.files]
-
-    def _inspect(self, file: JobFile) -> Inspection:
-        story = self._story(file.id)
-        if story.unreadable:
-            return Inspection(file=file, faults=("it can't be read",))
-        columns = [FileColumn(name=column.name, type=column.type) for column in self.job.plan.columns]
-        columns += [FileColumn(name=story.column, type="string")] if story.column else []
-        return Inspection(file=file, rows=story.arrive or 1, columns=tuple(columns))
-
-    def within(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        return list(inspections)
-
-    def find_faulty(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        return list(inspections)
-
-    def unparsed(self, _: Plan, inspections: Sequence[Inspection], __: Mapping[str, int]) -> dict[str, int]:
-        return {inspection.id: 1 for inspection in inspections if not self._story(inspection.id).arrive}
+        states = [self.cluster.lake.table(ref, table) for ref in refs]
+        return [StoryTable(state=it, rewritten=self.cluster.rewritten) if it else None for it in states]
 
     def check_references(self, plan: Plan) -> None:
         pass
 
-    def holding(self, table: TableState) -> dict[str, int]:
-        return {path: rows for path, rows in table.files.items() if self._held({path: rows}, self.job.rewritten)}
+    def view(self, plan: Plan, proved: Proved[StoryTable]) -> StoryView:
+        base, names = Ref(self.job.branch, self.job.base), {plan.table, *plan.depends_on}
+        tables = {name: self.load(name, base)[0] for name in sorted(names)}
+        return StoryView(plan=plan, proved=proved, stories=self.cluster.stories, at_base=tables)
 
-    def held(self, _: TableState, files: DataFiles) -> RowCounts:
-        replaced, others = {}, Counter[str | None]()
-        for path, rows in files.entries.items():
-            replaced[path] = {file_of(it): n for it, n in self._held({path: rows}, self.job.rewritten).items()}
-            for it, number in self._held({path: rows}, but=self.job.rewritten).items():
-                others[file_of(it)] += number
-        return RowCounts(replaced=replaced, others=others)
-
-    def rewritten_rows(self, table: TableState) -> int:
-        return sum(self._held(table.files, self.job.rewritten).values())
-
-    def view(self, plan: Plan, proved: Proved) -> View:
-        return View(plan=plan, proved=proved)
-
-    def measure(self, view: View) -> tuple[list[Measurements], dict[str, Dependent]]:
-        plan, files = view.plan, view.proved.files
-        single = [metric for metric in plan.metrics if metric.kind not in (MetricKind.DUPLICATES, MetricKind.ORPHANS)]
-        measured = [
-            Measurements(
-                file=file,
-                rows=sum(it.rows for it in data),
-                metrics={metric.id: self._measured(plan, metric, file, data) for metric in single},
-            )
-            for file, data in files.items()
-        ]
-        return measured, {metric.id: self._dependent(view, metric) for metric in plan.metrics if metric not in single}
-
-    def _measured(self, plan: Plan, metric: Metric, file: str, data: Sequence[DataFileStatistics]) -> Measured:
-        """By how bad it is to fail: an error is of a number or of nulls."""
-        story = self._story(file)
-        [severity] = {check.severity for check in plan.checks if check.metric == metric.id}
-        value = {
-            Severity.QUARANTINE: sum(it.rows for it in data) - story.rows,
-            Severity.WARNING: int(story.warn),
-            Severity.ERROR: int(story.nulls and metric.columns == ("b",)),
-        }[severity]
-        return Measured(value=int(story.bad) if metric.kind is MetricKind.VALUE else value, source=Source.STATISTICS)
-
-    def _dependent(self, view: View, metric: Metric) -> Dependent:
-        ids = view.proved.files
-        if metric.refers_to:
-            there, needs = self._keys(view, metric.refers_to.table), {file: self._story(file).needs for file in ids}
-            return Orphans(rows={file: 1 for file, key in needs.items() if key is not None and key not in there})
-        keys, there = {file: self._story(file).key for file in ids}, self._keys(view, view.plan.table)
-        return Repeats(
-            patterns=tuple(
-                Pattern(counts={file: 1 for file in ids if keys[file] == key}, keys=1, taken=key in there)
-                for key in dict.fromkeys(keys.values())
-                if key is not None
-            )
-        )
-
-    def _keys(self, view: View, table: str) -> set[int]:
-        """The keys of a table's rows at the base, but for those that the job replaces."""
-        [state] = self.load(table, Ref(self.job.branch, self.job.base))
-        own = table == view.plan.table
-        there = self._held(files_of(state), but=frozenset(view.proved.rewritten) if own else frozenset())
-        lost = {data.path for data in view.proved.replaced} if own else set()
-        return keys_of([path for path in there if path not in lost], deletes_of(state), self.cluster.stories)
-
-    def failing_rows(self, view: View, file: str, _: Sequence[str], __: Sequence[str]) -> int:
-        return sum(it.rows for it in view.proved.files[file]) - self._story(file).rows
-
-    def with_samples(
-        self, _: View, results: Results, __: Plan, ___: Sequence[Inspection]
-    ) -> dict[str, tuple[CheckResult, ...]]:
-        return dict(results)
-
-    def write(self, uri: str, body: bytes) -> None:
-        self.cluster.store.write(self.cluster.store.name(uri), body)
-        self.did("begins on its files")
-
-    def prepare(self, table: TableState | None, columns: Sequence[Column]) -> None:
+    def prepare(self, table: StoryTable | None, columns: Sequence[Column]) -> None:
         self.head()
         new, by = [column.name for column in columns], self.job.plan.contract_hash
-        self.wanted = grown(table.identity if table else self._new_table(), new, by)
-        if table and table.identity != self.wanted:
-            self._commit(self.job.plan.table, replace(table, identity=self.wanted))
+        self.wanted = grown(table.state.identity if table else self._new_table(), new, by)
+        if table and table.state.identity != self.wanted:
+            self._commit(self.job.plan.table, replace(table.state, identity=self.wanted))
 
-    def take_out(self, table: TableState, files: Mapping[str, int]) -> None:
+    def remove_replaced(self, table: StoryTable, files: Mapping[str, int]) -> None:
         """Put in their place a data file that holds what is left of them."""
-        left, path = self._held(files, but=self.job.rewritten), f"{self.job.branch}/of-several/left"
+        left, path = table.held(files, but=self.job.rewritten), f"{self.job.branch}/of-several/left"
         self.cluster.rewritten[path] = left
-        kept = {it: rows for it, rows in table.files.items() if it not in files}
-        self._commit(self.job.plan.table, replace(table, files=kept | ({path: sum(left.values())} if left else {})))
+        kept = {it: rows for it, rows in table.state.files.items() if it not in files}
+        self._commit(
+            self.job.plan.table, replace(table.state, files=kept | ({path: sum(left.values())} if left else {}))
+        )
         self.did("takes rewritten rows out")
 
     def append(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
@@ -333,13 +373,18 @@ class StoryEngine:
         return list(inspections)
 
     def quarantine(
-        self, _: View, __: Sequence[str], failed: Mapping[str, Sequence[str]], ___: Plan, ____: Sequence[Inspection]
+        self,
+        _: StoryView,
+        __: Sequence[str],
+        failed: Mapping[str, Sequence[str]],
+        ___: Plan,
+        ____: Sequence[Inspection],
     ) -> None:
         self.head()
         table, stories = self.job.plan.table, {file: self._story(file) for file in failed}
         aside = {f"{self.job.branch}/{file}/aside": story.aside for file, story in stories.items()}
         self.cluster.lake.spark_append(self.job.branch, quarantine_of(table), self._new_table(), aside)
-        [state] = self.load(table, Ref(self.job.branch))
+        state = self.cluster.lake.table(Ref(self.job.branch), table)
         assert state is not None
         files = {path: rows for path, rows in state.files.items() if file_of(path) not in failed}
         for file in self.job.files:
@@ -367,13 +412,6 @@ class StoryEngine:
         """As which the append makes the table if there is none: each time it is another."""
         uuid = self.cluster.new_uuid()
         return TableIdentity(uuid=uuid, fields=FIELDS, last_id=len(FIELDS), partitions="", contract_hash="")
-
-    def _held(
-        self, files: Mapping[str, int], of: frozenset[str] | None = None, but: frozenset[str] = frozenset()
-    ) -> dict[str, int]:
-        """The data files as jobs wrote them whose rows these hold: all, or those of and but for some file versions."""
-        found = as_written(files, self.cluster.rewritten).items()
-        return {path: rows for path, rows in found if (of is None or file_of(path) in of) and file_of(path) not in but}
 
 
 def columns_of(state: TableState | None) -> frozenset[str]:

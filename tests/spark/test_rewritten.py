@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import IcebergTables
-from lakegate.audit.completeness import DELETE_FILES, RowCounts, prove_taken_out
+from lakegate.audit.completeness import DELETE_FILES, RowCounts, prove_removed
 from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job, JobFile
@@ -537,14 +537,14 @@ def test_the_proof_holds_what_was_lost_against_what_is_left() -> None:
     job = unrun(JobFile(id=NEW, key="k", uri="", size=1, replaces=rewritten(OLD)))
     others: dict[str | None, int] = {OTHER: 3, None: 1}
     base = RowCounts(replaced={"a": {OLD: 2}, "b": {OLD: 1}}, others=others)
-    prove_taken_out(job, base, RowCounts(others=dict(reversed(others.items()))), 0)
+    prove_removed(job, base, RowCounts(others=dict(reversed(others.items()))), 0)
     with pytest.raises(JobError, match="its base has lost 1 data file that held nothing"):
-        prove_taken_out(job, replace(base, replaced={**base.replaced, "c": {}}), RowCounts(others=others), 0)
-    with pytest.raises(JobError, match="the batch replaces 7 rows that are still there"):
-        prove_taken_out(job, base, RowCounts(others=others), 7)
+        prove_removed(job, replace(base, replaced={**base.replaced, "c": {}}), RowCounts(others=others), 0)
+    with pytest.raises(JobError, match="rows that the batch replaces are still in 7 data files"):
+        prove_removed(job, base, RowCounts(others=others), 7)
     wrong: list[dict[str | None, int]] = [{}, {OTHER: 3}, {OTHER: 2, None: 1}, {OTHER: 4, None: 1}, {**others, NEW: 1}]
     for left in wrong:
         with pytest.raises(
             JobError, match=f"its rewritten data files do not keep the rows of .* lakegate retry {job.batch}"
         ):
-            prove_taken_out(job, base, RowCounts(others=left), 0)
+            prove_removed(job, base, RowCounts(others=left), 0)

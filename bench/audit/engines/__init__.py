@@ -1,6 +1,6 @@
-"""One module an engine: `version()`, and `auditor(spark, rules, table, samples=…)`, which gives a function that audits
-the table once. Each is written as the engine's own documentation would have it; with `samples` it is asked for counts
-and failing rows, as far as it has any.
+"""One module an engine: `version()`, and `auditor(spark, rules, table, samples=…)`, which returns a function that
+audits the table once. Each follows the engine's own documentation. With `samples`, the engine also gives counts and
+failing rows, if it can.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What an engine says: how many of its checks it evaluated, and the names of those that failed."""
+    """An engine's result: the number of evaluated checks, and the names of those that failed."""
 
     evaluated: int
     failed: tuple[str, ...]

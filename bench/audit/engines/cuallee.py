@@ -1,5 +1,5 @@
-"""cuallee: one Check with a rule each, validated; it counts the rows in passing. It has no word for lengths, foreign
-keys and the columns' order, and shows no rows.
+"""cuallee: one Check with all rules, which also counts the rows. It has no rule for lengths, foreign keys and the
+columns' order, and shows no rows.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,5 @@
-"""PyDeequ: one check with a constraint a rule, run by a VerificationSuite. It has no word for a foreign key
-and the columns' order, and shows no rows.
+"""PyDeequ: one check with a constraint a rule, run by a VerificationSuite. It has no constraint for a foreign key and
+the columns' order, and shows no rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ def _add(check: Check, rule: Rule) -> None:
     match rule.kind:
         case "required":
             check.isComplete(rule.column)
-        case "range" if isinstance(rule.arguments[0], str):  # hasMin is of numbers alone
+        case "range" if isinstance(rule.arguments[0], str):  # hasMin takes numbers alone
             low, high = rule.arguments
             check.satisfies(f"{rule.column} between timestamp '{low}' and timestamp '{high}'", rule.name, _all)
         case "range":

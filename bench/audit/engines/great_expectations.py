@@ -1,6 +1,6 @@
 """Great Expectations: a suite with an expectation a rule, over a data frame asset.
 
-By what makes it faster: nothing is persisted, and where no rows are wanted it is asked for booleans alone.
+Its fastest options are used: nothing is persisted, and without samples the result is booleans alone.
 """
 
 from collections.abc import Callable, Sequence

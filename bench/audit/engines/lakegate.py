@@ -1,4 +1,4 @@
-"""lakegate's own audit, by the functions that the job runs, on a catalog that is a folder."""
+"""lakegate's own audit, by the job's functions, with a folder as its catalog."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from lakegate.audit.model.job import Job
 from lakegate.audit.run import Run, audit_table
 from lakegate.audit.schema.inspection import Inspection, fit_all
 from spark_jobs.appending.rows import rows_of
-from spark_jobs.engine import Loaded, SparkEngine
+from spark_jobs.engine import SparkEngine, SparkTable
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import ddl, iceberg
@@ -20,7 +20,7 @@ def version() -> str:
 
 
 def append_and_audit(spark: SparkSession, job: Job) -> Run:
-    """All that the job does but for Nessie's branch and the report's file; the run with its timings and results."""
+    """Do the job's work without Nessie's branch and the report's file. Return the run, with timings and results."""
     run = Run(job=job, engine=SparkEngine(spark=spark, job=job))
     with run.step("inspect"):
         run.inspections = inspected(spark, job)
@@ -33,14 +33,12 @@ def append_and_audit(spark: SparkSession, job: Job) -> Run:
 
 
 def inspected(spark: SparkSession, job: Job) -> list[Inspection]:
-    """What the append knows of the files."""
+    """Return the files' inspections, which the append has before it starts."""
     return fit_all(job.plan, None, inspect_all(spark, job.plan, job.files))[1]
 
 
 def audit(spark: SparkSession, job: Job, appended: str) -> Run:
-    """The audit alone, of a table that somebody else has appended to: their inspection, too, which judges their
-    columns.
-    """
+    """Audit a table that another append has filled. The audit includes the files' inspection, which judges columns."""
     name = appended.removeprefix(f"{LAKE}.")
     job = replace(job, plan=replace(job.plan, table=name))
     run = Run(job=job, engine=SparkEngine(spark=spark, job=job), inspections=inspected(spark, job))
@@ -50,5 +48,5 @@ def audit(spark: SparkSession, job: Job, appended: str) -> Run:
 
 def _audit(spark: SparkSession, run: Run) -> None:
     name = run.job.plan.table
-    loaded = Loaded(name=ddl.table_name(LAKE, name), own=iceberg.load(spark, LAKE, name))
+    loaded = SparkTable(spark=spark, name=ddl.table_name(LAKE, name), own=iceberg.load(spark, LAKE, name))
     audit_table(run, loaded, [inspection.id for inspection in run.good])

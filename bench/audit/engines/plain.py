@@ -1,4 +1,4 @@
-"""What a user writes beside an engine that has no word for a rule: plain Spark."""
+"""Plain Spark for a rule that an engine lacks, as a user would write it."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from bench.audit.rules import Rule
 
 
 def failed(spark: SparkSession, rows: DataFrame, rules: Sequence[Rule]) -> list[str]:
-    """The names of the rules that do not hold."""
+    """Return the names of the rules that do not hold."""
     return [rule.name for rule in rules if not _holds(spark, rows, rule)]
 
 

@@ -1,5 +1,5 @@
-"""Soda Core for Spark data frames: one scan of SodaCL checks over a temporary view. It looks for rows that fail by
-itself, a hundred of a check.
+"""Soda Core for Spark data frames: one scan of SodaCL checks over a temporary view. It always samples failing rows, a
+hundred a check.
 """
 
 import json
@@ -46,7 +46,7 @@ def _check(rule: Rule) -> Any:  # noqa: PLR0911 - a table
     match rule.kind:
         case "required":
             return f"missing_count({name}) = 0"
-        case "range" if isinstance(given[0], str):  # valid min and max are of numbers alone
+        case "range" if isinstance(given[0], str):  # valid min and max take numbers alone
             outside = f"{name} < timestamp '{given[0]}' or {name} > timestamp '{given[1]}'"
             return {f"{name}_outside = 0": {f"{name}_outside expression": f"count(case when {outside} then 1 end)"}}
         case "range":
@@ -54,7 +54,7 @@ def _check(rule: Rule) -> Any:  # noqa: PLR0911 - a table
         case "one_of":
             return _valid(name, {"valid values": list(given)})
         case "pattern":
-            return _valid(name, {"valid regex": given[0].replace("'", r"\x27")})  # it puts it in quotes as it is
+            return _valid(name, {"valid regex": given[0].replace("'", r"\x27")})  # Soda quotes it without escaping
         case "length":
             return _valid(name, {"valid min length": given[0], "valid max length": given[1]})
         case "rows":

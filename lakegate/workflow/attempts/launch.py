@@ -59,7 +59,8 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
     claimed = [claim.file for claim in claims]
     history = attempt_history(service, attempt, base, claimed)
     replacing = any(claim.replaces for claim in claims)  # its job must prove the replacement, from the files themselves
-    reused = None if replacing else reusable_data_files(service, attempt, base, plan, history.report, claimed)
+    report = None if replacing else history.report
+    reused = reusable_data_files(service, attempt, base, plan, report, claimed) if report else None
     files, left_out = (
         (reused.files, dict[str, str]()) if reused else _stage_or_leave_out(service, attempt, base, claims, plan.files)
     )

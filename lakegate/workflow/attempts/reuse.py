@@ -35,14 +35,14 @@ class Reusable:
 
 
 def reusable_data_files(
-    service: Service, attempt: Attempt, base: str, plan: Plan, report: Report | None, files: Iterable[FileVersion]
+    service: Service, attempt: Attempt, base: str, plan: Plan, report: Report, files: Iterable[FileVersion]
 ) -> Reusable | None:
     """Return the claimed files with their data files by an earlier `report`; None unless all of them can be reused and
     the branch has no others.
     """
     files = list(files)
-    reported = _reusable_files(service, base, plan, report, files) if report else None
-    if report is None or reported is None:
+    reported = _reusable_files(service, base, plan, report, files)
+    if reported is None:
         return None
     paths = {entry.id: tuple(data.path for data in entry.data_files) for entry in reported}
     wanted = FileChanges(added=frozenset(path for its in paths.values() for path in its))

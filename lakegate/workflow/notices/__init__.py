@@ -1,5 +1,5 @@
-"""Notices: what people hear, at least once.
+"""Notices: messages to people, each sent at least once.
 
-`messages` makes them, `outbox` notes each before it is sent and marks it afterwards, `outcome` tells how an attempt
-ended, and `expiry` warns before the branch of a rejected batch goes.
+Begin with `outbox`, which notes each message before it is sent and marks it afterwards. `messages` makes them,
+`outcome` sends those of an attempt that has ended, and `expiry` warns before the branch of a rejected batch is deleted.
 """

@@ -1,6 +1,6 @@
-"""Expiry: the branch of a rejected batch is kept for inspection, and not for ever. People are told before it goes.
+"""Expiry: the branch of a rejected batch is kept for inspection, and deleted in the end. People are warned before.
 
-Its life begins when the rejection was told. Decisions stay as they are, and a retry can still append the files anew.
+Its life begins when people were notified of the rejection. Decisions stay, and a retry can still append the files anew.
 """
 
 from contextlib import suppress
@@ -28,34 +28,34 @@ NOTICE = timedelta(days=3)  # or a quarter of a shorter life
 
 
 def expire(service: Service, branch: Branch, attempt: Attempt) -> None:
-    """Tell that the branch goes, when that is near, and delete it when its life and the notice are over."""
-    told = notified_at(service, rejection(attempt))
-    if told is None:
+    """Warn people when the end of the branch is near, and delete the branch when its life and the notice are over."""
+    notified = notified_at(service, rejection(attempt))
+    if notified is None:
         return
     life = _life(service, attempt.table)
     notice = min(NOTICE, life / 4)
-    if service.clock.now() < told + life - notice:
+    if service.clock.now() < notified + life - notice:
         return
     warned = notified_at(service, _name(attempt)) or _notify_expiry(
-        service, attempt, max(told + life, service.clock.now() + notice)
+        service, attempt, max(notified + life, service.clock.now() + notice)
     )
-    if warned and service.clock.now() >= max(told + life, warned + notice):
+    if warned and service.clock.now() >= max(notified + life, warned + notice):
         log.info("branch_expired", branch=branch.name, batch=attempt.batch, table=attempt.table)
         service.branches.delete_branch(branch.name, branch.head)
 
 
 def _life(service: Service, table: str) -> timedelta:
-    """As the table's contract says, if there is one that loads."""
+    """Return how long branches of the table are kept, by its contract if that loads."""
     with suppress(Misconfigured):
         return timedelta(days=contract_of(service.store, table).branch_days)
     return timedelta(days=BRANCH_DAYS)
 
 
 def _notify_expiry(service: Service, attempt: Attempt, ends: datetime) -> datetime | None:
-    """Tell of the files that a person may still do something with; when they were told of, or None where Slack can't be
-    reached. Where there is none of them, nothing is left to be told but the rejection.
+    """Warn people of the files that they may still do something with. Return when they were warned, or None if the
+    message could not be sent. Without such files no warning is needed: return when they heard of the rejection.
     """
-    files = _still_of_use(service, attempt)
+    files = _still_rejected(service, attempt)
     if not files:
         return notified_at(service, rejection(attempt))
     has_rows = not _with_rows(service, attempt).isdisjoint(files)
@@ -63,8 +63,8 @@ def _notify_expiry(service: Service, attempt: Attempt, ends: datetime) -> dateti
     return notified_at(service, _name(attempt))
 
 
-def _still_of_use(service: Service, attempt: Attempt) -> dict[str, MessageFile]:
-    """Its files, by id, that are still rejected and not superseded."""
+def _still_rejected(service: Service, attempt: Attempt) -> dict[str, MessageFile]:
+    """Return the attempt's files, by id, that are rejected now. Superseded ones are not: no person need act."""
     claims = files_claimed_on(service, attempt)
     _, receipts = main_receipts(service, claims)
     gone = {file.id for file in superseded_files(service, receipts)}
@@ -77,8 +77,8 @@ def _still_of_use(service: Service, attempt: Attempt) -> dict[str, MessageFile]:
 
 
 def _with_rows(service: Service, attempt: Attempt) -> set[str]:
-    """The attempt's file versions, by id, of which rows were audited."""
-    with suppress(Refused, Misconfigured):  # a report that can't be read keeps no branch
+    """Return the ids of the files of which the attempt audited rows."""
+    with suppress(Refused, Misconfigured):  # a report that cannot be read keeps no branch
         report = read_report(service.store, attempt)
         return {entry.id for entry in report.files if entry.data_files and not report.error} if report else set()
     return set()

@@ -1,4 +1,4 @@
-"""Messages: the texts' facts and the commands to run next, for each kind of notice. Pure; it sends nothing."""
+"""Messages: the facts and the next commands of each kind of notice. It sends nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ _NONE: Mapping[str, int] = {}
 
 
 def rejection(attempt: Attempt) -> str:
-    """The name of the message that files of this attempt were rejected."""
+    """Return the name of the message that this attempt rejected files."""
     return f"{attempt.branch}-rejected"
 
 
@@ -27,9 +27,10 @@ def rejected_message(
     published_files: int = 0,
     published_rows: int = 0,
 ) -> Message:
-    """Why files of a batch did not reach main, and what to run next. `branch` is empty where none was kept; `appended`
-    are the ids of those files that have rows there. What was rejected without an attempt can be retried only once its
-    contract says otherwise, which is in the reasons.
+    """Return the message that files of a batch were rejected, with the reasons. `branch` is empty if none is kept, and
+    `appended` are the ids of the files that have rows there.
+
+    Files that were rejected without an attempt can be retried only by another contract, as their reasons say.
     """
     batch = attempt.batch
     again = [f"lakegate retry {batch}"] if attempt.number else []
@@ -54,10 +55,10 @@ def rejected_message(
 
 
 def rows_query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
-    """The command that shows rows of these files (by id) on their branch; none where none was appended."""
+    """Return the command that shows rows of the appended files (by id) on their branch; none without such files."""
     if not appended:
         return []
-    # It imports sqlglot, which takes longer than all else that a function imports of ours; few messages need it.
+    # It imports sqlglot, which takes longer to import than all of a function's own code; few messages need it.
     from lakegate.duckdb.dialect import addressed  # noqa: PLC0415
 
     files = ", ".join(f"'{file}'" for file in appended[:QUERIED])
@@ -74,15 +75,16 @@ def warned_message(
     quarantined: Mapping[str, int] = _NONE,
     replaced: int = 0,
 ) -> Message:
-    """Published, but with warnings; `quarantined` are the files (by id) that left rows in quarantine, and how many."""
-    told = tuple(files)
+    """Return the message that files were published with warnings. `rows` were published, and `quarantined` are the
+    quarantined rows of files, by id.
+    """
     look = rows_query(quarantine_of(attempt.table), "", list(quarantined))
     return Message(
         kind=MessageKind.WARNED,
         batch=attempt.batch,
         table=attempt.table,
         branch="",
-        files=told,
+        files=tuple(files),
         published_rows=rows,
         quarantined_rows=sum(quarantined.values()),
         replaced_rows=replaced,
@@ -91,7 +93,7 @@ def warned_message(
 
 
 def expiring_message(attempt: Attempt, files: Iterable[MessageFile], ends: datetime, *, has_rows: bool) -> Message:
-    """The branch of a rejected batch is deleted soon; what can be done until then, and after."""
+    """Return the message that a rejected batch's branch is deleted soon, with what is possible before and after."""
     batch = attempt.batch
     until = "Until then approve publishes its rows as they were audited; after that, " if has_rows else "After that, "
     approve = [f'lakegate approve {batch} --why "…"'] if has_rows else []
@@ -108,7 +110,7 @@ def expiring_message(attempt: Attempt, files: Iterable[MessageFile], ends: datet
 
 
 def approved_message(note: Note) -> Message:
-    """Published though they were rejected, because a person said so."""
+    """Return the message that a person had rejected files published."""
     return Message(
         kind=MessageKind.APPROVED,
         batch=note.batch,
@@ -124,7 +126,7 @@ def approved_message(note: Note) -> Message:
 
 
 def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) -> Message:
-    """No job gets through to files of a table, and why the last one did not."""
+    """Return the message that no job gets through to files of a table, with the reason of the last one."""
     return Message(
         kind=MessageKind.WAITING,
         batch=attempt.batch,
@@ -138,7 +140,7 @@ def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) ->
 
 
 def unrouted_message(files: Iterable[MessageFile]) -> Message:
-    """Files that wait for a contract."""
+    """Return the message that files wait for a contract."""
     return Message(
         kind=MessageKind.UNROUTED,
         batch="",

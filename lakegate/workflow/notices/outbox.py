@@ -1,6 +1,7 @@
-"""The outbox: people are notified once of each decision. A message is noted before it is sent and marked afterwards.
+"""The outbox: each message is noted before it is sent, and marked as sent afterwards.
 
-A crash between sending and marking may repeat a message, with the same batch; none is lost. It formats nothing.
+So no message is lost, and a redelivered event sends none again. A crash between sending and marking may repeat a
+message, with the same batch. It formats nothing.
 """
 
 from dataclasses import dataclass, replace
@@ -22,13 +23,13 @@ T = TypeVar("T")
 OUTBOX = "notes/outbox/"
 SENT = "notes/sent/"
 LATE = timedelta(hours=1)
-NEVER = timedelta(hours=1)  # by then nobody is about to decide what was noted
-UNANSWERED = 3  # messages, one of which may take as long as Slack's client waits
+NEVER = timedelta(hours=1)  # by then no worker is about to record the decision of a noted message
+UNANSWERED = 3  # messages, each of which may take as long as Slack's client waits
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outgoing:
-    """A message on its way, and since when."""
+    """A message in the outbox, and since when."""
 
     message: Message
     since: datetime
@@ -36,23 +37,25 @@ class Outgoing:
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """When a message was sent."""
+    """The time when a message was sent."""
 
     at: datetime
 
 
 def notify(service: Service, name: str, message: Message) -> None:
-    """Send a message unless one of this name was sent or is being sent. If it can't be sent now, reconcile sends it."""
+    """Send a message, unless one of this name was or is being sent. If it cannot be sent now, the sweep sends it."""
     if prepare(service, name, message):
         send(service, name, message)
 
 
 def prepare(service: Service, name: str, message: Message) -> bool:
-    """Put it in the outbox, so that no crash loses it; False where one of this name was sent or is being sent."""
+    """Put a message in the outbox, so that no crash loses it. Return False if one of this name was sent or is being
+    sent.
+    """
     outgoing = Outgoing(message=message, since=service.clock.now())
     if not service.store.create(OUTBOX + name, to_json(outgoing).encode()):
         return False
-    # Looked at after the outbox: whoever sent it before marked it as sent before leaving the outbox.
+    # Read after the outbox: another worker marks a message as sent before it takes it out.
     if service.store.read(SENT + name) is None:
         return True
     forget(service, name)
@@ -60,15 +63,16 @@ def prepare(service: Service, name: str, message: Message) -> bool:
 
 
 def forget(service: Service, name: str) -> None:
-    """Take it out of the outbox."""
+    """Take a message out of the outbox."""
     service.store.delete(OUTBOX + name)
 
 
 def resend(service: Service) -> None:
-    """Send what a crash or an unreachable Slack left in the outbox for longer than the grace. A message that is
-    refused, or fails in whatever way, keeps no other from being sent; where nobody answers, the rest waits for the next
-    sweep. Raises what kept a message from being sent, if it was refused or waits for an hour by now: Slack can't tell
-    that.
+    """Send the messages that a crash or an unreachable Slack left in the outbox for longer than the grace. A message
+    that fails in any way stops no other. If several go unanswered, the rest waits for the next sweep.
+
+    Raise the error of a message that was refused, and Retryable for one that has waited for an hour: Slack cannot show
+    these.
     """
     errors, unsent = list[Exception](), 0
     for path in rotated(service.store.names(OUTBOX), service.clock.now()):
@@ -89,7 +93,7 @@ def resend(service: Service) -> None:
 
 
 def _resend(service: Service, name: str) -> timedelta | None:
-    """For how long it has waited, if nobody answered now."""
+    """Send one message. Return how long it has waited if it went unanswered, or None."""
     body = service.store.read(OUTBOX + name)
     if body is None:
         return None
@@ -118,8 +122,10 @@ def _send_late(service: Service, name: str, outgoing: Outgoing, waits: timedelta
 
 
 def _as_decided(service: Service, message: Message) -> Message | None:
-    """What is true of a message. A rejection without a branch was noted before it was decided, by a worker that may
-    have died, and another may have decided otherwise: it is as main's log has it, or None where nothing was decided so.
+    """Return the message with the files that main's log confirms, or None if it confirms none.
+
+    Only a rejection without a branch needs that. It was noted before its decision, by a worker that may have died, and
+    another may have decided otherwise.
     """
     if message.kind is not MessageKind.REJECTED or message.branch:
         return message
@@ -131,8 +137,8 @@ def _as_decided(service: Service, message: Message) -> Message | None:
 
 
 def send(service: Service, name: str, message: Message) -> None:
-    """Send what is in the outbox under this name. What could not be sent, or was refused, stays there: what was decided
-    is decided, and the sweep sends it, or says what keeps it from being sent.
+    """Send the message that is in the outbox under this name. If that fails it stays there, because its decision
+    stands: the sweep sends it, or raises the error.
     """
     try:
         service.notifier.notify(message)
@@ -148,7 +154,9 @@ def _mark_sent(service: Service, name: str) -> None:
 
 
 def notified_at(service: Service, name: str) -> datetime | None:
-    """When the message of this name was sent; None where it was not (yet)."""
+    """Return when the message of this name was sent, or None if it was not. Raise Misconfigured if the note of that
+    cannot be read.
+    """
     body = service.store.read(SENT + name)
     return None if body is None else _read(Sent, SENT + name, body).at
 

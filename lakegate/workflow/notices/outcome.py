@@ -1,6 +1,6 @@
-"""Notices of an attempt's outcome: what it rejected, published with warnings, or cannot begin."""
+"""Notices of an attempt's outcome: files it rejected, published with warnings, or cannot begin on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.errors import Conflict
@@ -8,7 +8,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
-from lakegate.ports import MessageFile
+from lakegate.ports import Message, MessageFile
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.notices.messages import (
     approved_message,
@@ -24,7 +24,9 @@ from lakegate.workflow.settlement.rules import Settlement
 
 
 def decided_so(entry: Entry | None, decision: Decision, attempt: Attempt) -> bool:
-    """Whether this attempt decided so. Its branch is kept for what it rejected, and it tells of nobody else's files."""
+    """Return True if this attempt made this decision. It keeps its branch for its own decisions, and notifies of no
+    others.
+    """
     return entry is not None and entry.decision is decision and entry.is_of(attempt)
 
 
@@ -35,47 +37,34 @@ def notify_outcome(
     ended: Ended,
     receipts: Mapping[str, Receipt],
 ) -> list[FileVersion]:
-    """Tell what this attempt decided. Returns the files that it rejected."""
-    entries = {file.id: entry_of(receipts, file) for file in claims}
-    kept, published = (
-        [file for file in claims if decided_so(entries[file.id], decision, attempt)]
+    """Notify people of the files that this attempt rejected, of those that a person approved, and of those that it
+    published with warnings. Return the rejected ones.
+
+    Raise Conflict if files were published by a report that `ended` lacks: another worker has seen it since.
+    """
+    rejected, published = (
+        [file for file in claims if decided_so(entry_of(receipts, file), decision, attempt)]
         for decision in (Decision.REJECTED, Decision.PUBLISHED)
     )
-    if published and ended.report is None:  # the report tells what is to be said, and came after this worker's look
+    if published and ended.report is None:
         raise Conflict(f"branch {attempt.branch}: another worker has published by its report; settle it again")
     reports = ended.reported
     reported = [(file, reports[file.id]) for file in published if file.id in reports]
-    rows = sum(report.rows for _, report in reported)
-    replaced = sum(report.replaces.rows for _, report in reported)
-    if kept:
-        told = [_message_file(file, entries[file.id], reports.get(file.id)) for file in kept]
-        message = rejected_message(
-            attempt,
-            told,
-            branch=attempt.branch,
-            why=ended.error,
-            appended=[file.id for file in kept if file.id in reports and reports[file.id].data_files],
-            published_files=len(published),
-            published_rows=rows,
-        )
-        notify(service, rejection(attempt), message)
+    if rejected:
+        files = [(file, entry_of(receipts, file)) for file in rejected]
+        rows = sum(report.rows for _, report in reported)
+        notify(service, rejection(attempt), _rejected(attempt, files, ended, len(published), rows))
     passed = [(file, report) for file, report in reported if report.verdict is not Verdict.FAIL]
     if len(passed) < len(reported):
         notify_approved(service, attempt)
-    if warned := [(file, report) for file, report in passed if report.warnings]:
-        files = [_warned_file(file, report) for file, report in warned]
-        quarantined = {report.id: report.quarantined_rows for _, report in warned if report.quarantined}
-        notify(
-            service,
-            f"{attempt.branch}-warned",
-            warned_message(attempt, files, rows, quarantined=quarantined, replaced=replaced),
-        )
-    return kept
+    if any(report.warnings for _, report in passed):
+        notify(service, f"{attempt.branch}-warned", _warned(attempt, passed, [report for _, report in reported]))
+    return rejected
 
 
 def notify_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
-    """Tell of files that wait because no job gets through to them: once a day for a table, for it may be so for all of
-    its batches.
+    """Notify people of files that no job gets through to: once a day for a table, because all of its batches may wait
+    for the same reason.
     """
     crashed, files = facts.ended.crash, plan.wait.files if plan.wait else plan.retry
     if crashed and files and not crashed.began and facts.now - min(file.landed_at for file in files) >= LATE:
@@ -84,11 +73,26 @@ def notify_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
 
 
 def notify_approved(service: Service, attempt: Attempt) -> None:
-    """Tell of what people let through of this attempt, as main's log has it: each time they did."""
+    """Notify people of each approval of this attempt's files in main's log."""
     for decided in service.ledger.decisions(DECISIONS, batch=attempt.batch):
         note = decided.note
         if (note.decision, note.attempt) == (Decision.PUBLISHED, attempt.number) and note.by:
             notify(service, f"{attempt.branch}-approved-{decided.commit[:16]}", approved_message(note))
+
+
+def _rejected(
+    attempt: Attempt, files: Iterable[tuple[FileVersion, Entry | None]], ended: Ended, published: int, rows: int
+) -> Message:
+    files, reports = list(files), ended.reported
+    return rejected_message(
+        attempt,
+        [_message_file(file, entry, reports.get(file.id)) for file, entry in files],
+        branch=attempt.branch,
+        why=ended.error,
+        appended=[file.id for file, _ in files if file.id in reports and reports[file.id].data_files],
+        published_files=published,
+        published_rows=rows,
+    )
 
 
 def _message_file(file: FileVersion, entry: Entry | None, report: FileReport | None) -> MessageFile:
@@ -96,6 +100,20 @@ def _message_file(file: FileVersion, entry: Entry | None, report: FileReport | N
     failing = failed[0] if len(failed) == 1 else 0  # of several checks, the same row may have failed more than one
     return MessageFile(
         key=file.key, reasons=entry.reasons if entry else (), rows=report.rows if report else 0, failing_rows=failing
+    )
+
+
+def _warned(
+    attempt: Attempt, passed: Iterable[tuple[FileVersion, FileReport]], published: Iterable[FileReport]
+) -> Message:
+    published = list(published)
+    warned = [(file, report) for file, report in passed if report.warnings]
+    return warned_message(
+        attempt,
+        [_warned_file(file, report) for file, report in warned],
+        sum(report.rows for report in published),
+        quarantined={report.id: report.quarantined_rows for _, report in warned if report.quarantined},
+        replaced=sum(report.replaces.rows for report in published),
     )
 
 

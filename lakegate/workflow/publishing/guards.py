@@ -19,22 +19,15 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.keys import failed_and_compared
 
 
-def files_still_open(audited: Audited, files: Iterable[FileVersion], main: Main) -> list[FileVersion]:
-    """Return the files that the attempt may still decide, by main's receipts."""
-    return [file for file in files if is_open(main.receipts, file, audited.attempt)]
-
-
 def guard_versions(audited: Audited, files: Iterable[FileVersion], main: Main) -> Objection | None:
-    """Object if an open file's key has other versions on main than the file replaces, or if another file was decided
-    otherwise than published.
+    """Object if a file is open and its key has other versions on main than it replaces, or if it is closed and not
+    published.
     """
-    files = list(files)
-    open_files = set(files_still_open(audited, files, main))
-    objections = (
-        _guard_standing(audited, file, main) if file in open_files else _guard_closed(audited, file, main)
-        for file in files
-    )
-    return next((objection for objection in objections if objection), None)
+    for file in files:
+        guard = _guard_standing if is_open(main.receipts, file, audited.attempt) else _guard_closed
+        if objection := guard(audited, file, main):
+            return objection
+    return None
 
 
 def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> Objection | None:
