@@ -24,7 +24,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, DecidedFile, Note, Ref
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryLanding, MemoryNotifier, MemoryTables
-from lakegate.testing.memory import MemoryStore
+from lakegate.testing.store import MemoryStore
 from lakegate.workflow.ledger.archive import archive
 from lakegate.workflow.ledger.receipts import main_receipts, receipts_at
 from lakegate.workflow.service import Service

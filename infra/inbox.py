@@ -1,6 +1,6 @@
 """An inbox: every object that lands becomes a message, and messages that come close together become one call.
 
-It does not read the events: the handler decides about a file.
+It does not read the events, because the handler decides about each file.
 """
 
 from aws_cdk import Duration, aws_events, aws_s3, aws_sqs
@@ -59,12 +59,12 @@ class Inbox(Construct):
             self.queue.metric_approximate_age_of_oldest_message(period=Duration.minutes(1)),
             config=config,
             name=name,
-            description=f"{name}: files have landed over an hour ago and ingest has not taken them; see its log",
+            description=f"{name}: files landed over an hour ago and ingest has not received them; see its log",
             threshold=twice,
         )
 
     def feed(self, function: Function) -> None:
-        """Call the function with gathered messages; messages that it names as failed are delivered again."""
+        """Call the function with gathered messages. Messages that it reports as failed are delivered again."""
         source = SqsEventSource(
             self.queue,
             batch_size=BATCH_SIZE,

@@ -10,8 +10,8 @@ from structlog.typing import EventDict
 
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.emr import EmrJobRunner
-from lakegate.adapters.frozen import FrozenStore
 from lakegate.adapters.iceberg import IcebergTables
+from lakegate.adapters.immutable_cache import ImmutableCache
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
@@ -24,7 +24,7 @@ LONGEST = 10_000  # characters of one field
 
 
 def service(settings: Settings) -> Service:
-    """Return the installation that these settings describe, on the real services."""
+    """Return the installation that these settings describe, with adapters to the real services."""
     catalog = NessieCatalog(settings.nessie_uri)
     return Service(
         branches=catalog,
@@ -33,19 +33,19 @@ def service(settings: Settings) -> Service:
         tables=IcebergTables(settings.nessie_uri, settings.warehouse),
         runner=EmrJobRunner(settings),
         landing=S3Landing(settings.landing_bucket, settings.service_bucket),
-        store=FrozenStore(S3Store(settings.service_bucket)),
+        store=ImmutableCache(S3Store(settings.service_bucket)),
         notifier=SlackNotifier(settings),
         clock=SystemClock(),
         nessie_uri=settings.nessie_uri,
         warehouse=settings.warehouse,
         grace=timedelta(seconds=settings.grace_seconds),
-        keep=timedelta(days=settings.compact_after_days),
+        compact_after=timedelta(days=settings.compact_after_days),
         attempts=settings.attempts,
     )
 
 
 def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """Shorten long fields: the log's reader would cut a longer line in its middle."""
+    """Shorten long fields, because the log's reader would cut a longer line in its middle."""
     return {name: _short(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
@@ -55,12 +55,12 @@ def _short(text: str) -> str:
 
 
 def _harmless(_logger: object, _method: str, line: Any) -> str:
-    """Return the line with hidden characters escaped: a log is read in terminals, too."""
+    """Return the line with hidden characters escaped, because a log is read in terminals, too."""
     return in_json(line)
 
 
 def configure_logging() -> None:
-    """Log events plus fields, one JSON object per line, on standard error."""
+    """Configure the log: one JSON object per line on standard error, with an event and its fields."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

@@ -1,6 +1,6 @@
-"""An attempt's job: append its files to their table on its branch, audit what the branch then holds, write the report.
+"""The job of an attempt: append its files on the branch, audit the branch, write the report.
 
-It orders no steps: `lakegate.audit.run` does. Bad data is reported with exit code 0; a crash leaves no report.
+`lakegate.audit.run` has the order of steps. Bad data is reported with exit code 0; a crash leaves no report.
 """
 
 import sys
@@ -24,13 +24,13 @@ from spark_jobs.jvm.session import build
 
 
 def append_and_audit(spark: SparkSession, job: Job) -> Report:
-    """Carry out the whole job, from staged files to a report."""
+    """Carry out the job, from staged files to the report."""
     engine = SparkEngine.opened(spark, job)
     return run.append_and_audit(run.Run(job=job, engine=engine, now=lambda: datetime.now(UTC)))
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`arguments`: the URI of the attempt's job.json."""
+    """Run the job at `arguments`: the URI of the attempt's job.json. Return the exit code."""
     if len(arguments) != 1:
         print("usage: append_and_audit.py URI-OF-JOB.JSON", file=sys.stderr)  # noqa: T201 - a command's last word
         return 2
@@ -52,19 +52,20 @@ def main(arguments: Sequence[str]) -> int:
 
 @contextmanager
 def noted_if_cut_off(spark: SparkSession, job: Job) -> Iterator[None]:
-    """Where storage or Nessie is out of reach, that is no fault of the files: their batch is not rejected for it."""
+    """Note that storage or Nessie was out of reach, so that the batch is not rejected: its files are not at fault."""
     try:
         yield
     except Exception as error:
-        if job.begun_uri and (isinstance(error, OSError) or is_unreachable(error)):
-            with suppress(*FAILURES):  # then it counts as a crash
+        if isinstance(error, OSError) or is_unreachable(error):
+            with suppress(*FAILURES):  # without the note it counts as a crash
                 hadoop.write(spark, job.begun_uri, CUT_OFF)
         raise
 
 
 def last_word(what: str, error: Exception, *, hidden: bool) -> str:
-    """One line that says why, and then of what, for EMR Serverless cuts its end off. `hidden` if the error's text may
-    hold what is masked.
+    """Return one line with the reason first and its subject last, because EMR Serverless cuts off the end.
+
+    `hidden` is true if the error's text may hold masked values.
     """
     if isinstance(error, JobError):
         of, _, reason = str(error).partition(": ")

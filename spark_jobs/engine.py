@@ -1,4 +1,4 @@
-"""Spark as the engine of one job: each of its words is carried out by a module of its own. It orders no steps."""
+"""Spark as the engine of one job: a module carries out each method. The order of steps is in `lakegate.audit.run`."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -68,7 +68,7 @@ class SparkFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class SparkTable:
-    """A table as a catalog of the session has it, by its name there."""
+    """A table loaded from a catalog of the session, with its name there."""
 
     spark: SparkSession
     name: str
@@ -115,7 +115,7 @@ class SparkView:
 
 @dataclass(frozen=True, kw_only=True)
 class SparkEngine:
-    """See the module. A catalog of the session stands at each reference."""
+    """One job on one session. `catalogs` has the catalog at each Nessie reference."""
 
     spark: SparkSession
     job: Job
@@ -152,7 +152,9 @@ class SparkEngine:
         return None if own is None else SparkTable(spark=self.spark, name=tables.table_name(catalog, name), own=own)
 
     def _catalog(self, ref: Ref) -> str:
-        """Return the catalog at a reference, opened if there is none: of the audited commit, then of what is left."""
+        """Return the catalog at a reference, opened at its first use: first the audited commit, then the one after
+        quarantine.
+        """
         if ref not in self.catalogs:
             self._open(AUDIT if AUDIT not in self.catalogs.values() else LEFT, ref)
         return self.catalogs[ref]
@@ -179,7 +181,7 @@ class SparkEngine:
         return SparkView(spark=self.spark, own=own)
 
     def _reader(self, proved: Proved[SparkTable]) -> Any:
-        """Return how rows of file versions are read, by their ids, from the data files that hold them."""
+        """Return a function that reads the rows of file versions, by id, from their data files."""
         there = proved.table
 
         def read(ids: Iterable[str], *, per_file: bool = False) -> DataFrame:

@@ -48,7 +48,7 @@ WRONG_ADDRESS = (
 class _Retry(Retry):
     def is_retry(self, *given: Any, **more: Any) -> bool:
         """Return True if the call may be retried: never once its total time is over."""
-        return _is_time() and super().is_retry(*given, **more)
+        return _has_time() and super().is_retry(*given, **more)
 
     def increment(
         self,
@@ -59,12 +59,12 @@ class _Retry(Retry):
         _pool: ConnectionPool | None = None,
         _stacktrace: TracebackType | None = None,
     ) -> Self:
-        if error and _pool and not _is_time():
+        if error and _pool and not _has_time():
             raise MaxRetryError(_pool, url or "", error)
         return super().increment(method, url, response, error, _pool, _stacktrace)
 
 
-def _is_time() -> bool:
+def _has_time() -> bool:
     bounds = BOUNDS.get()
     return bounds is None or bounds.left > 0
 
@@ -85,7 +85,7 @@ class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _Secure
 
 
-class Patient(HTTPAdapter):
+class TimeoutAdapter(HTTPAdapter):
     """An adapter that adds a time-out to calls without one, retries reads, and gives up unbounded answers. An answer
     fails if it is not complete after `seconds`, retries included, or if it exceeds `largest` bytes.
     """
@@ -134,7 +134,7 @@ class Patient(HTTPAdapter):
             yield
         except requests.RequestException as exc:
             exc.request = request  # so that the error message can name the address
-            if bounds.left > 0 or not _is_of_time(exc):
+            if bounds.left > 0 or not _is_timeout(exc):
                 raise
             why = f"{place(request.url or '')} has not answered in full after {self.seconds:g} s"
             raise requests.ReadTimeout(why, request=request) from exc
@@ -162,7 +162,7 @@ class Patient(HTTPAdapter):
         """Keep the connections open: they outlive the sessions that share them."""
 
 
-def mount(session: requests.Session, adapter: Patient) -> requests.Session:
+def mount(session: requests.Session, adapter: TimeoutAdapter) -> requests.Session:
     """Return the session, with its calls going through the adapter."""
     for scheme in ("http://", "https://"):
         session.mount(scheme, adapter)
@@ -179,7 +179,7 @@ def network_error(what: str, exc: requests.RequestException, *, changes: bool) -
     return OutcomeUnknown(said) if changes and _was_sent(exc) else Retryable(said)
 
 
-def _is_of_time(exc: requests.RequestException) -> bool:
+def _is_timeout(exc: requests.RequestException) -> bool:
     """Return True if more time might have helped: the call was sent, and neither address nor answer is at fault."""
     return _was_sent(exc) and not isinstance(exc, (*WRONG_ADDRESS, EndlessAnswerError))
 

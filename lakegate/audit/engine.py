@@ -29,7 +29,7 @@ class Storage(Protocol):
 
 
 class StagedFiles(Protocol):
-    """The job's files as they were staged. Each method returns what it is given, with faults, in the same order."""
+    """Staged files of the job. Each method returns what it is given, with faults, in the same order."""
 
     def inspect(self) -> list[Inspection]:
         """Inspect each of the job's files, in their order."""
@@ -47,7 +47,7 @@ class StagedFiles(Protocol):
 
 
 class Table(Protocol):
-    """The table at one commit. Entries of its data files, by path, are the engine's own objects."""
+    """A table at one commit. Entries of its data files, by path, are the engine's own objects."""
 
     def columns(self) -> Struct:
         """Return its columns with their types, without those of lakegate's."""
@@ -69,7 +69,7 @@ class Table(Protocol):
 
 
 class View(Protocol):
-    """The rows of some file versions in a proved table, and a plan to measure them by."""
+    """Rows of some file versions in a proved table, and a plan to measure them by."""
 
     def measure(self) -> tuple[Sequence[Measurements], Mapping[str, Dependent]]:
         """Return each file version's metrics, and by id the metrics that depend on other file versions."""
@@ -115,7 +115,7 @@ class Engine(Protocol[T, V]):
         """Return the commit that the job's branch points to. Raise OSError if Nessie does not tell."""
 
     def load(self, table: str, *refs: Ref) -> list[T | None]:
-        """Return the table at each `branch` or `branch@hash`, None where there is none."""
+        """Return the table at each `branch` or `branch@hash`, None if there is none."""
 
     def check_references(self, plan: Plan) -> None:
         """Raise Unfit if a foreign key does not fit the table that it refers to."""

@@ -1,4 +1,4 @@
-"""The audit's order of steps: inspect, fit, append, prove, measure, evaluate, quarantine, measure again, report.
+"""Order of the audit's steps: inspect, fit, append, prove, measure, evaluate, quarantine, measure again, report.
 
 It reads and writes no row: an `Engine` does. It publishes nothing.
 """
@@ -81,12 +81,12 @@ class Run:
 
     @cached_property
     def plan(self) -> Plan:
-        """The job's plan, bound to the moment at which the job began."""
+        """Plan of the job, bound to the moment at which it began."""
         return bind_now(self.job.plan, self.started_at)
 
     @property
     def grown(self) -> Plan:
-        """The plan with the columns that the table has by this attempt's files, where those differ from its own."""
+        """Plan of the job with the columns that the table gains by this attempt's files."""
         return replace(self.job.plan, columns=self.columns) if self.columns else self.job.plan
 
     @property
@@ -143,8 +143,7 @@ def _begin(run: Run) -> None:
         what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
         raise JobError(f"{what}: Nessie at {job.nessie_uri} does not tell where the branch is: {error}") from error
     run.there, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
-    if job.begun_uri:
-        engine.storage.write(job.begun_uri, b"")
+    engine.storage.write(job.begun_uri, b"")
 
 
 def _audit_reused(run: Run) -> Report:
@@ -260,7 +259,7 @@ def _audit(run: Run) -> None:
 
 
 def _quarantine(run: Run, view: View) -> None:
-    """Quarantine failing rows of the files that may give them up; then audit what is left, where it is left."""
+    """Quarantine failing rows of the files that may lose them; then audit the rest of these files."""
     before, unparsed_ids = run.checks, unparsed_checks(run.job.plan)
     failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
     unparsed = [each for each in run.good if unparsed_ids & {*failed.get(each.id, ())}]

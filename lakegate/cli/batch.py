@@ -1,4 +1,4 @@
-"""A batch as it is shown to people: the reports of its attempts, main's log, and the next commands. It draws nothing
+"""A batch's content for people: the reports of its attempts, main's log, and the next commands. It draws nothing
 and interprets no verdict.
 """
 
@@ -142,7 +142,7 @@ def rows_command(batch: str, check: CheckResult) -> str:
 
 
 def has_rows(file: FileReport, check: CheckResult) -> bool:
-    """Return True if a table has rows of the file that fail the check. Unparsed rows are in quarantine alone."""
+    """Return True if a table has rows of the file that fail the check. Unparsed rows can only be in quarantine."""
     in_table = not is_of(check, MetricKind.UNPARSED) or is_quarantined(file, check)
     return bool(check.failing_rows and check.metric) and in_table
 

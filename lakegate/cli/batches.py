@@ -67,7 +67,7 @@ def _unseen(now: Status, at: datetime) -> list[RenderableType]:
     if now.seen_at is None or at - now.seen_at < LATE:
         return []
     when = ago(now.seen_at, at)
-    return [f"A sweep last listed the bucket {when}; what landed since is not shown. lakegate wait lists it anew", ""]
+    return [f"A sweep last listed the bucket {when}; files that landed since are missing. lakegate wait lists them", ""]
 
 
 def _unrouted(now: Status, at: datetime) -> list[RenderableType]:

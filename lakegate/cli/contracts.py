@@ -15,7 +15,7 @@ from lakegate.errors import ContractFaults, Fault, LakegateError, Refused, Retry
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.backlog import still_unrouted
 from lakegate.workflow.registry import Registry
-from lakegate.workflow.registry import push as shelve
+from lakegate.workflow.registry import push as push_contracts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) ->
         return Exit.REJECTED
     with busy("pushing"):
         try:
-            pushed = shelve(installation.service.store, files)
+            pushed = push_contracts(installation.service.store, files)
         except Refused as error:
             what = "Nothing was pushed: one of the two must change; if both do, push them in one command"
             raise Refused(f"{error}\n{what}") from error
@@ -152,6 +152,6 @@ def _report_taken_up(taken: TakenUp) -> None:
         say(f"{count(len(taken.files), 'unrouted file')} taken up; next: lakegate wait")
         say(*(f"    {key}" for key in taken.files))
     if taken.left:
-        say(f"{count(len(taken.left), 'unrouted file')} left: the next sweep goes on (now: lakegate reconcile)")
+        say(f"{count(len(taken.left), 'unrouted file')} left for the next sweep (to run it now: lakegate reconcile)")
     if taken.failed:
-        say("The sweep, which is tried again by itself, failed at something else:", indented(taken.failed, 4, "yellow"))
+        say("Another step of the sweep failed; the next sweep repeats it:", indented(taken.failed, 4, "yellow"))

@@ -14,7 +14,7 @@ from lakegate.duckdb.dialect import duckdb_identifier, translated
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """The rows of a metric: the `relation` that holds them, and the column that gives their `order` of landing. `named`
+    """Rows of a metric: the `relation` that holds them, and the column that gives their `order` of landing. `named`
     spells another table's name. `before` is the condition of the rows of `table`, the plan's own, that a row may repeat
     or refer to.
     """

@@ -1,6 +1,6 @@
 """Standing of a file version whose key has other versions on main, by its contract and the order of upload.
 
-It judges by receipts alone; it decides nothing.
+It reads receipts alone and decides nothing.
 """
 
 from collections.abc import Iterable, Mapping

@@ -11,18 +11,18 @@ _BEYOND = "it holds a number that is none of the type which the file says"
 
 def checked(name: str, type_name: str) -> str:
     """Return the SQL of a column, whose reading fails at a decimal with more digits than its type."""
-    column, said = spark_identifier(name), f"{_BEYOND}: column {display_name(name)}"
+    column, message = spark_identifier(name), f"{_BEYOND}: column {display_name(name)}"
     beyond = _exceeds_sql(column, parse(type_name))
-    return f"CASE WHEN {beyond} THEN raise_error({literal(said)}) ELSE {column} END" if beyond else column
+    return f"CASE WHEN {beyond} THEN raise_error({literal(message)}) ELSE {column} END" if beyond else column
 
 
-def explain(said: str) -> str:
+def explain(message: str) -> str:
     """Return the fault that an error means if it is about such a decimal, else "". Spark itself fails on some nested
     ones.
     """
-    if _BEYOND in said:
-        return said
-    return _BEYOND if "cannot be represented as Decimal" in said else ""
+    if _BEYOND in message:
+        return message
+    return _BEYOND if "cannot be represented as Decimal" in message else ""
 
 
 def _exceeds_sql(value: str, kind: Type) -> str:

@@ -38,8 +38,8 @@ def find_nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
     whole = F.struct(*(F.col(spark_identifier(name)) for name in rows.columns))
     found = rows.groupBy(FILE_COLUMN).agg(*(F.max(has_null(whole)) for has_null in asked.values())).collect()
     labels = {place: label for label, place in places(sql_type(schema.jsonValue()))}
-    told = [_fault(plan.table, labels[place], place) for place in asked]
-    return {file: tuple(said for said, is_so in zip(told, wrong, strict=True) if is_so) for file, *wrong in found}
+    faults = [_fault(plan.table, labels[place], place) for place in asked]
+    return {file: tuple(fault for fault, is_so in zip(faults, wrong, strict=True) if is_so) for file, *wrong in found}
 
 
 def _required_places(kind: DataType) -> Iterator[tuple[_Place, _HasNull]]:

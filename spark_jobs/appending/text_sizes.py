@@ -44,8 +44,8 @@ def too_large(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
     if not size:
         return {}
     found = rows.groupBy(FILE_COLUMN).agg(F.sum(F.expr(size))).collect()
-    told = {file: beyond(plan.files.limits, uncompressed=int(total or 0)) for file, total in found}
-    return {file: faults for file, faults in told.items() if faults}
+    faults_of = {file: beyond(plan.files.limits, uncompressed=int(total or 0)) for file, total in found}
+    return {file: faults for file, faults in faults_of.items() if faults}
 
 
 def _row_size_sql(plan: Plan) -> str:

@@ -1,4 +1,4 @@
-"""What a file of a typed format says of itself before its rows: how each says it stands with each format."""
+"""A typed file's own description, which stands before or after its rows: what every format's reader returns."""
 
 import json
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Footer:
-    """The rows, and the columns as Spark would read them; with `faults` none of it is appended."""
+    """A file's rows, and its columns as Spark would read them. With `faults` nothing of it is appended."""
 
     rows: int = 0
     columns: tuple[FileColumn, ...] = ()
@@ -36,7 +36,7 @@ class Footer:
 
 @dataclass(frozen=True, kw_only=True)
 class Ends:
-    """How long a file is, and its first and last bytes."""
+    """A file's length in bytes, and its first and last bytes."""
 
     length: int
     first: bytes
@@ -44,6 +44,6 @@ class Ends:
 
 
 def columns_in(schema: str) -> tuple[FileColumn, ...]:
-    """The columns of a schema in Spark's JSON."""
+    """Return the columns of a schema in Spark's JSON."""
     fields = json.loads(schema)["fields"]
     return tuple(FileColumn(name=field["name"], type=str(sql_type(field["type"]))) for field in fields)

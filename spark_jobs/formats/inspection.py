@@ -1,6 +1,6 @@
-"""A inspection at each staged file: does it open, is it within its limits, does it fit the plan and the table?
+"""Inspection of staged files before any row is read: whether each opens, and is within its limits.
 
-One file's trouble is that file's fault and never the job's; that files cannot be reached is the job's.
+A file's trouble is its own fault. Storage that cannot be reached is no file's fault and ends the job.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, class_names, is_unreachable, root_cause
 from spark_jobs.jvm.isolate import THREADS
 
-_FIRST, _LAST = 4, 256  # bytes; the last hold ORC's postscript
+_FIRST, _LAST = 4, 256  # bytes; the last ones hold ORC's postscript
 
 
 def inspect_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
-    """A look at every file, in their order."""
+    """Inspect every file; the result is in their order."""
     wrong = {file.id: beyond(plan.files.limits, bytes=file.size) for file in files}
     within = [file for file in files if not wrong[file.id]]
     inspections = {inspection.id: inspection for inspection in _inspect_readable(spark, plan, within)}
@@ -55,7 +55,7 @@ def _inspect(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Insp
 
 
 def _read_footer(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Footer:
-    """Once more where it fails, so that a network's hiccup does not end the job."""
+    """Read the footer; if that fails read it once more, so that a hiccup of the network does not end the job."""
     try:
         return _read_once(spark, plan, file.uri, read)
     except FAILURES:

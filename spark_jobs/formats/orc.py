@@ -24,16 +24,16 @@ from spark_jobs.jvm.gateway import jvm
 TRUNCATED = "it is truncated: it begins as an ORC file and does not end as one"
 _FRACTIONS = "it has parts of a second before 1970, which Spark reads from ORC only as Java's writer has them"
 _MAGIC = b"ORC"
-_LARGEST_BLOCK = 2**23  # what three bytes of a chunk's length can say
+_LARGEST_BLOCK = 2**23  # bytes, the most that a chunk's three bytes of length can express
 _QUOTED = re.compile("`(?:[^`]|``)*`")
 _UNNAMED = re.compile("_col[0-9]+")
-# 1582-10-15 as days since 1970: Spark reads the days before by the Julian calendar, whoever wrote them.
+# 1582-10-15 as days since 1970: Spark reads earlier days by the Julian calendar, whichever the writer used.
 _REFORM = -141427
 _DAY = 86_400_000  # milliseconds
 
 
 def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
-    """The footer; a file that is beyond a limit has faults and no columns."""
+    """Return the footer; a file beyond a limit has faults and no columns."""
     if wrong := beyond(limits, footer=_length(spark, ends)):
         return Footer(faults=wrong)
     factory = jvm(spark).org.apache.orc.OrcFile
@@ -44,13 +44,15 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
         reader.close()
 
 
-def explain(said: str) -> str:
+def explain(message: str) -> str:
     """Return the fault that an error of ORC's reader means; "" if the file may be corrupt."""
-    return _FRACTIONS if said.startswith("nanos > 999999999") else ""
+    return _FRACTIONS if message.startswith("nanos > 999999999") else ""
 
 
 def check_time_zone(spark: SparkSession, inspections: Sequence[Inspection]) -> list[Inspection]:
-    """The same files; where Spark would read their timestamps by another clock, with that fault."""
+    """Return the same files, with a fault on each with timestamps if the machines are not in UTC: Spark reads ORC's
+    timestamps in their time zone.
+    """
     at = [
         inspection
         for inspection in inspections
@@ -63,27 +65,30 @@ def check_time_zone(spark: SparkSession, inspections: Sequence[Inspection]) -> l
 
 
 def _in_utc(spark: SparkSession) -> bool:
-    """Whether the machines that read are in UTC: Spark reads ORC's timestamps in their time zone."""
+    """Return True if the machines that read are in UTC."""
     [row] = spark.range(1).selectExpr("java_method('java.time.ZoneId', 'systemDefault')").collect()
     return row[0] in ("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Etc/UCT", "UCT", "Zulu", "Etc/Zulu", "Universal")
 
 
 def _length(spark: SparkSession, ends: Ends) -> int:
-    """How many bytes describe the columns, by the postscript: the file's last bytes."""
+    """Return the bytes that describe the columns, by the postscript at the file's end."""
     if not ends.first.startswith(_MAGIC):
         raise Unreadable("it is not an ORC file")
     size = ends.last[-1]
     if not ends.last[:-1].endswith(_MAGIC) or not len(_MAGIC) < size < ends.length:
         raise Unreadable(TRUNCATED)
     try:
-        said = jvm(spark).org.apache.orc.OrcProto.PostScript.parseFrom(ends.last[-1 - size : -1])
+        postscript = jvm(spark).org.apache.orc.OrcProto.PostScript.parseFrom(ends.last[-1 - size : -1])
     except FAILURES:
         raise Unreadable(TRUNCATED) from None
-    length, room = int(said.getFooterLength()) + int(said.getMetadataLength()), ends.length - 1 - size - len(_MAGIC)
-    if not 0 < length <= room or min(said.getFooterLength(), said.getMetadataLength()) < 0:
+    length, room = (
+        int(postscript.getFooterLength()) + int(postscript.getMetadataLength()),
+        ends.length - 1 - size - len(_MAGIC),
+    )
+    if not 0 < length <= room or min(postscript.getFooterLength(), postscript.getMetadataLength()) < 0:
         raise Unreadable(f"its footer says that it has {count(length, 'byte')}, and there are {room:,}")
-    if not 0 <= said.getCompressionBlockSize() <= _LARGEST_BLOCK:
-        raise Unreadable(f"its footer says that its blocks have {count(said.getCompressionBlockSize(), 'byte')}")
+    if not 0 <= postscript.getCompressionBlockSize() <= _LARGEST_BLOCK:
+        raise Unreadable(f"its footer says that its blocks have {count(postscript.getCompressionBlockSize(), 'byte')}")
     return length
 
 
@@ -93,7 +98,7 @@ def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Fo
     counted = sum(number for number, _ in stripes) if rows else 0
     if rows != counted:
         raise Unreadable(f"its footer contradicts itself: {count(rows, 'row')} in all, and {counted:,} in its stripes")
-    if not all(0 <= offset < length for _, offset in stripes):  # nobody would read them
+    if not all(0 <= offset < length for _, offset in stripes):  # no reader would find them
         raise Unreadable("its footer contradicts itself: it has stripes where the file has no bytes")
     wrong = beyond(
         limits,
@@ -111,7 +116,7 @@ def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Fo
 
 
 def _nesting(schema: str) -> int:
-    """How deep the brackets go: a column without any is one deep."""
+    """Return the depth of the brackets; a column without any has depth 1."""
     depth = deepest = 0
     for sign in re.findall("[<>]", _QUOTED.sub("", schema)):
         depth += 1 if sign == "<" else -1
@@ -136,7 +141,10 @@ def _column(spark: SparkSession, name: str, kind: Any) -> FileColumn:
 
 
 def _unreadable_faults(columns: tuple[FileColumn, ...]) -> tuple[str, ...]:
-    """Spark reads nothing of a file with a type that it does not know, and goes by place where there are no names."""
+    """Return the faults of columns that Spark cannot read.
+
+    Spark reads nothing of a file with a type that it does not know, and goes by position if columns have no names.
+    """
     if columns and all(_UNNAMED.fullmatch(column.name) for column in columns):
         return ("its columns have no names: they are called _col0, _col1, …",)
     unknown = [column for column in columns if column.unreadable]
@@ -146,11 +154,13 @@ def _unreadable_faults(columns: tuple[FileColumn, ...]) -> tuple[str, ...]:
 
 
 def _reform_faults(reader: Any, schema: Any) -> tuple[str, ...]:
-    """By the column statistics, which every writer puts into the footer."""
+    """Return the faults of columns with days before 1582-10-15, by the column statistics that every writer puts into
+    the footer.
+    """
     names = {
         int(kind.getId()): str(name) for name, kind in zip(schema.getFieldNames(), schema.getChildren(), strict=True)
     }
-    early = [number for number, told in enumerate(reader.getStatistics()) if _first_day(told) < _REFORM]
+    early = [number for number, column in enumerate(reader.getStatistics()) if _first_day(column) < _REFORM]
     within = [max((at for at in names if at <= number), default=0) for number in early]
     return tuple(
         f"column {display_name(names[at])} has days before 1582-10-15, which Spark does not read from ORC as they are"
@@ -160,20 +170,22 @@ def _reform_faults(reader: Any, schema: Any) -> tuple[str, ...]:
 
 
 def _null_key_faults(reader: Any, schema: Any) -> tuple[str, ...]:
-    """By the column statistics, too, as they are written: where a writer left out whether there are nulls, ORC's own
-    reader says that there are. Of a null that is a key, Spark makes another key.
+    """Return the faults of maps with a null key, which Spark reads as another key.
+
+    The statistics are read as they are written: where a writer left out whether there are nulls, ORC's own reader says
+    that there are.
     """
     if "map<" not in str(schema.toString()):
         return ()
-    told = enumerate(reader.getOrcProtoFileStatistics())
-    with_nulls = {number for number, it in told if it.hasHasNull() and it.getHasNull()}
+    columns = enumerate(reader.getOrcProtoFileStatistics())
+    with_nulls = {number for number, column in columns if column.hasHasNull() and column.getHasNull()}
     named = zip(schema.getFieldNames(), schema.getChildren(), strict=True)
     wrong = [str(name) for name, kind in named if with_nulls.intersection(_keys(kind))]
     return tuple(f"column {display_name(name)} has a map with a null among its keys" for name in wrong)
 
 
 def _keys(kind: Any) -> Iterator[int]:
-    """The numbers of the columns that hold keys of maps."""
+    """Yield the numbers of the columns that hold keys of maps."""
     parts = list(kind.getChildren() or ())
     if kind.getCategory().getName() == "map":
         yield int(parts[0].getId())
@@ -181,12 +193,12 @@ def _keys(kind: Any) -> Iterator[int]:
         yield from _keys(part)
 
 
-def _first_day(told: Any) -> int:
-    """The first day that the statistics of dates or timestamps know of, since 1970."""
-    kind = str(told.getClass().getSimpleName())
+def _first_day(statistics: Any) -> int:
+    """Return the first day, since 1970, in the statistics of dates or timestamps; 0 for other types."""
+    kind = str(statistics.getClass().getSimpleName())
     if kind == "DateStatisticsImpl":
-        return int(told.getMinimumDayOfEpoch())
-    first = told.getMinimumUTC() if kind == "TimestampStatisticsImpl" else None
+        return int(statistics.getMinimumDayOfEpoch())
+    first = statistics.getMinimumUTC() if kind == "TimestampStatisticsImpl" else None
     return int(first.getTime()) // _DAY if first else 0
 
 

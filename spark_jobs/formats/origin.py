@@ -1,4 +1,4 @@
-"""Which file version a row was read from: its staged file is named by the id."""
+"""The file version of a row: a staged file is named by its id."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
@@ -7,6 +7,8 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 
 
 def origin(read: DataFrame) -> Column:
-    """The id, of rows as a reader gives them: by the reader's own column, whatever the file calls one of its own."""
+    """Return the file version of rows that a reader returns, from the reader's hidden column: a file may have one of
+    the same name.
+    """
     hidden = Column(read._jdf.metadataColumn("_metadata"))  # noqa: SLF001 - there is no public name for it
     return F.substring_index(hidden.getField("file_name"), ".", 1).alias(FILE_COLUMN)

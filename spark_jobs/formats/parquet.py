@@ -1,6 +1,6 @@
 """Parquet's footer, read within limits: a length or a list that lies costs no more memory than the file has bytes.
 
-It reads no page: what pages say of themselves is found out when they are read.
+It reads no page. Faults of pages show when they are read.
 """
 
 import re
@@ -25,14 +25,14 @@ TRUNCATED = "it is truncated: it begins as a parquet file and does not end as on
 _MAGIC, _ENCRYPTED_MAGIC = b"PAR1", b"PARE"
 _SMALLEST = 12  # magic, footer length, magic
 _TAIL = 8  # footer length, magic
-_DEEPEST = 64  # of what the footer itself is made of, which has six
+_DEEPEST = 64  # levels of the footer's own structure, which has six
 _ILLEGAL = re.compile(
     r"(?:Illegal Parquet type|Parquet type not yet supported|Unrecognized Parquet type): (.+?)\.?\s*$"
 )
 
 
 def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
-    """The footer; a file that is beyond a limit has faults and no columns."""
+    """Return the footer; a file beyond a limit has faults and no columns."""
     length = _length(ends)
     if wrong := beyond(limits, footer=length):
         return Footer(faults=wrong)
@@ -49,12 +49,12 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     if wrong := beyond(limits, rows=rows, uncompressed=uncompressed, nesting=_nesting(about)):
         return Footer(faults=wrong)
     columns, nothing = _columns(spark, _schema(spark, about)), _without_type(about)
-    told = [FileColumn(name=it.name, type=NOTHING) if at in nothing else it for at, it in enumerate(columns)]
-    return Footer(rows=rows, columns=tuple(told))
+    typed = [FileColumn(name=it.name, type=NOTHING) if at in nothing else it for at, it in enumerate(columns)]
+    return Footer(rows=rows, columns=tuple(typed))
 
 
 def _length(ends: Ends) -> int:
-    """How many bytes the footer has, by the file's last ones."""
+    """Return the footer's bytes, by the file's last ones."""
     if ends.last.endswith(_ENCRYPTED_MAGIC):
         raise Unreadable(ENCRYPTED)
     if not ends.first.startswith(_MAGIC):
@@ -68,7 +68,7 @@ def _length(ends: Ends) -> int:
 
 
 def _metadata(spark: SparkSession, uri: str, start: int, length: int) -> Any:
-    """What the footer holds. No list or text in it may claim to be longer than the whole of it is."""
+    """Return the footer's content. No list or text in it may claim to be longer than the footer."""
     thrift = jvm(spark).shaded.parquet.org.apache.thrift
     with hadoop.opened(spark, uri) as stream:
         stream.seek(start)
@@ -81,7 +81,7 @@ def _metadata(spark: SparkSession, uri: str, start: int, length: int) -> Any:
 
 
 def _schema(spark: SparkSession, about: Any) -> Any:
-    """The schema as parquet's own library reads it, which knows not all types that others write."""
+    """Return the schema as parquet's library reads it, which does not know all types of newer writers."""
     converter = jvm(spark).org.apache.parquet.format.converter.ParquetMetadataConverter(hadoop.configuration(spark))
     try:
         return converter.fromParquetMetadata(about).getFileMetaData().getSchema()
@@ -96,10 +96,12 @@ def _is_strange(element: Any) -> bool:
 
 
 def _without_type(about: Any) -> set[int]:
-    """The places of columns that say that they hold nothing but nulls, as pandas writes them: Spark makes them int."""
+    """Return the positions of columns that are declared to hold only nulls, as pandas writes them: Spark reads them as
+    int.
+    """
     found, left, place = set[int](), 0, -1
     for element in list(about.getSchema())[1:]:
-        if not left:  # of the parts of the column before
+        if not left:  # the parts of the column before are through
             left, place = 1, place + 1
             if element.isSetLogicalType() and element.getLogicalType().isSetUNKNOWN():
                 found.add(place)
@@ -108,7 +110,7 @@ def _without_type(about: Any) -> set[int]:
 
 
 def _nesting(about: Any) -> int:
-    """How deep the schema is, which lists each group before its parts: a column that is not nested is one deep."""
+    """Return the depth of the schema, which lists each group before its parts; a flat column has depth 1."""
     deepest, left = 0, list[int]()
     for element in about.getSchema():
         while left and not left[-1]:
@@ -121,22 +123,24 @@ def _nesting(about: Any) -> int:
 
 
 def _count(about: Any) -> tuple[int, int]:
-    """Rows and uncompressed bytes, by the row groups."""
+    """Return rows and uncompressed bytes, by the row groups."""
     groups = [(int(group.getNum_rows()), int(group.getTotal_byte_size())) for group in about.getRow_groups()]
-    rows, said = sum(rows for rows, _ in groups), int(about.getNum_rows())
-    if rows != said or any(min(group) < 0 for group in groups):
-        raise Unreadable(f"its footer contradicts itself: {count(said, 'row')} in all, and {rows:,} in its row groups")
+    rows, stated = sum(rows for rows, _ in groups), int(about.getNum_rows())
+    if rows != stated or any(min(group) < 0 for group in groups):
+        raise Unreadable(
+            f"its footer contradicts itself: {count(stated, 'row')} in all, and {rows:,} in its row groups"
+        )
     return rows, sum(size for _, size in groups)
 
 
 def _middle(group: Any) -> int:
-    """Where the middle of a row group is: who reads that part of the file reads the group, and nobody else does."""
+    """Return the middle of a row group: the task that reads this part of the file reads the group."""
     first, size = group.getColumns().get(0).getMeta_data(), int(group.getTotal_compressed_size())
     if first is None:
         return -1
     if not group.isSetTotal_compressed_size():
-        told = [part.getMeta_data() for part in group.getColumns()]
-        size = sum(int(part.getTotal_compressed_size()) for part in told if part is not None)
+        parts = [part.getMeta_data() for part in group.getColumns()]
+        size = sum(int(part.getTotal_compressed_size()) for part in parts if part is not None)
     start = int(first.getData_page_offset())
     if first.isSetDictionary_page_offset():
         start = min(start, int(first.getDictionary_page_offset()))
@@ -144,7 +148,7 @@ def _middle(group: Any) -> int:
 
 
 def _columns(spark: SparkSession, schema: Any) -> tuple[FileColumn, ...]:
-    """The columns as Spark would read them; where it refuses the schema, one by one."""
+    """Return the columns as Spark would read them; if it refuses the schema, it is asked for each column."""
     converter = _converter(spark)
     try:
         return _converted(converter, schema)

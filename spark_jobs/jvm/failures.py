@@ -8,12 +8,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 FAILURES = (Py4JJavaError, CapturedException)
-"""What an exception of the JVM becomes in Python: pyspark translates some of them."""
+"""Exceptions of the JVM in Python: pyspark translates some of them."""
 _LONGEST = 200
 _SPARK_EXCEPTION, _TASK_FAILURE = "org.apache.spark.SparkException", "stage failure"
 _IN_TRACE = re.compile(r"(?: executor \S+\): |^Caused by: )([\w.$]+)", re.MULTILINE)
 _ENDS_EARLY = re.compile(r"\.(?:FileNotFoundException|EOFException)$")
-# Whoever bundles a client puts a name of his own before the client's.
+# A library that bundles a client puts its own package name before the client's.
 _UNREACHABLE = re.compile(
     r"""(?x) (?:^|\.) (?:
     java\.net\.(?:Socket|SocketTimeout|Connect|NoRouteToHost|UnknownHost)Exception
@@ -28,7 +28,7 @@ _UNREACHABLE = re.compile(
 
 
 def causes(error: Exception) -> Iterator[Any]:
-    """The Java exception, its cause, and so on."""
+    """Yield the Java exception, its cause, and so on."""
     found = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
     while found is not None:
         yield found
@@ -36,26 +36,28 @@ def causes(error: Exception) -> Iterator[Any]:
 
 
 def class_names(error: Exception) -> list[str]:
-    """The class names of the Java exception and its causes, outermost first."""
+    """Return the class names of the Java exception and its causes, outermost first."""
     return [str(cause.getClass().getName()) for cause in causes(error)]
 
 
 def root_cause(error: Exception) -> str:
-    """The innermost Java exception in one short line, without the addresses of our own buckets."""
+    """Return the innermost Java exception as one short line, without the addresses of our buckets."""
     if any(name.endswith("OutOfMemoryError") for name in class_names(error)):
         return "it takes more memory than there is"
     if any(name.endswith(".thrift.transport.TTransportException") for name in class_names(error)):
-        return "it ends where more should come"  # parquet's reader speaks of a socket
+        return "it ends where more should come"  # parquet's reader calls it a socket error
     innermost = list(causes(error))[-1:]
-    said = str(innermost[0].getMessage() or innermost[0].getClass().getSimpleName()) if innermost else str(error)
-    line = next(iter(said.strip().splitlines()), type(error).__name__)
+    message = str(innermost[0].getMessage() or innermost[0].getClass().getSimpleName()) if innermost else str(error)
+    line = next(iter(message.strip().splitlines()), type(error).__name__)
     return re.sub(r"\b[a-z0-9]+://\S+|\bfile:/\S+", "the file", line)[:_LONGEST]
 
 
 def is_unreachable(error: Exception) -> bool:
-    """Whether data could not be got at, so that nothing is known of it: a network, a right or a throttle is in the way.
+    """Return True if storage or a service could not be reached, so nothing is known of the data: a network, a
+    permission or a throttle is in the way.
 
-    The outermost cause that says either decides: what is not there, or ends too early, is told so by storage as well.
+    The outermost cause that says either decides, because storage also reports a missing or truncated file as its own
+    error.
     """
     for kinds in _class_names(error):
         if any(_ENDS_EARLY.search(kind) for kind in kinds):
@@ -66,16 +68,18 @@ def is_unreachable(error: Exception) -> bool:
 
 
 def _class_names(error: Exception) -> Iterator[list[str]]:
-    """What each cause is, outermost first. A task's own may have been lost on their way: then they stand in the text
-    alone, which is not asked otherwise, for it may quote a file.
+    """Yield the classes of each cause with their superclasses, outermost first.
+
+    A task's causes may be lost on their way to the driver; then their names stand in the text of the stage failure
+    alone. No other text is searched, because it may quote a file.
     """
-    last, said = "", ""
+    last, message = "", ""
     for cause in causes(error):
-        kinds, said = list(_superclasses(cause)), str(cause.getMessage())
+        kinds, message = list(_superclasses(cause)), str(cause.getMessage())
         last = kinds[0]
         yield kinds
-    if last == _SPARK_EXCEPTION and _TASK_FAILURE in said:
-        yield from ([name] for name in _IN_TRACE.findall(said))
+    if last == _SPARK_EXCEPTION and _TASK_FAILURE in message:
+        yield from ([name] for name in _IN_TRACE.findall(message))
 
 
 def _superclasses(cause: Any) -> Iterator[str]:
@@ -86,5 +90,5 @@ def _superclasses(cause: Any) -> Iterator[str]:
 
 
 def is_task_failure(error: Exception) -> bool:
-    """Whether a task failed."""
+    """Return True if a task failed."""
     return any(_TASK_FAILURE in str(cause.getMessage()) for cause in causes(error))

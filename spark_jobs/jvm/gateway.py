@@ -5,14 +5,15 @@ from typing import Any
 from py4j.java_gateway import JavaPackage
 from pyspark.sql import SparkSession
 
-# The roots of what this package names, and what pyspark names with each expression.
+# Roots of the names that this job uses, and those that pyspark uses with each expression.
 _ROOTS = ("java", "org", "py4j", "shaded", "functions", "PythonUtils")
 
 
 class Package:
-    """A package of the JVM that knows the classes that were asked for.
+    """A package of the JVM that remembers its classes.
 
-    Py4j asks for every part of a name wherever it is written, and the JVM looks for a class of that name in each jar.
+    Py4J asks the JVM for each part of a dotted name each time, and the JVM then searches every jar for a class of that
+    name.
     """
 
     def __init__(self, found: JavaPackage) -> None:
@@ -29,7 +30,7 @@ def _remembering(found: Any) -> Any:
 
 
 def remember_classes(spark: SparkSession) -> None:
-    """What is looked for in this session's JVM from now on is looked for once."""
+    """Make this session look up each class of the JVM once."""
     java = jvm(spark)
     for name in _ROOTS:
         setattr(java, name, _remembering(getattr(java, name)))
@@ -40,9 +41,9 @@ def jvm(spark: SparkSession) -> Any:
 
 
 def session_state(spark: SparkSession) -> Any:
-    """Spark's own session state: its catalogs and its configuration."""
+    """Return Spark's session state: its catalogs and its configuration."""
     session: Any = spark._jsparkSession  # noqa: SLF001 - there is no public name for it
-    # Parts of Spark ask the thread for the session, and a thread of ours may have none yet.
+    # Parts of Spark ask the thread for its session, and a new thread has none.
     jvm(spark).org.apache.spark.sql.SparkSession.setActiveSession(session)
     return session.sessionState()
 

@@ -1,4 +1,4 @@
-"""Small objects through Hadoop's file system, which has the cluster's own credentials. It knows no format."""
+"""Objects in storage through Hadoop's file system, which has the cluster's credentials. It knows no format."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,19 +18,19 @@ def configuration(spark: SparkSession) -> Any:
 
 
 def read(spark: SparkSession, uri: str) -> bytes:
-    """The whole object."""
+    """Return the whole object."""
     return read_part(spark, uri, 0, None)
 
 
 def read_part(spark: SparkSession, uri: str, start: int, length: int | None) -> bytes:
-    """`length` bytes of the object from `start` on, or the rest of it."""
+    """Return `length` bytes of the object from `start` on; with None, the rest of it."""
     with opened(spark, uri) as stream:
         return part(spark, stream, start, length)
 
 
 def ends(spark: SparkSession, uri: str, first: int, last: int) -> tuple[int, bytes, bytes]:
-    """How long the object is, and so many of its first and last bytes; it is looked up and opened once. Where none of
-    its last bytes are wanted, there is no second request for them.
+    """Return the object's length, its first bytes and its last bytes, with one lookup and one opening. With `last` 0
+    there is no second read.
     """
     place = path(spark, uri)
     system = place.getFileSystem(configuration(spark))
@@ -45,7 +45,7 @@ def ends(spark: SparkSession, uri: str, first: int, last: int) -> tuple[int, byt
 
 
 def part(spark: SparkSession, stream: Any, start: int, length: int | None) -> bytes:
-    """The same of an object that is open."""
+    """Return the same of an object that is open."""
     stream.seek(start)
     utils = jvm(spark).org.apache.commons.io.IOUtils
     return bytes(utils.toByteArray(stream) if length is None else utils.toByteArray(stream, length))
@@ -53,7 +53,7 @@ def part(spark: SparkSession, stream: Any, start: int, length: int | None) -> by
 
 @contextmanager
 def opened(spark: SparkSession, uri: str) -> Iterator[Any]:
-    """The object as Hadoop's stream: what is read of it stays in the JVM, for bytes come slowly to Python."""
+    """Open the object as Hadoop's stream. Read it inside the JVM if it is large: bytes come slowly to Python."""
     place = path(spark, uri)
     stream = place.getFileSystem(configuration(spark)).open(place)
     try:

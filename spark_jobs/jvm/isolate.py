@@ -1,4 +1,4 @@
-"""Many files, each read by itself, so that what is wrong with one is known to be that one's. It knows no format."""
+"""Reads of many files, each by itself, so that a failure has its file. It knows no format."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,9 +12,10 @@ THREADS = 8
 
 
 def per_file(items: Sequence[T], read: Callable[[T], R], threads: int) -> list[R | Exception]:
-    """What was read of each, or why it failed. What fails beside others is read once more with nothing beside it:
-    another file may have taken the memory. What cannot be reached then either is nothing that is wrong with the item:
-    that is raised.
+    """Return the result of each item, or its error.
+
+    An item that fails beside others is read again alone, because another may have taken the memory. Raise the error if
+    storage still cannot be reached: that is no fault of the item.
     """
     with ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(lambda item: _attempt(read, item), items))

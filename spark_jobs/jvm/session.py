@@ -1,4 +1,4 @@
-"""The Spark session and its catalogs: one per reference of Nessie. It reads nothing of the job but where things are."""
+"""The Spark session and its catalogs, one per Nessie reference. Of the job it reads only where things are."""
 
 from pyspark.sql import SparkSession
 
@@ -7,40 +7,40 @@ from lakegate.audit.model.job import Job
 from lakegate.audit.ref import Ref
 from spark_jobs.jvm.gateway import jvm, remember_classes
 
-ICEBERG = "1.11.0"  # of the jar that the job brings; with 1.10 a commit that is sent twice loses its manifest list
+ICEBERG = "1.11.0"  # of the job's jar; in 1.10 a commit that is sent twice loses its manifest list
 LAKE, BASE, AUDIT, LEFT = "lake", "base", "audit", "left"
 SPLIT = 128 * 1024 * 1024
 _SMALL, _PIECE = 64 * 1024 * 1024, 2 * 1024 * 1024
 _OPTIONS = {
-    # Not Iceberg's extension of SQL: it is bound to the inside of one Spark, and no statement of the job needs it.
+    # Iceberg's SQL extension is left out: it depends on one Spark's internals, and no statement of the job needs it.
     "spark.sql.session.timeZone": "UTC",
-    # A date that a pattern does not fit is no date.
+    # A date that does not match its pattern is null.
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
-    # The plan's predicates are written for this; a cast that fails is a null, not the end of the job.
+    # The plan's predicates are written for this: a cast that fails gives null and does not end the job.
     "spark.sql.ansi.enabled": "false",
-    # What looks like a variable in a contract's texts and names is text: else Spark would put its environment there.
+    # Contracts may contain text that looks like a variable; Spark would replace it with its environment.
     "spark.sql.variable.substitute": "false",
-    # A task reads rows of one file alone: opening another costs as much as a whole split may hold.
+    # Opening a file costs as much as a whole split holds, so a task reads rows of one file only.
     "spark.sql.files.maxPartitionBytes": str(SPLIT),
     "spark.sql.files.openCostInBytes": str(SPLIT),
-    # A file that cannot be read must be heard of.
+    # A file that cannot be read is an error.
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
-    # A file that claims more memory than there is fails its task, and not the machine with all other files' tasks.
+    # A file that claims too much memory fails its own task, not the executor with the tasks of other files.
     "spark.executor.killOnFatalError.depth": "0",
-    # Text may be compressed by zstd, too: this is parquet's own codec, beside those that Hadoop always knows.
+    # Adds zstd for text, by parquet's codec, to the codecs that Hadoop always has.
     "spark.hadoop.io.compression.codecs": "org.apache.parquet.hadoop.codec.ZstandardCodec",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
     "spark.sql.legacy.parquet.nanosAsLong": "false",
-    # The job makes a handful of small queries, and their plans are of no use to it.
+    # The job runs few queries and nobody watches their plans.
     "spark.ui.enabled": "false",
 }
 _CATALOG = {
     "": "org.apache.iceberg.spark.SparkCatalog",
     ".type": "rest",
     ".io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
-    # The job has credentials of its own. Unless it asks for such, the catalog signs each of its requests to S3 with its
-    # own rights, whatever the job's are, and whatever is said here of signing: a table's own settings come last.
+    # The job has credentials of its own. Without this header the catalog would sign the job's S3 requests with the
+    # catalog's rights. A table's own settings override `remote-signing-enabled`, so that alone is not enough.
     ".header.X-Iceberg-Access-Delegation": "vended-credentials",
     ".s3.remote-signing-enabled": "false",
     ".cache-enabled": "false",
@@ -49,7 +49,7 @@ _CATALOG = {
 
 
 def build(name: str) -> SparkSession:
-    """A session that can read the job; its catalogs come with `open_catalog`."""
+    """Return a session that can read the job; `open_catalog` adds its catalogs."""
     builder = SparkSession.builder.appName(name)
     for option, value in _OPTIONS.items():
         builder = builder.config(option, value)
@@ -59,7 +59,7 @@ def build(name: str) -> SparkSession:
 
 
 def check_iceberg(spark: SparkSession, job: Job) -> None:
-    """JobError where the JVM has another Iceberg than the job's: an image may have one of its own that comes first."""
+    """Raise JobError if the JVM has loaded another Iceberg than the job's: an image's own may come first."""
     found = jvm(spark).org.apache.iceberg.IcebergBuild.version()
     if found != ICEBERG:
         raise JobError(
@@ -70,7 +70,7 @@ def check_iceberg(spark: SparkSession, job: Job) -> None:
 
 
 def tune_for_size(spark: SparkSession, job: Job) -> None:
-    """A small batch shuffles in few pieces, by plans that are not made over again at every step."""
+    """Make a small batch shuffle in few partitions, without planning again at every stage."""
     size = sum(file.size for file in job.files)
     if size < _SMALL:
         pieces = min(int(str(spark.conf.get("spark.sql.shuffle.partitions"))), 1 + size // _PIECE)
@@ -79,9 +79,9 @@ def tune_for_size(spark: SparkSession, job: Job) -> None:
 
 
 def open_catalog(spark: SparkSession, name: str, job: Job, ref: Ref) -> None:
-    """A Spark catalog of this name over a branch, or one commit of it.
+    """Add a Spark catalog of this name, at a branch or one commit of it.
 
-    A name is good for one reference: Spark makes a catalog when it is first used, and keeps it.
+    A name serves one reference: Spark creates a catalog at its first use and keeps it.
     """
     prefix = f"spark.sql.catalog.{name}"
     for option, value in _CATALOG.items():

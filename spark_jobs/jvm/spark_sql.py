@@ -6,13 +6,13 @@ from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, canonica
 
 
 def literal(text: str) -> str:
-    """A text in SQL."""
+    """Return a text as a literal of Spark SQL."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
 def sql_type(spoken: Any) -> Type:
-    """A type in Spark's JSON."""
+    """Return a type from Spark's JSON."""
     if not isinstance(spoken, dict) or spoken["type"] == "udt":
         return Atom(canonical(str(spoken)))
     if spoken["type"] == "array":

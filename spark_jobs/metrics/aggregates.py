@@ -1,6 +1,5 @@
-"""Metrics that a file has by itself, computed from its rows: one pass over all files for most, more where one is heavy.
-
-Which of them statistics have told already, it does not know.
+"""Metrics of each file by itself, from its rows: one pass over all files for most, and a pass of their own for heavy
+ones.
 """
 
 import math
@@ -22,12 +21,12 @@ Numbers = dict[str, dict[str, float | None]]
 """File version → metric → its number, or None where there is none."""
 _THREADS = 4
 _VALUE_ERRORS = {"ArithmeticException", "DateTimeException", "SparkArithmeticException", "SparkDateTimeException"}
-"""Exceptions that a row's values cause, whatever the machines do."""
+"""Exceptions that the values of a row cause, whatever the machine."""
 _VIEW = Lock()
 
 
 def compute(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Iterable[str]], DataFrame]) -> Numbers:
-    """These metrics of these files."""
+    """Return these metrics of these files."""
     shared = [metric for metric in metrics if source_of(metric) is Source.AGGREGATE]
     alone: dict[tuple[str, ...], list[Metric]] = {}
     for metric in metrics:
@@ -44,13 +43,15 @@ def compute(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Ite
 
 
 def source_of(metric: Metric) -> Source:
-    """Where the metric comes from, unless statistics tell it."""
+    """Return the source of a metric that statistics do not answer."""
     return Source.QUERY if metric.alone or how(metric) is How.QUERY else Source.AGGREGATE
 
 
 def _compute(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[Iterable[str]], DataFrame]) -> Numbers:
-    """All at once, unless a value ends that (a date so far off that nothing can be added to it): what is wrong with one
-    file keeps no other from its numbers. Halved as often as needed, just that metric of that file has none.
+    """Compute all metrics of all files at once.
+
+    A value may fail the query, for example a date so far off that nothing can be added to it. Then halve the files, and
+    at last the metrics, so that only that metric of that file has no number.
     """
     try:
         if how(metrics[0]) is How.QUERY:
@@ -68,14 +69,14 @@ def _compute(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[It
 
 
 def _aggregate(rows: DataFrame, metrics: Sequence[Metric]) -> Numbers:
-    """The metrics by file version, in one pass over the columns concerned."""
+    """Return the metrics by file version, in one pass over the columns concerned."""
     aggregates = [number(metric).alias(str(at)) for at, metric in enumerate(metrics)]
     found = rows.groupBy(FILE_COLUMN).agg(*aggregates).collect()
     return {row[0]: {metric.id: _finite(row[at + 1]) for at, metric in enumerate(metrics)} for row in found}
 
 
 def _query(rows: DataFrame, metric: Metric, file: str) -> Numbers:
-    """A query over one file's rows. Its names are resolved at once, so the view's name is free again after that."""
+    """Run a query over one file's rows. Spark resolves the view's name at once, so the name is free afterwards."""
     with _VIEW:
         rows.createOrReplaceTempView(ROWS_VIEW)
         found = rows.sparkSession.sql(metric.sql)
@@ -84,7 +85,7 @@ def _query(rows: DataFrame, metric: Metric, file: str) -> Numbers:
 
 
 def _finite(number: float | None) -> float | None:
-    """NaN and the infinities compare with nothing that a contract can say, and JSON has no word for them."""
+    """Return None for NaN and the infinities: no contract can compare with them, and JSON cannot spell them."""
     return number if number is not None and math.isfinite(number) else None
 
 

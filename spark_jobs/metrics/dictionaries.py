@@ -1,8 +1,8 @@
-"""What the dictionaries of a data file's texts prove: all values of the column, each once, so none of the rows fails.
+"""Proofs from parquet dictionaries of text columns: if no value in a whole dictionary fails a rule, no row does.
 
-Parquet writes a column's distinct values in front of their numbers while they are few. A predicate asked of the
-thousand zones is a proof for ten million rows, and the column itself is not read. It proves, it never counts; where a
-dictionary isn't whole, or can't be read, it says nothing.
+Parquet writes a column's distinct values in front of their indices while they are few. A rule asked of a thousand zones
+is a proof for ten million rows, without reading the column. It proves zero and counts nothing; a dictionary that is not
+whole or cannot be read proves nothing.
 """
 
 import json
@@ -22,16 +22,16 @@ from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES
 from spark_jobs.jvm.gateway import jvm
 
-# Below, one pass over the rows costs less than going from file to file.
+# With fewer rows, one pass over them costs less than opening each file.
 _ROWS = 1_000_000
 _ROWS_PER_VALUE = 5
-# The driver asks them alone; with more, the executors' pass over the rows is sooner done.
+# The driver asks them alone; with more values, the executors' pass over the rows is faster.
 _MOST_VALUES = 500_000
 _THREADS = 8
-_NOT_IN_VARIABLES = set(".`")  # what no variable's name may hold in Spark
+_NOT_IN_VARIABLES = set(".`")  # cannot stand in the name of a lambda's variable in Spark
 
 Values = Mapping[str, set[str | None]]
-"""By column, every value that a file version may hold, or by metric, those of them that fail it."""
+"""By column, every value that a file version may hold; or by metric, those that fail it."""
 
 
 def prove(
@@ -39,7 +39,7 @@ def prove(
     files: Mapping[str, Sequence[DataFileStatistics]],
     columns: Mapping[str, IcebergField],
 ) -> dict[str, set[str]]:
-    """By file version, the metrics that its data files' dictionaries prove to be zero."""
+    """Return the metrics that each file version's dictionaries prove to be zero."""
     asked = [metric for metric in metrics if _is_of_one_text(metric, columns)]
     if not asked or sum(data.rows for listed in files.values() for data in listed) < _ROWS:
         return {}
@@ -59,7 +59,7 @@ def _is_of_one_text(metric: Metric, columns: Mapping[str, IcebergField]) -> bool
 
 
 def _is_zero(metric: Metric, values: Values, failing: Values) -> bool:
-    """Whether these are all values of the metric's column, and each is known not to fail it."""
+    """Return True if all values of the metric's column are known, and none fails it."""
     [name] = metric.columns
     return name in values and metric.id in failing and values[name].isdisjoint(failing[metric.id])
 
@@ -67,30 +67,30 @@ def _is_zero(metric: Metric, values: Values, failing: Values) -> bool:
 def _failing_values(
     spark: SparkSession, asked: Sequence[Metric], read: Sequence[Values], pool: ThreadPoolExecutor
 ) -> Values:
-    """By metric, the values that fail it. What many files hold is asked once; too many values are not."""
+    """Return the values that fail each metric. A value of many files is asked once; too many values are not asked."""
     held = {name: set().union(*(values.get(name, ()) for values in read)) for name in {m.columns[0] for m in asked}}
     few = {name: values for name, values in held.items() if 0 < len(values) <= _MOST_VALUES}
     of = {name: [metric for metric in asked if metric.columns == (name,)] for name in few}
-    told = pool.map(lambda name: _failing_of(spark, name, few[name], of[name]), few)
-    return {metric: values for found in told for metric, values in found.items()}
+    found = pool.map(lambda name: _failing_of(spark, name, few[name], of[name]), few)
+    return {metric: values for each in found for metric, values in each.items()}
 
 
 def _failing_of(spark: SparkSession, name: str, values: Collection[str | None], asked: Sequence[Metric]) -> Values:
-    """Which of a column's values fail each metric. A row that stands in the query costs no job: Spark's planner works
-    it out.
+    """Return which of a column's values fail each metric. The query has one literal row, so Spark's planner computes it
+    without a job.
     """
     texts = F.from_json(F.lit(json.dumps(list(values))), "array<string>").alias("texts")
-    # The predicate speaks of its column: within `filter`, of each value under the column's name.
+    # The predicate names its column, so the lambda's variable has that name.
     failing = [F.expr(f"filter(texts, {spark_identifier(name)} -> {metric.sql})") for metric in asked]
     try:
-        [told] = spark.sql("VALUES (1)").select(texts).select(*failing).collect()
+        [row] = spark.sql("VALUES (1)").select(texts).select(*failing).collect()
     except FAILURES:
-        return {}  # a predicate that cannot be asked of a value alone
-    return {metric.id: set(found) for metric, found in zip(asked, told, strict=True) if found is not None}
+        return {}  # the predicate needs more than the value
+    return {metric.id: set(found) for metric, found in zip(asked, row, strict=True) if found is not None}
 
 
 def _values_of(spark: SparkSession, files: Sequence[DataFileStatistics], names: Mapping[int, str]) -> Values:
-    """What a file version's dictionaries hold, of the columns of which they hold everything and that repeat it."""
+    """Return the values of a file version, by column, if its dictionaries are whole and their values repeat."""
     held: dict[str, set[str | None]] = {name: {None} for name in names.values()}
     most = sum(data.rows for data in files) // _ROWS_PER_VALUE
     try:
@@ -98,12 +98,12 @@ def _values_of(spark: SparkSession, files: Sequence[DataFileStatistics], names: 
             found = _dictionaries(spark, data.path, names, most)
             held = {name: held[name] | texts for name, texts in found.items() if name in held}
     except (*FAILURES, UnicodeDecodeError):
-        return {}  # the rows will tell
+        return {}  # the rows are read instead
     return {name: values for name, values in held.items() if len(values) <= most}
 
 
 def _dictionaries(spark: SparkSession, path: str, names: Mapping[int, str], most: int) -> dict[str, set[str]]:
-    """What a data file's whole dictionaries hold, at most so much each."""
+    """Return the values of a data file's whole dictionaries, by column, for those with at most `most`."""
     parquet = jvm(spark).org.apache.parquet.hadoop
     source = parquet.util.HadoopInputFile.fromPath(hadoop.path(spark, path), hadoop.configuration(spark))
     with closing(parquet.ParquetFileReader.open(source)) as reader:
@@ -111,7 +111,9 @@ def _dictionaries(spark: SparkSession, path: str, names: Mapping[int, str], most
 
 
 def _pages(reader: Any, names: Mapping[int, str]) -> Iterator[tuple[str, list[Any]]]:
-    """`names` are by Iceberg's field ids: parquet knows a column whose name is no identifier by another one."""
+    """Yield the dictionary pages of each column. `names` are by Iceberg's field ids: parquet may spell a column's name
+    differently.
+    """
     groups = list(reader.getRowGroups())
     for at, column in enumerate(reader.getFileMetaData().getSchema().getColumns()):
         name = names.get(column.getPrimitiveType().getId().intValue())
@@ -120,20 +122,20 @@ def _pages(reader: Any, names: Mapping[int, str]) -> Iterator[tuple[str, list[An
 
 
 def _is_whole(chunk: Any) -> bool:
-    """Whether all pages of the column chunk are made of numbers in its dictionary."""
-    told = chunk.getEncodingStats()
-    return told is not None and told.hasDictionaryPages() and not told.hasNonDictionaryEncodedPages()
+    """Return True if all pages of the column chunk refer to its dictionary."""
+    stats = chunk.getEncodingStats()
+    return stats is not None and stats.hasDictionaryPages() and not stats.hasNonDictionaryEncodedPages()
 
 
 def _texts_of(pages: Sequence[Any], most: int) -> set[str] | None:
-    """The texts of dictionaries; None where they are more than so many."""
+    """Return the texts of dictionaries; None if there are more than `most`."""
     if sum(page.getDictionarySize() for page in pages) > most:
         return None
     return {text for page in pages for text in _texts_in(page)}
 
 
 def _texts_in(page: Any) -> Iterator[str]:
-    """The texts of a dictionary, each behind its length."""
+    """Yield the texts of a dictionary page, each behind its length."""
     body, at = bytes(page.getBytes().toByteArray()), 0
     while at < len(body):
         [length] = struct.unpack_from("<I", body, at)

@@ -1,6 +1,6 @@
 """Rows that fail by their key: the keys of each file for the report, and the places of the rows for quarantine.
 
-`keys` counts such rows; this finds them, once it is known which files have some.
+`keys` counts such rows; this module finds them in the files that have some.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,15 +16,15 @@ from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.metrics.keys import Batch, existing_keys, orphans, with_key
 from spark_jobs.tables.base import Base
 
-ROWS_OF_KEY = "_lakegate_again"  # how many rows of a file have a key; columns of a contract are called as they like
-PLACE = ("_file", "_pos")  # Iceberg's own columns: the data file of a row, and where in it the row is
+ROWS_OF_KEY = "_lakegate_again"  # how many rows of a file have a key; no contract's column may have this name
+PLACE = ("_file", "_pos")  # Iceberg's own columns: the data file of a row, and the row's position there
 _NUMBER = "_lakegate_number"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Landed:
-    """The files of a batch, by id: in the `order` in which they landed, those of them that are `good`, and those whose
-    rows are looked for.
+    """Files of a batch by id: all in the `order` in which they landed, the `good` ones, and those whose rows are
+    `wanted`.
     """
 
     order: Sequence[str]
@@ -36,7 +36,9 @@ Find = Callable[[Plan, Metric, Batch, Base, Landed], DataFrame]
 
 
 def repeated_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, landed: Landed) -> DataFrame:
-    """Keys of each file that are there before, in the file itself or in an earlier good one, and their rows there."""
+    """Return the keys of each file that were there before, in the file itself, in an earlier good one or in the table,
+    with the number of their rows.
+    """
     if metric.scope is Scope.BATCH:
         return _repeated_in_file(metric, batch, landed)
     order = {file: number for number, file in enumerate(landed.order)}
@@ -57,20 +59,20 @@ def repeated_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, landed: 
 
 
 def _repeated_in_file(metric: Metric, batch: Batch, landed: Landed) -> DataFrame:
-    """Keys that are there twice in the file itself, and their rows there."""
+    """Return the keys that a file itself has twice, with the number of their rows."""
     rows = with_key(batch.read(landed.wanted), metric.columns)
     there = rows.groupBy(FILE_COLUMN, *map(spark_identifier, metric.columns)).agg(F.count("*").alias(ROWS_OF_KEY))
     return there.where(F.col(ROWS_OF_KEY) > 1)
 
 
 def orphaned_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, landed: Landed) -> DataFrame:
-    """Keys of each file that refer to nothing, and their rows there."""
+    """Return the keys of each file that refer to nothing, with the number of their rows."""
     rows = orphans(plan, metric, batch, base, landed.wanted, landed.good)
     return rows.groupBy(FILE_COLUMN, *map(spark_identifier, metric.columns)).agg(F.count("*").alias(ROWS_OF_KEY))
 
 
 def repeating_rows(plan: Plan, metric: Metric, batch: Batch, base: Base, landed: Landed) -> DataFrame:
-    """Where the rows are that repeat an earlier one, of their file or, with scope table, of any."""
+    """Return the places of rows that repeat an earlier one: of their file or, with scope table, of any."""
     files, order = landed.wanted, landed.good
     scope = [FILE_COLUMN] if metric.scope is Scope.BATCH else []
     among = files if scope else order[: max(map(order.index, files)) + 1]
@@ -88,7 +90,7 @@ def repeating_rows(plan: Plan, metric: Metric, batch: Batch, base: Base, landed:
 
 
 def orphaned_rows(plan: Plan, metric: Metric, batch: Batch, base: Base, landed: Landed) -> DataFrame:
-    """Where the rows are that refer to nothing."""
+    """Return the places of rows that refer to nothing."""
     placed = replace(batch, read=lambda ids: with_places(batch.read(ids)))
     return orphans(plan, metric, placed, base, landed.wanted, landed.good, *PLACE).select(*PLACE)
 
@@ -98,5 +100,5 @@ def with_places(rows: DataFrame) -> DataFrame:
 
 
 def by_file(values: Mapping[str, int | str]) -> Column:
-    """What is known of the row's file version."""
+    """Return a constant of each file version as a column of its rows."""
     return F.element_at(F.create_map(*map(F.lit, chain.from_iterable(values.items()))), F.col(FILE_COLUMN))

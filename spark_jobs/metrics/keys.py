@@ -1,7 +1,7 @@
-"""Keys: which of the batch's repeat, which the table has already, and which refer to nothing.
+"""Keys: those of the batch that repeat, that the table has already, and that refer to nothing.
 
-One cheap query shows that no key is at fault; only where one is, further queries find which. A null among a key's
-columns makes it no key.
+One cheap query shows that no key is at fault; only a batch at fault pays for further ones. A null among a key's columns
+makes it no key.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,26 +23,26 @@ from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.tables.base import Base, Candidates
 
 Read = Callable[[Iterable[str]], DataFrame]
-"""The rows of some file versions of the batch, by their ids."""
-_BROADCAST = 1_000_000  # keys that are held in memory as a whole
-_FAULTY = 100_000  # the same, of keys at fault with their rows to be found
-# The same for types whose bounds are kept as numbers.
+"""Returns the rows of file versions of the batch, by id."""
+_BROADCAST = 1_000_000  # keys that fit in the memory of each executor
+_FAULTY = 100_000  # the same for keys at fault, which are joined to their rows
+# SQL of a value as its bound is kept, for types whose bounds are numbers.
 _AS_BOUND = {
     "date": "unix_date({})",
     "timestamptz": "unix_micros({})",
     "timestamp": "unix_micros(cast({} as timestamp))",  # the session's zone is UTC
 }
-# So many rows of the table, and so many for each of the batch, take longer than a closer look at where its keys are.
+# More candidates than this, in all and per row of the batch, take longer than a search for clusters of its keys.
 _MANY, _MANY_FOR_EACH = 10_000_000, 5
-_SPARSE = 32  # as many values for each key, and words of bits are no fewer than keys
+_SPARSE = 32  # values per key, beyond which bitmaps are no fewer than keys
 _PARENT = "_lakegate_parent"  # the file of a row that is referred to
-# Types that are whole numbers underneath, and how to see them as such.
+# SQL of a value as a 64-bit integer, for types that are integers underneath.
 _WHOLE = {"int": "bigint({})", "long": "{}", "date": "bigint(unix_date({}))", "timestamptz": "unix_micros({})"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """The batch as the audit found it: its data files by file version, their columns, a way to read them."""
+    """The batch as the audit found it: data files by file version, their columns, a way to read them."""
 
     files: Mapping[str, Sequence[DataFileStatistics]]
     columns: Mapping[str, IcebergField]
@@ -53,7 +53,7 @@ class Batch:
 
 
 def existing_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str]) -> DataFrame | None:
-    """The keys of these files that the table has at the base, by the columns' own names; None where there are none."""
+    """Return the keys of these files that the table has at the base, by the columns' names; None if there are none."""
     candidates = table_candidates(plan, metric, batch, base, files)
     if candidates is None:
         return None
@@ -63,9 +63,10 @@ def existing_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, files: S
 def orphans(
     plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str], good: Sequence[str], *others: str
 ) -> DataFrame:
-    """The keys of these files' rows that refer to nothing, by the columns' own names, each with its file and what
-    `others` name. Where the table refers to itself, they may refer to rows of their own file and of `good` ones that
-    landed before it.
+    """Return the keys of these files' rows that refer to nothing, by the columns' names, each with its file and the
+    columns in `others`.
+
+    If the table refers to itself, a row may refer to its own file, and to `good` files that landed before it.
     """
     candidates = _referenced_candidates(metric, batch, base, files)
     missing = _drop_existing(_key_rows(batch.read(files), metric.columns, *others), batch.rows(), candidates)
@@ -75,17 +76,17 @@ def orphans(
 
 
 def is_own(plan: Plan, metric: Metric) -> bool:
-    """Whether it is about rows of the table that refer to others of it."""
+    """Return True if the metric compares rows of the table with others of the same table."""
     return metric.refers_to is not None and metric.refers_to.table == plan.table
 
 
 def with_key(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The rows that have a key: a null makes it none."""
+    """Return the rows that have a key."""
     return rows.where(reduce(Column.__and__, [F.col(spark_identifier(column)).isNotNull() for column in columns]))
 
 
 def repeats(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
-    """How often keys repeat, in their own file or, with scope table, in any and in the table."""
+    """Return how often keys repeat: in their own file or, with scope table, in any file and in the table."""
     if not (ids := _with_rows(batch)):
         return Repeats()
     rows = _key_rows(batch.read(ids), metric.columns)
@@ -95,7 +96,7 @@ def repeats(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
 
 
 def references(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Orphans:
-    """How many rows of each file refer to nothing."""
+    """Return how many rows of each file refer to nothing."""
     if not (ids := _with_rows(batch)):
         return Orphans()
     return _count_orphans(plan, metric, batch, base, _key_rows(batch.read(ids), metric.columns))
@@ -106,7 +107,7 @@ def _with_rows(batch: Batch) -> list[str]:
 
 
 def _names(columns: Sequence[object]) -> list[str]:
-    """Names for a key's columns that need no care, whatever the columns are called; nothing else is called so."""
+    """Return names for a key's columns that need no quoting and that no other column has."""
     return [f"_lakegate_key{number}" for number in range(len(columns))]
 
 
@@ -115,7 +116,7 @@ def _named(columns: Sequence[IcebergField]) -> list[tuple[str, IcebergField]]:
 
 
 def _key_rows(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
-    """The keys of the rows that have one, each with its file and what `others` name."""
+    """Return the keys of rows that have one, each with its file and the columns in `others`."""
     return with_key(rows, columns).select(*_keys(columns), FILE_COLUMN, *others)
 
 
@@ -129,7 +130,7 @@ def _renamed(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame
 
 
 def table_candidates(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
-    """The table's own rows at the base that may repeat, if the metric is about them."""
+    """Return the table's rows at the base that may repeat a key of these files; None if none are compared."""
     if metric.scope is Scope.BATCH:
         return None
     return _candidates(metric, Reference(table=plan.table, columns=metric.columns), batch, base, files)
@@ -148,9 +149,7 @@ def _candidates(metric: Metric, target: Reference, batch: Batch, base: Base, fil
 
 
 def _cluster_ranges(rows: DataFrame, columns: Sequence[IcebergField]) -> list[KeyRanges]:
-    """Where the keys are, closer than the bounds of whole data files say it: neighbours together, and what is between
-    them left out.
-    """
+    """Return the ranges of the keys' clusters, closer than the bounds of data files, without the gaps between them."""
     numbers = [F.expr(_AS_BOUND.get(column.type, "{}").format(name)) for name, column in _named(columns)]
     ends = [end for number in numbers for end in (F.min(number), F.max(number))]
     spans_of = (
@@ -161,7 +160,7 @@ def _cluster_ranges(rows: DataFrame, columns: Sequence[IcebergField]) -> list[Ke
 
 
 def _range(column: IcebergField, low: Any, high: Any) -> Range:
-    """The least and the greatest value as a range, if it is one."""
+    """Return the least and the greatest value as a range; None if the column has no order that bounds follow."""
     if not is_ordered(column):
         return None
     try:
@@ -171,7 +170,7 @@ def _range(column: IcebergField, low: Any, high: Any) -> Range:
 
 
 def _repeats_per_file(metric: Metric, batch: Batch, rows: DataFrame) -> OwnRepeats:
-    """Of each file by itself; whether any key repeats is asked first."""
+    """Return the repeats within each file."""
     if _is_surely_unique(rows, _dense_key(metric, batch), per_file=True):
         return OwnRepeats()
     more = rows.groupBy(FILE_COLUMN, *_names(metric.columns)).agg((F.count("*") - 1).alias("more")).where("more > 0")
@@ -180,7 +179,7 @@ def _repeats_per_file(metric: Metric, batch: Batch, rows: DataFrame) -> OwnRepea
 
 
 def _repeats(metric: Metric, batch: Batch, rows: DataFrame, candidates: Candidates | None) -> Repeats:
-    """Whether any key repeats is asked first: only a batch at fault pays for where."""
+    """Return the repeats in the batch and in the table."""
     names = _names(metric.columns)
     faulty = []
     if not _is_surely_unique(rows, _dense_key(metric, batch)):
@@ -200,13 +199,12 @@ def _repeats(metric: Metric, batch: Batch, rows: DataFrame, candidates: Candidat
 
 
 def _is_surely_unique(rows: DataFrame, number: str, *, per_file: bool = False) -> bool:
-    """Whether a query far cheaper than grouping by the keys shows that no key is there twice, or twice in one file if
-    files are looked at `per_file`.
+    """Return True if a query far cheaper than grouping by key shows that no key is there twice (in one file, with
+    `per_file`).
 
-    `number` is SQL for keys that are whole numbers, close together: they are marked as bits in words of 64, so that
-    there is a group for each word instead of each key, and as many bits as rows are as many keys. Others are grouped by
-    a hash. The file, too, is a hash within the one number by which rows are grouped: what it then collides with only
-    looks like a key that is there twice.
+    Dense integer keys (`number` is their SQL) are packed into 64-bit bitmaps: one group per 64 keys instead of one per
+    key. A group repeats a key iff it has fewer set bits than rows. Other keys are grouped by a hash, and the file is
+    hashed into the same number; a collision only causes the slower exact check.
     """
     if number:
         bits = F.expr(f"bit_or(shiftleft(1L, int({number} & 63)))").alias("bits")
@@ -215,13 +213,13 @@ def _is_surely_unique(rows: DataFrame, number: str, *, per_file: bool = False) -
         words = rows.groupBy(of_file.alias("word")).agg(bits, F.count("*").alias("rows"))
         return words.where("bit_count(bits) <> rows").isEmpty()
     names = [name for name in rows.columns if per_file or name != FILE_COLUMN]
-    # Told to shuffle first, Spark does not try to make groups of what hardly ever repeats before it does.
+    # A shuffle first keeps Spark from partial aggregation, which is wasted on hashes that hardly repeat.
     hashes = rows.select(F.xxhash64(*names).alias("hash")).repartition("hash")
     return hashes.groupBy("hash").agg(F.count("*").alias("rows")).where("rows > 1").isEmpty()
 
 
 def _dense_key(metric: Metric, batch: Batch) -> str:
-    """The key as a whole number in SQL, if it is one, and if bounds say that its values are close together."""
+    """Return the SQL of the key as an integer if it is one and bounds show its values close together; else ""."""
     column = batch.columns[metric.columns[0]]
     if len(metric.columns) > 1 or column.type not in _WHOLE:
         return ""
@@ -235,7 +233,7 @@ def _dense_key(metric: Metric, batch: Batch) -> str:
 
 
 def _existing(rows: DataFrame, number: int, candidates: Candidates) -> DataFrame:
-    """The candidates that are keys of these rows, each once; `number` is how many rows there are at most."""
+    """Return the keys of `rows` that the candidates have, each once; `number` is the most rows there are."""
     names = candidates.table.columns
     mine = rows.select(*names)
     if number <= _BROADCAST:
@@ -245,7 +243,7 @@ def _existing(rows: DataFrame, number: int, candidates: Candidates) -> DataFrame
 
 
 def _patterns(rows: DataFrame, names: Sequence[str]) -> Repeats:
-    """`rows` have keys at fault, every one of them."""
+    """Return the repeats by the pattern in which files have a key. All `rows` have a key at fault."""
     per_file = rows.groupBy(*names, FILE_COLUMN, "taken").agg(F.count("*").alias("rows"))
     counts = F.sort_array(F.collect_list(F.struct(FILE_COLUMN, "rows"))).alias("counts")
     per_key = per_file.groupBy(*names, "taken").agg(counts)
@@ -264,15 +262,15 @@ def _count_orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, rows: D
 
 
 def _parent_keys(metric: Metric, batch: Batch) -> DataFrame:
-    """The keys by which the batch's rows can be referred to, each once for every file that has it."""
+    """Return the keys by which the batch's rows can be referred to, each once per file that has it."""
     columns = metric.refers_to.columns if metric.refers_to else ()
     rows = with_key(batch.read(_with_rows(batch)), columns)
     return rows.select(*_keys(columns), F.col(FILE_COLUMN).alias(_PARENT)).distinct()
 
 
 def _orphans_of_batch(missing: DataFrame, parents: DataFrame) -> Orphans:
-    """`missing` are the rows whose key is not on main: of those without a parent in their own file, in which files
-    there is one.
+    """Return orphans of a table that refers to itself: rows without a parent on main (`missing`) or in their own file,
+    with the files of the batch that have one.
     """
     names = [name for name in parents.columns if name != _PARENT]
     held = parents.groupBy(*names).agg(F.sort_array(F.collect_set(_PARENT)).alias("files"))
@@ -289,7 +287,7 @@ def _orphans_of_batch(missing: DataFrame, parents: DataFrame) -> Orphans:
 
 
 def _drop_with_parent(rows: DataFrame, parents: DataFrame, order: Sequence[str], good: Sequence[str]) -> DataFrame:
-    """The rows whose key no parent has, in their own file or in a good one that landed before it."""
+    """Return the rows without a parent in their own file or in a good one that landed before it."""
     names = [name for name in parents.columns if name != _PARENT]
     theirs = parents.withColumnsRenamed({name: f"{name}_parent" for name in names})
     landed = F.create_map(*(F.lit(part) for pair in ((file, at) for at, file in enumerate(order)) for part in pair))
@@ -300,12 +298,12 @@ def _drop_with_parent(rows: DataFrame, parents: DataFrame, order: Sequence[str],
 
 
 def _drop_existing(rows: DataFrame, number: int, candidates: Candidates | None) -> DataFrame:
-    """The rows whose key no candidate has; `number` is how many there are at most."""
+    """Return the rows whose keys the candidates lack; `number` is the most rows there are."""
     if candidates is None:
         return rows
     theirs = candidates.table
     if candidates.rows <= _BROADCAST:
         theirs = F.broadcast(theirs)
-    elif number <= _BROADCAST:  # the batch is the smaller one: what it finds there is no more than itself
+    elif number <= _BROADCAST:  # the batch is smaller, and so are the keys that it finds there
         theirs = F.broadcast(_existing(rows, number, candidates))
     return rows.join(theirs, on=theirs.columns, how="left_anti")

@@ -1,6 +1,6 @@
-"""Each kind of metric on Spark, one row a kind: how it is measured, and how the rows are found that fail it.
+"""Each kind of metric on Spark, one row a kind: its measurement, and a way to find the rows that fail it.
 
-It runs nothing. Kinds that statistics tell without reading rows are said in `lakegate.audit.data_files.statistics`.
+It runs nothing. `lakegate.audit.data_files.statistics` says which kinds need no rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from spark_jobs.tables.base import Base
 
 
 class How(StrEnum):
-    """How a metric is measured."""
+    """A way to measure a metric."""
 
     PASS = "in one pass over the rows, with others unless it is too heavy"
     QUERY = "by a query of its own, of each file"
@@ -31,9 +31,10 @@ class How(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ByKey:
-    """How the rows are found that fail by their key. `at_fault` gives the keys of each file with how many rows have
-    them, for the report, which shows rows of one key `together` or takes them from the whole file. `places` tells where
-    the rows are, for quarantine.
+    """A way to find the rows that fail by their key.
+
+    `at_fault` returns the keys of each file with the number of their rows, for the report, which shows rows of one key
+    `together` or takes them from the whole file. `places` returns where the rows are, for quarantine.
     """
 
     at_fault: Find
@@ -43,8 +44,10 @@ class ByKey:
 
 @dataclass(frozen=True, kw_only=True)
 class SparkKind:
-    """One kind of metric. `number` is its aggregate, by default the count of rows that fail; `fails` is true of a row
-    that fails by itself, `by_key` finds those that fail by their key. `resolve` answers for the whole batch.
+    """One kind of metric.
+
+    `number` is its aggregate, by default the count of failing rows. `fails` is true of a row that fails by itself;
+    `by_key` finds rows that fail by their key. `resolve` answers for the whole batch.
     """
 
     how: How
@@ -63,20 +66,20 @@ def how(metric: Metric) -> How:
 
 
 def number(metric: Metric) -> Column:
-    """The metric as an aggregate over rows."""
-    said = KINDS[metric.kind].number
-    return said(metric) if said else F.count_if(failing(metric))
+    """Return the metric as an aggregate over rows."""
+    aggregate = KINDS[metric.kind].number
+    return aggregate(metric) if aggregate else F.count_if(failing(metric))
 
 
 def failing(metric: Metric) -> Column:
-    """A condition that is true of a row that counts."""
+    """Return a condition that is true of a row that counts."""
     if (fails := KINDS[metric.kind].fails) is None:
         raise NotImplementedError(f"no row fails a metric of kind {metric.kind} by itself")
     return fails(metric)
 
 
 def resolve(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
-    """The metric for the whole batch, to be resolved file by file."""
+    """Return the metric for the whole batch, to be resolved file by file."""
     if (resolved := KINDS[metric.kind].resolve) is None:
         raise NotImplementedError(f"a metric of kind {metric.kind} is not resolved from the whole batch")
     return resolved(plan, metric, batch, base)
@@ -87,7 +90,7 @@ def _is_null(metric: Metric) -> Column:
 
 
 def _breaks_rule(metric: Metric) -> Column:
-    if metric.passes:  # where it isn't true, a null included, the predicate is asked
+    if metric.passes:  # a cheap condition; the predicate decides unless it is true
         return F.when(F.expr(metric.passes), False).otherwise(F.expr(metric.sql))  # noqa: FBT003 - a value
     return F.expr(metric.sql)
 
@@ -117,5 +120,5 @@ KINDS: Mapping[MetricKind, SparkKind] = {
     ),
     MetricKind.UNPARSED: SparkKind(how=How.FILE),  # `unparsed` counts, shows and quarantines them
     MetricKind.VALUE: SparkKind(how=How.PASS, number=_value),
-    MetricKind.QUERY: SparkKind(how=How.QUERY),  # `aggregates` asks it of a view of the file's rows
+    MetricKind.QUERY: SparkKind(how=How.QUERY),  # `aggregates` runs it on a view of the file's rows
 }

@@ -1,6 +1,6 @@
-"""The plan's metrics from the cheapest source that proves them: statistics, dictionaries, one pass, own queries.
+"""The plan's metrics from the cheapest source that proves each: statistics, dictionaries, one pass, own queries.
 
-It reads the batch's data files alone, and of those only what statistics left open. Keys have a module of their own.
+It reads the batch's data files, and of those only what statistics leave open. `keys` answers for keys.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,14 @@ _THREADS = 4
 
 
 def measure_all(plan: Plan, batch: Batch, base: Base) -> tuple[list[Measurements], dict[str, Dependent]]:
-    """Every metric of the plan; the queries run side by side, because each alone leaves cores idle."""
+    """Return every metric of the plan. Queries run side by side, because each alone leaves cores idle."""
     with ThreadPoolExecutor(1) as pool:
         resolved = pool.submit(batch_metrics, plan, batch, base)
         return row_metrics(plan, batch.files, batch.columns, batch.read), resolved.result()
 
 
 def batch_metrics(plan: Plan, batch: Batch, base: Base) -> dict[str, Dependent]:
-    """Every metric, by id, that is resolved file by file from what is known of the whole batch."""
+    """Return the metrics, by id, that are resolved file by file from what is known of the whole batch."""
     wanted = [metric for metric in plan.metrics if how(metric) is How.BATCH]
     with ThreadPoolExecutor(_THREADS) as pool:
         found = pool.map(lambda metric: resolve(plan, metric, batch, base), wanted)
@@ -37,8 +37,8 @@ def batch_metrics(plan: Plan, batch: Batch, base: Base) -> dict[str, Dependent]:
 def row_metrics(
     plan: Plan, files: Mapping[str, Sequence[DataFileStatistics]], columns: Mapping[str, IcebergField], read: Read
 ) -> list[Measurements]:
-    """Every metric of the rows one by one, for each file version (id → its data files, in their order; of a text file
-    none of whose rows parses there are none).
+    """Return the metrics of single rows for each file version. `files` has its data files, none if no row of a text
+    file parses.
     """
     single = [metric for metric in plan.metrics if how(metric) in (How.PASS, How.QUERY)]
     known = _without_reading_rows(single, files, columns)
@@ -60,14 +60,14 @@ def row_metrics(
 
 
 def _number_of_no_rows(metric: Metric) -> dict[str, float | None]:
-    """Of a file without rows none fail, and there is no other number."""
+    """Return the metric of a file without rows: none fail, and there is no other number."""
     return {metric.id: 0 if metric.kind.counts_rows else None}
 
 
 def _without_reading_rows(
     wanted: Sequence[Metric], files: Mapping[str, Sequence[DataFileStatistics]], columns: Mapping[str, IcebergField]
 ) -> dict[str, dict[str, Measured]]:
-    """What is known without reading rows, by file version and metric: from statistics, the rest from dictionaries."""
+    """Return what statistics, and then dictionaries, prove, by file version and metric."""
     known = {file: _from_statistics(wanted, data, columns) for file, data in files.items()}
     left = [metric for metric in wanted if any(metric.id not in found for found in known.values())]
     none = Measured(value=0, source=Source.DICTIONARIES)
@@ -80,5 +80,7 @@ def _without_reading_rows(
 def _from_statistics(
     wanted: Sequence[Metric], data: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]
 ) -> dict[str, Measured]:
-    told = {metric.id: measure(metric, data, columns) for metric in wanted}
-    return {name: Measured(value=value, source=Source.STATISTICS) for name, value in told.items() if value is not None}
+    values = {metric.id: measure(metric, data, columns) for metric in wanted}
+    return {
+        name: Measured(value=value, source=Source.STATISTICS) for name, value in values.items() if value is not None
+    }

@@ -1,6 +1,6 @@
-"""Quarantined rows: the failing rows of files that may give them up go to the quarantine table, the rest stays.
+"""Quarantine: failing rows of files that may give them up move to the quarantine table, and the rest stays.
 
-It judges nothing. No data file that it writes holds rows of two file versions, and the audit proves that again.
+It judges nothing. Each data file that it writes has rows of one file version, and the audit proves that again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ from spark_jobs.tables.ddl import FIXED, add_columns_sql, create_table_sql, set_
 from spark_jobs.tables.overwrite import overwrite
 
 Failed = Mapping[str, Sequence[str]]
-"""The checks, by id, whose failing rows are to go, of each file version that has some."""
+"""The checks, by id, with failing rows to quarantine, by file version."""
 _REASONS = "_lakegate_reasons"
 _JSON_OPTIONS = {
     "ignoreNullFields": "false",
@@ -55,9 +55,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """What the audit saw: the batch as its branch holds it, and the tables at the base; `read` gives the rows of some
-    of its file versions, by their ids, so that a task has rows of one data file alone. `entries` are Iceberg's own
-    objects of the batch's data files, by path.
+    """The audit's view: the batch as its branch holds it, and tables at the base.
+
+    `read` returns rows of file versions, by id, with no task reading two data files. `entries` are Iceberg's objects of
+    the batch's data files, by path.
     """
 
     plan: Plan
@@ -77,8 +78,8 @@ def quarantine_rows(
 ) -> None:
     """Append the failing rows to the quarantine table on the branch, then leave the files without them.
 
-    `order` are the good files as they landed, `unparsed` the rows that do not parse. A second run of a job that has
-    come so far is refused.
+    `order` has the good files as they landed, and `unparsed` the rows that do not parse. A second run of a job that has
+    come this far is refused.
     """
     _prepare_table(spark, job)
     table, of_rows = table_name(LAKE, job.plan.table), _failed_in_table(job.plan, failed)
@@ -94,16 +95,16 @@ def quarantine_rows(
 
 
 def failing_rows(view: View, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
-    """How many rows of a file fail any of these checks, given the good files before it."""
+    """Return how many rows of a file fail any of these checks, given the good files before it."""
     rows = with_reasons(view, [*earlier, file], {file: checks})
     return rows.where(F.size(_REASONS) > 0).count()
 
 
 def with_reasons(view: View, order: Sequence[str], failed: Failed) -> DataFrame:
-    """The rows of the files that failed, each with the names of the checks that it fails and that its file failed.
+    """Return the rows of the files that failed, each with the names of the checks that it and its file failed.
 
-    Of rows with the same key the first stays: in the file that landed first, and there in the first data file, unless
-    the table has it already. Rows are never shuffled, so that whoever writes them writes each file version apart.
+    Of rows with the same key the first stays, unless the table has the key: the one in the file that landed first, and
+    there in the first data file. Rows are not shuffled, so that each file version is written apart.
     """
     rows, reasons = with_places(view.read(failed)), []
     checks = [check for check in view.plan.checks if any(check.id in ids for ids in failed.values())]
@@ -123,16 +124,14 @@ def with_reasons(view: View, order: Sequence[str], failed: Failed) -> DataFrame:
 
 
 def _failed_in_table(plan: Plan, failed: Failed) -> dict[str, list[str]]:
-    """What failed, without the checks of rows that never got to the table."""
+    """Return `failed` without checks of rows that never got to the table."""
     unparsed = unparsed_checks(plan)
     of_rows = {file: [check for check in ids if check not in unparsed] for file, ids in failed.items()}
     return {file: ids for file, ids in of_rows.items() if ids}
 
 
 def _prepare_table(spark: SparkSession, job: Job) -> None:
-    """The quarantine table on the branch, as it is at the base but for what the batch replaces. JobError where an
-    earlier run wrote there.
-    """
+    """Create or upgrade the quarantine table on the branch. JobError if an earlier run has written there."""
     table = quarantine_of(job.plan.table)
     there, base = (iceberg.load(spark, catalog, table) for catalog in (LAKE, BASE))
     if there is not None and not _is_unchanged(job, iceberg.compare(spark, base, there)):
@@ -145,7 +144,7 @@ def _prepare_table(spark: SparkSession, job: Job) -> None:
 
 
 def _upgrade_sql(spark: SparkSession, table: str, there: Any) -> list[str]:
-    """The statements for a table that an earlier release made, or of which somebody has said how it is written."""
+    """Return the statements for a table of an earlier release, or one with settings that someone has changed."""
     known = iceberg.fields(spark, there)
     new = [column for column in _COLUMNS if column.name not in known]
     return [
@@ -155,7 +154,7 @@ def _upgrade_sql(spark: SparkSession, table: str, there: Any) -> list[str]:
 
 
 def _is_unchanged(job: Job, difference: Difference) -> bool:
-    """Whether nothing came, and just rows of what the batch replaces went: those are taken off before the job runs."""
+    """Return True if nothing was added since the base, and only rows that the batch replaces went before the job."""
     gone = difference.lost.entries.keys() - {data.path for data in job.replaced_quarantined}
     return not difference.added.entries and not gone
 
@@ -168,18 +167,18 @@ def _quarantined_rows(job: Job, rows: DataFrame, columns: Iterable[str]) -> Data
 def _quarantined_lines(job: Job, rows: DataFrame) -> DataFrame:
     known = unparsed_checks(job.plan)
     names = [F.lit(check.name) for check in job.plan.checks if check.id in known]
-    said = {"line": F.col(LINE), "text": F.col(TEXT), "why": F.col(WHY)}
-    return _quarantined(job, rows, {"reasons": F.array(*names), **said})
+    line = {"line": F.col(LINE), "text": F.col(TEXT), "why": F.col(WHY)}
+    return _quarantined(job, rows, {"reasons": F.array(*names), **line})
 
 
-def _quarantined(job: Job, rows: DataFrame, said: Mapping[str, Column]) -> DataFrame:
+def _quarantined(job: Job, rows: DataFrame, more: Mapping[str, Column]) -> DataFrame:
     values = {
         FILE_COLUMN: F.col(FILE_COLUMN),
         "key": by_file({file.id: file.key for file in job.files}),
         "batch": F.lit(job.batch),
         "attempt": F.lit(job.attempt),
         "quarantined_at": F.current_timestamp(),
-        **said,
+        **more,
     }
     return rows.select(
         *(values.get(column.name, F.lit(None).cast(column.type)).alias(column.name) for column in _COLUMNS)

@@ -1,7 +1,7 @@
-"""Failing rows for the report, as they are but for what is masked: one pass over the files at fault, for all checks.
+"""Failing rows for the report, with masked values hidden: one pass over the files at fault, for all checks.
 
-Every row is tagged with the metrics that it fails. How many rows do is known by then, so of each metric and file about
-as many are kept as the report takes, and neither Spark nor the driver ever holds them all.
+Each row is tagged with the metrics that it fails. Their numbers are known by then, so about as many rows are kept by
+chance as the report takes, and neither Spark nor the driver holds them all.
 """
 
 import json
@@ -30,20 +30,20 @@ from spark_jobs.tables.base import Base
 Results = Mapping[str, tuple[CheckResult, ...]]
 Row = dict[str, Any]
 ROWS = 100  # of a check on a file, at most
-FEWEST = 5  # so many even where very much fails
+FEWEST = 5  # even if very much fails
 ALL_ROWS = 20_000  # of a batch, about
-PAIRS = 1000  # of file and metric: samples of more of them help nobody
+PAIRS = 1000  # of file and metric; more samples help nobody
 BYTES = 3_000_000  # of a batch, about
 COLUMNS = 20
 TEXT = 200
 _DICE, _SIDES = "_lakegate_dice", 1 << 30
 _RANK = "_lakegate_rank"
-_SPARE = 2  # so many times the rows wanted are kept, lest chance leaves too few
+_SPARE = 2  # times the rows wanted are kept, because chance may leave too few
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """A metric that some files fail, and how many of their rows do, by file id."""
+    """A metric that some files fail, with the number of failing rows by file id."""
 
     number: int
     metric: Metric
@@ -52,8 +52,8 @@ class Wanted:
 
 @dataclass(kw_only=True)
 class Search:
-    """One search for failing rows: the `rows` that are looked through, each with a random number (its dice), and the
-    DataFrames that are `held` in memory until the end.
+    """One search for failing rows. Each of `rows` has a random number, its dice. DataFrames in `held` stay in memory
+    until the end.
     """
 
     results: Results
@@ -65,7 +65,7 @@ class Search:
     held: list[DataFrame] = field(default_factory=list)
 
     def sampled(self, rows: Mapping[str, int]) -> Column:
-        """Whether a row's dice keep it, where each file has so many of its kind; none of a file that is not named."""
+        """Return the condition that a row's dice keep it, by the number of such rows in each file; else false."""
         if not rows:
             return F.lit(False)  # noqa: FBT003 - a literal
         most = self.limit * _SPARE
@@ -75,7 +75,7 @@ class Search:
 
 
 def with_samples(plan: Plan, results: Results, batch: Batch, base: Base) -> dict[str, tuple[CheckResult, ...]]:
-    """The same results, with failing rows at each check that did not pass."""
+    """Return the same results, with failing rows at each check that did not pass."""
     wanted = _wanted(plan, results)
     pairs = sum(len(each.failing) for each in wanted)
     if not pairs:
@@ -92,17 +92,17 @@ def with_samples(plan: Plan, results: Results, batch: Batch, base: Base) -> dict
 
 
 def rows_per_sample(pairs: int) -> int:
-    """How many rows the report takes of each, where so many pairs of file and metric have some."""
+    """Return how many rows the report takes of each of so many pairs of file and metric."""
     return max(FEWEST, min(ROWS, ALL_ROWS // pairs))
 
 
 def _metric_to_sample(check: CheckResult) -> str:
-    """The metric that a check wants failing rows of; none where it passed or knows none."""
+    """Return the metric that a check wants failing rows of; "" if it passed or knows none."""
     return check.metric if check.failing_rows and check.verdict is not Verdict.PASS else ""
 
 
 def _wanted(plan: Plan, results: Results) -> list[Wanted]:
-    """The metrics whose failing rows can be found, with the files that fail them."""
+    """Return the metrics with rows that can be found, and the files that fail them."""
     found: dict[str, dict[str, int]] = {}
     pairs = {
         (check.metric, file): check.failing_rows
@@ -121,7 +121,7 @@ def _dice() -> Column:
 
 
 def _find_rows(search: Search, wanted: Sequence[Wanted]) -> dict[tuple[str, str], list[Row]]:
-    """Failing rows by file and metric."""
+    """Return failing rows by file and metric."""
     plan = search.plan
     tells = [_failing_condition(search, each) for each in wanted]
     shown = {each.number: _shown_columns(plan, each.metric) for each in wanted}
@@ -153,15 +153,15 @@ def _failing_condition(search: Search, wanted: Wanted) -> Column:
 
 
 def _row_condition(search: Search, wanted: Wanted) -> Column:
-    """What is wrong with a row shows in the row. Rows of other files are not asked: a value of theirs may be one that
-    can't be computed with.
+    """Return the condition of rows that fail by themselves. It is not asked of other files, whose values may fail to
+    compute.
     """
     mine = F.col(FILE_COLUMN).isin(list(wanted.failing))
     return F.when(mine, search.sampled(wanted.failing) & failing(wanted.metric)).otherwise(F.lit(False))  # noqa: FBT003
 
 
 def _key_condition(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
-    """What is wrong with a row is its key: some keys of each file are chosen, and joined to the rows."""
+    """Return the condition of rows that fail by their key, after some keys of each file are joined to the rows."""
     ranked = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(*map(spark_identifier, wanted.metric.columns)))
     order, fine = list(search.results), good(search.results)
     landed = Landed(order=order, good=fine, wanted=list(wanted.failing))
@@ -178,7 +178,7 @@ def _key_condition(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
 
 
 def _evenly(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
-    """No more than the limit: from the whole file, or where rows belong together, key by key."""
+    """Return at most `limit` rows: from the whole file, or key by key if rows belong together."""
     by_key = KINDS[metric.kind].by_key
     if by_key and by_key.together:
         return sorted(rows, key=lambda row: [str(row[name]) for name in metric.columns])[:limit]
@@ -186,7 +186,7 @@ def _evenly(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
 
 
 def within_bytes(rows: Sequence[Row], size: int) -> tuple[Row, ...]:
-    """The first of them that take so many bytes, and at least one."""
+    """Return the first rows that fit into `size` bytes of JSON, at least one."""
     taken = 0
     for number, row in enumerate(rows):
         taken += len(json.dumps(row, ensure_ascii=False).encode())
@@ -196,14 +196,14 @@ def within_bytes(rows: Sequence[Row], size: int) -> tuple[Row, ...]:
 
 
 def _shown_columns(plan: Plan, metric: Metric) -> list[str]:
-    """The row's key, the columns at fault, and as many others as a person looks at."""
+    """Return the row's key, the columns at fault, and as many others as a person reads."""
     there = [column.name for column in plan.columns]
     first = [name for name in (*plan.key, *metric.columns) if name in there]
     return list(dict.fromkeys([*first, *there]))[:COLUMNS]
 
 
 def _shown_value(column: planned.Column) -> Column:
-    """A value as JSON can say it, not longer than a person reads; of a masked one, whether it is there."""
+    """Return a value as JSON can spell it, cut to a readable length; of a masked one, only whether it is there."""
     value, kind = F.col(spark_identifier(column.name)), canonical(column.type)
     if column.masked:
         return F.when(value.isNotNull(), F.lit(MASK))

@@ -1,6 +1,6 @@
-"""The rows that an append left out because they do not parse: counted, shown and given out, from the staged files.
+"""Rows that the append left out because they do not parse, from the staged files: counted, sampled, quarantined.
 
-Only files of which fewer rows arrived than they have lines are read again.
+Only files with fewer appended rows than lines are read again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,11 +29,12 @@ MOST_TEXT = 10_000  # characters of a quarantined row
 def count(
     spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
 ) -> dict[str, int]:
-    """By file version, the rows that do not parse; none where no check would tell of them. `there` are the rows that
-    arrived.
+    """Return how many rows do not parse, by file version; nothing if no check counts them.
+
+    `there` has the number of appended rows.
     """
-    told = any(metric.kind is MetricKind.UNPARSED for metric in plan.metrics)
-    short = [inspection for inspection in inspections if told and there.get(inspection.id, 0) != inspection.rows]
+    is_checked = any(metric.kind is MetricKind.UNPARSED for metric in plan.metrics)
+    short = [inspection for inspection in inspections if is_checked and there.get(inspection.id, 0) != inspection.rows]
     found = [part.unparsed().groupBy(FILE_COLUMN).count().collect() for part in parsed(spark, plan, short)]
     return {file: rows for part in found for file, rows in part}
 
@@ -41,7 +42,7 @@ def count(
 def with_samples(
     spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], checks: Mapping[str, tuple[CheckResult, ...]]
 ) -> dict[str, tuple[CheckResult, ...]]:
-    """The same results, with rows at the check that every row parses."""
+    """Return the same results, with rows at the check that every row parses."""
     ours = {metric.id for metric in plan.metrics if metric.kind is MetricKind.UNPARSED}
     wanted = [
         inspection
@@ -61,9 +62,10 @@ def with_samples(
 
 
 def unparsed_rows(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> DataFrame:
-    """The rows of these files that do not parse: file, line (or row, where fields may hold line ends), text and why.
+    """Return the rows of these files that do not parse: file, line (or row, if fields may hold line ends), text and
+    why.
 
-    A task has rows of one file alone.
+    A task has rows of one file only.
     """
     return reduce(DataFrame.union, (_unparsed_rows(spark, plan, inspection) for inspection in inspections))
 
@@ -79,7 +81,7 @@ def _unparsed_rows(spark: SparkSession, plan: Plan, inspection: Inspection) -> D
 
 
 def _shown_text(plan: Plan, most: int) -> Column:
-    """The row's text, no longer than that; masked where any column is: it may be any column's, or none's."""
+    """Return the row's text, cut to `most`; masked if any column is, because the text may hold any column's value."""
     text = F.lit(MASK) if raw(plan.columns, "") == MASK else F.substring(TEXT, 1, most)
     return text.alias(TEXT)
 
@@ -87,7 +89,7 @@ def _shown_text(plan: Plan, most: int) -> Column:
 def _sample(
     spark: SparkSession, plan: Plan, inspection: Inspection, most: int = samples.ROWS
 ) -> tuple[dict[str, Any], ...]:
-    """The first rows that do not parse: where, why, and the text."""
+    """Return the first rows that do not parse: where, why, and the text."""
     [part] = parsed(spark, plan, [inspection])
     chosen = part.unparsed().orderBy(BLOCK, AT).limit(most)
     rows = chosen.select(BLOCK, AT, WHY, _shown_text(plan, samples.TEXT)).collect()
@@ -98,7 +100,7 @@ def _sample(
 
 
 def _lines_before(spark: SparkSession, plan: Plan, inspection: Inspection, blocks: set[int]) -> dict[int, int]:
-    """How many lines the file has before each of these blocks; only a large file has more than one."""
+    """Return how many lines the file has before each of these blocks; only a large file has more than one."""
     if blocks <= {0}:
         return {0: 0}
     each = lines(spark, plan.files, [inspection.file.uri]).groupBy(BLOCK).count().collect()

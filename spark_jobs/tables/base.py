@@ -1,7 +1,7 @@
-"""What tables hold at the attempt's base, but for what the batch replaces: of their rows, those whose keys the batch
-could share, and no others.
+"""Tables at the attempt's base, without the rows that the batch replaces: only rows with keys that the batch may share.
 
-Iceberg plans by the bounds in its manifests, so that the cost grows with what is near, not with the table.
+Iceberg plans by the bounds in its manifests, so the cost grows with the rows near the batch's keys and not with the
+table.
 """
 
 import json
@@ -24,7 +24,7 @@ from spark_jobs.tables.ddl import table_name
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """Rows of a table that may have keys of the batch; no more than `rows` of them."""
+    """Rows of a table that may have keys of the batch, and an upper bound of their number."""
 
     rows: int
     table: DataFrame
@@ -32,10 +32,10 @@ class Candidates:
 
 @dataclass(frozen=True, kw_only=True)
 class Base:
-    """A catalog of the session that stands at the base, and its tables as far as they are loaded (None: not there).
+    """A catalog of the session at the base, and the tables loaded from it so far (None: no such table).
 
-    By table: `replaced` are data files that don't count, `rewritten` says how many rows of a file version (by id) other
-    data files hold, which don't count either.
+    By table: `replaced` has the data files that do not count; `rewritten` has, by file version, the number of its rows
+    that other data files hold, which do not count either.
     """
 
     spark: SparkSession
@@ -50,7 +50,7 @@ class Base:
         return self.tables[name]
 
     def rows(self, name: str) -> int:
-        """How many rows the table has: by its manifests, if none of its rows is deleted by a file of its own."""
+        """Return how many rows the table has, from its manifests unless delete files hide some."""
         table, replaced = self.table(name), self.replaced.get(name, ())
         counted = iceberg.rows(self.spark, table) if table is not None else 0
         if counted is not None:
@@ -61,15 +61,16 @@ class Base:
     def candidates(
         self, target: Reference, columns: Sequence[IcebergField], ranges: Sequence[KeyRanges]
     ) -> Candidates | None:
-        """The target's rows that may have a key of the batch, which has it in `columns` and in these ranges; None where
-        there are no such rows.
+        """Return the target's rows that may have a key of the batch; None if there are none.
+
+        The batch has its keys in `columns`, within `boxes`.
         """
         table = self.table(target.table)
         if table is None:
             return None
         theirs = iceberg.fields(self.spark, table)
         if not set(target.columns) <= theirs.keys():
-            return None  # a column that came with the batch: no row has a key
+            return None  # the column is new with the batch, so no row has a key
         where = overlap_condition(
             ranges, [(mine, theirs[name]) for mine, name in zip(columns, target.columns, strict=True)]
         )
@@ -87,10 +88,10 @@ class Base:
 
 
 def check_references(base: Base, plan: Plan) -> None:
-    """Unfit where a foreign key refers to columns that its table has not, or that its values can never equal."""
+    """Raise Unfit if a foreign key refers to columns that its table lacks or whose values it can never equal."""
     referred = [(metric.columns, metric.refers_to) for metric in plan.metrics if metric.refers_to]
     referring = [(columns, target) for columns, target in referred if target.table != plan.table]
-    differences = [said for columns, target in referring for said in _mismatches(base, plan, columns, target)]
+    differences = [mismatch for columns, target in referring for mismatch in _mismatches(base, plan, columns, target)]
     if differences:
         raise Unfit(
             f"the contract of {plan.table} does not fit the tables it refers to: {'; '.join(differences)}. Nothing was "
@@ -101,7 +102,7 @@ def check_references(base: Base, plan: Plan) -> None:
 def _mismatches(base: Base, plan: Plan, columns: Sequence[str], target: Reference) -> Iterable[str]:
     table = base.table(target.table)
     if table is None:
-        return  # no such table, no such rows: every key is an orphan, until it is there
+        return  # without the table every key is an orphan, which is a verdict and no misfit
     theirs, mine = iceberg.fields(base.spark, table), {column.name: column.type for column in plan.columns}
     for column, name in zip(columns, target.columns, strict=True):
         if name not in theirs:

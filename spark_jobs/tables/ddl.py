@@ -1,6 +1,6 @@
-"""The table on the branch: made from the plan, or brought up to it where columns came new or wider. It never drops.
+"""The table's definition on the branch: created from the plan, or evolved by new and wider columns. It drops nothing.
 
-Columns that it makes are all optional in Iceberg: the audit enforces what may be null, per file, with a report.
+Columns are optional in Iceberg, because the audit checks nulls by file and reports them.
 """
 
 import json
@@ -24,11 +24,11 @@ from spark_jobs.jvm.spark_sql import literal, sql_type
 CONTRACT_COLUMNS = "lakegate.contract-columns"
 _STATISTICS = "write.metadata.metrics.column."
 FIXED = {
-    # Of Avro, Iceberg keeps no bounds, by which a data file shows that it has rows of one file version alone.
+    # Iceberg keeps bounds for parquet, not for Avro. They prove that a data file has rows of one file version only.
     "write.format.default": "parquet",
     "write.distribution-mode": "none",
     "write.spark.fanout.enabled": "true",
-    # A batch's data files stay in manifests of their own, so that two commits compare without reading the whole table.
+    # A batch's data files keep their own manifests, so comparing two commits does not read the whole table.
     "commit.manifest-merge.enabled": "false",
     f"{_STATISTICS}{FILE_COLUMN}": "full",
 }
@@ -38,7 +38,7 @@ _CALLS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """A table as it is: column → Spark SQL type, partition transforms as the plan spells them, properties."""
+    """A table's definition: Spark SQL type by column, partition transforms in the plan's spelling, properties."""
 
     columns: Mapping[str, str]
     partitions: tuple[str, ...]
@@ -46,21 +46,21 @@ class Shape:
 
     @property
     def own(self) -> Struct:
-        """The columns but for lakegate's."""
+        """Return the columns without lakegate's."""
         return Struct({name: parse(text) for name, text in self.columns.items() if name != FILE_COLUMN})
 
     @property
     def contract(self) -> Struct:
-        """The columns that the contract had when the table was last written: what else is there came with files."""
-        said = self.properties.get(CONTRACT_COLUMNS)
-        known = parse(said) if said else self.own
+        """Return the columns that the contract had at the last write; all others came with files."""
+        recorded = self.properties.get(CONTRACT_COLUMNS)
+        known = parse(recorded) if recorded else self.own
         return known if isinstance(known, Struct) else self.own
 
 
 def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequence[Column] | None = None) -> None:
-    """Make the branch's table, or bring the one there up to these columns (the plan's, where no files bring more).
+    """Create the branch's table, or evolve it to these columns (the plan's by default).
 
-    Unfit, and no change, where that won't do.
+    Raise Unfit, and change nothing, if the table cannot become that.
     """
     wanted = plan.columns if columns is None else columns
     for statement in create_sql(plan, wanted) if table is None else evolve_sql(plan, shape(spark, table), wanted):
@@ -68,16 +68,18 @@ def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequenc
 
 
 def create_sql(plan: Plan, columns: Sequence[Column]) -> list[str]:
-    """The statements that make the plan's table and its namespace."""
+    """Return the statements that create the plan's table and its namespace."""
     partitions = f" PARTITIONED BY ({_listed(_partitions(plan))})" if plan.partitions else ""
     return create_table_sql(plan.table, (*columns, _FILE), properties(plan, columns), partitions)
 
 
-def create_table_sql(table: str, columns: Iterable[Column], said: Mapping[str, str], partitions: str = "") -> list[str]:
-    """The statements that make a table and its namespace."""
+def create_table_sql(
+    table: str, columns: Iterable[Column], values: Mapping[str, str], partitions: str = ""
+) -> list[str]:
+    """Return the statements that create a table and its namespace."""
     namespace = ".".join(map(spark_identifier, table.split(".")[:-1]))
     defined = ", ".join(map(_column_sql, columns))
-    stored = f"TBLPROPERTIES ({_properties_sql({'format-version': '2', **said})})"
+    stored = f"TBLPROPERTIES ({_properties_sql({'format-version': '2', **values})})"
     return [
         f"CREATE NAMESPACE IF NOT EXISTS {LAKE}.{namespace}",
         f"CREATE TABLE {table_name(LAKE, table)} ({defined}) USING iceberg{partitions} {stored}",
@@ -85,18 +87,18 @@ def create_table_sql(table: str, columns: Iterable[Column], said: Mapping[str, s
 
 
 def add_columns_sql(table: str, columns: Iterable[Column]) -> str:
-    """The statement that adds columns to a table."""
+    """Return the statement that adds columns to a table."""
     return f"ALTER TABLE {table_name(LAKE, table)} ADD COLUMNS ({', '.join(map(_column_sql, columns))})"
 
 
-def set_properties_sql(table: str, said: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
-    """The statement that makes a table say this of itself; none where it does."""
-    changed = {name: text for name, text in said.items() if there.get(name) != text}
+def set_properties_sql(table: str, values: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
+    """Return the statement that sets the properties that differ; none if none do."""
+    changed = {name: text for name, text in values.items() if there.get(name) != text}
     return [f"ALTER TABLE {table_name(LAKE, table)} SET TBLPROPERTIES ({_properties_sql(changed)})"] if changed else []
 
 
 def evolve_sql(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
-    """The statements that add what is new and widen what is wider. Raises Unfit where anything else differs."""
+    """Return the statements that add new columns and widen others. Raise Unfit if anything else differs."""
     if differences := mismatches(plan, there):
         raise Unfit(
             f"table {plan.table} does not fit its contract: {'; '.join(differences)}. Nothing was appended. A table "
@@ -108,7 +110,7 @@ def evolve_sql(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]
     target = Struct({column.name: kept(parse(column.type)) for column in columns})
     differing = [pair for pair in pairs(there.own, target) if pair.other is not None and pair.one != pair.other]
     added = [_added_sql(pair, docs) for pair in differing if pair.one is None]
-    # A table that somebody else has made: its rows so far are of no file version.
+    # Someone else has created the table, so its rows are of no file version.
     added += [] if FILE_COLUMN in there.columns else [_column_sql(_FILE)]
     return [
         *([f"{altered} ADD COLUMNS ({', '.join(added)})"] if added else []),
@@ -118,21 +120,21 @@ def evolve_sql(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]
 
 
 def properties(plan: Plan, columns: Sequence[Column] | None = None, there: Shape | None = None) -> dict[str, str]:
-    """What the table must say: the contract's hash, how it is written, and statistics of every column with a check.
+    """Return the table's properties: the contract's hash, write settings, and statistics of every column with a check.
 
-    By default Iceberg keeps statistics of the first hundred columns alone. The contract's own columns are said as soon
-    as the table has others.
+    By default Iceberg keeps statistics of the first hundred columns only. The contract's own columns are recorded as
+    soon as the table has others.
     """
     checked = {column for metric in plan.metrics for column in asked(metric)}
     statistics = {f"{_STATISTICS}{name}": "truncate(16)" for name in sorted(checked)}
     contract = columns_of(plan)
     more = columns is not None and dict(contract.fields) != {each.name: kept(parse(each.type)) for each in columns}
-    said = {CONTRACT_COLUMNS: str(contract)} if more or (there and CONTRACT_COLUMNS in there.properties) else {}
-    return {CONTRACT_HASH: plan.contract_hash, **said, **statistics, **FIXED}
+    recorded = {CONTRACT_COLUMNS: str(contract)} if more or (there and CONTRACT_COLUMNS in there.properties) else {}
+    return {CONTRACT_HASH: plan.contract_hash, **recorded, **statistics, **FIXED}
 
 
 def shape(spark: SparkSession, table: Any) -> Shape:
-    """A loaded Iceberg table's shape."""
+    """Return the definition of a loaded Iceberg table."""
     utility = jvm(spark).org.apache.iceberg.spark.SparkSchemaUtil
     fields = json.loads(utility.convert(table.schema()).json())["fields"]
     spec = json.loads(jvm(spark).org.apache.iceberg.PartitionSpecParser.toJson(table.spec()))
@@ -147,19 +149,21 @@ def shape(spark: SparkSession, table: Any) -> Shape:
 
 
 def mismatches(plan: Plan, there: Shape) -> list[str]:
-    """Why the table cannot become what the contract says; empty where it can."""
+    """Return why the table cannot become what the contract says; empty if it can."""
     contract, known = columns_of(plan), there.contract
-    told = [_contract_mismatch(pair) for pair in pairs(known, contract)]
-    told += [_table_mismatch(pair) for pair in pairs(there.own, contract)]
-    told += confused(there.own, contract)
+    differences = [_contract_mismatch(pair) for pair in pairs(known, contract)]
+    differences += [_table_mismatch(pair) for pair in pairs(there.own, contract)]
+    differences += confused(there.own, contract)
     asked = _partitions(plan)
     if there.partitions != asked:
-        told.append(f"the table is partitioned by {_listed(there.partitions)}, the contract says {_listed(asked)}")
-    return [*dict.fromkeys(filter(None, told)), *_hints(known, contract)]
+        differences.append(
+            f"the table is partitioned by {_listed(there.partitions)}, the contract says {_listed(asked)}"
+        )
+    return [*dict.fromkeys(filter(None, differences)), *_hints(known, contract)]
 
 
 def _contract_mismatch(pair: Pair) -> str:
-    """What the contract said and does not hold any more."""
+    """Return how the contract differs from its earlier self: a column that is gone or of a type that is no widening."""
     if pair.other is None:
         return f'column "{pair.label}" is in the table and not in the contract'
     if pair.one is None or _promoted(pair) == pair.other:
@@ -168,7 +172,7 @@ def _contract_mismatch(pair: Pair) -> str:
 
 
 def _table_mismatch(pair: Pair) -> str:
-    """What the table has otherwise than the contract: wider is fine, by files that made it so."""
+    """Return how the table differs from the contract. Wider columns are fine: files made them so."""
     if pair.other is None:
         return ""
     if pair.one is None:
@@ -212,7 +216,7 @@ def _column_sql(column: Column) -> str:
 
 
 def table_name(catalog: str, table: str) -> str:
-    """The table in a catalog of the session, for a statement."""
+    """Return the table's name in a catalog of the session, for a statement."""
     return ".".join([catalog, *map(spark_identifier, table.split("."))])
 
 
@@ -221,12 +225,14 @@ def _properties_sql(values: Mapping[str, str]) -> str:
 
 
 def _partitions(plan: Plan) -> tuple[str, ...]:
-    """The plan's partitions in their one spelling, which is that of a statement, too."""
+    """Return the plan's partitions in one spelling, which is also a statement's."""
     return tuple(str(partition(spelled)) for spelled in plan.partitions)
 
 
 def _plan_transform(transform: str, column: str) -> str:
-    """An Iceberg transform as a plan spells it: `month` → ``months(`x`)``, `bucket[16]` → ``bucket(16, `x`)``."""
+    """Return an Iceberg transform in the plan's spelling: `month` → ``months(`x`)``, `bucket[16]` → ``bucket(16,
+    `x`)``.
+    """
     if sized := re.fullmatch(r"(\w+)\[(\d+)]", transform):
         return str(Partition(column=column, transform=sized[1], width=int(sized[2])))
     return str(Partition(column=column, transform=_CALLS.get(transform, transform)))

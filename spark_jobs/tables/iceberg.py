@@ -1,4 +1,4 @@
-"""Iceberg tables through its own Java API: metadata and manifests at a commit, as plain values."""
+"""Iceberg tables through Iceberg's Java API: metadata, differences of two states, and reads of given data files."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,13 +14,13 @@ from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergFiel
 from spark_jobs.jvm.failures import FAILURES, class_names
 from spark_jobs.jvm.gateway import empty_array, jvm, session_state
 
-_BOUNDED = 200  # values of an `in`
-# Opening another file costs as much as a whole split may hold.
+_BOUNDED = 200  # values of an `in`, beyond which Iceberg asks no bounds
+# Opening a file costs as much as a whole split holds.
 _FILE_PER_TASK = dict.fromkeys(("split-size", "file-open-cost"), str(128 * 1024 * 1024))
 
 
 def load(spark: SparkSession, catalog: str, table: str) -> Any | None:
-    """The table as a catalog of the session has it, or None where there is none."""
+    """Return the table of a catalog of the session; None if there is none."""
     manager = session_state(spark).catalogManager()
     iceberg_catalog = manager.catalog(catalog).icebergCatalog()
     identifier = jvm(spark).org.apache.iceberg.catalog.TableIdentifier.parse(table)
@@ -33,7 +33,7 @@ def load(spark: SparkSession, catalog: str, table: str) -> Any | None:
 
 
 def fields(spark: SparkSession, table: Any) -> dict[str, IcebergField]:
-    """The table's columns by name."""
+    """Return the table's columns by name."""
     schema = json.loads(jvm(spark).org.apache.iceberg.SchemaParser.toJson(table.schema()))
     kinds = [(column, column["type"]) for column in schema["fields"]]
     columns = [
@@ -44,14 +44,14 @@ def fields(spark: SparkSession, table: Any) -> dict[str, IcebergField]:
 
 
 def _same_rows(one: Any | None, other: Any) -> bool:
-    """Whether two states of a table are the same snapshot, or both have none."""
+    """Return True if two states of a table are the same snapshot, or both have none."""
     snapshots = [table.currentSnapshot() if table is not None else None for table in (one, other)]
     first, second = (None if snapshot is None else snapshot.snapshotId() for snapshot in snapshots)
     return bool(first == second)
 
 
 def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
-    """What `after` has beyond `before`."""
+    """Return the data files that `after` has and `before` lacks, and the reverse."""
     if _same_rows(before, after):
         return Difference(added=DataFiles(), lost=DataFiles(), deletes=False)
     found = manifests.compare(TableState(spark, before), TableState(spark, after))
@@ -60,7 +60,7 @@ def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
 
 def _described(files: Mapping[str, tuple[DataFileStatistics, Any]]) -> DataFiles:
     return DataFiles(
-        statistics={path: told for path, (told, _) in files.items()},
+        statistics={path: measured for path, (measured, _) in files.items()},
         entries={path: entry for path, (_, entry) in files.items()},
     )
 
@@ -68,9 +68,9 @@ def _described(files: Mapping[str, tuple[DataFileStatistics, Any]]) -> DataFiles
 def read(
     spark: SparkSession, name_in_spark: str, table: Any, entries: Mapping[str, Any], *, per_file: bool = False
 ) -> DataFrame:
-    """Exactly these data files of the table, by Iceberg's own reader: no manifest is read, however many there are.
+    """Return the rows of exactly these data files, by Iceberg's reader, without reading a manifest.
 
-    `per_file`: no task reads rows of two of them.
+    With `per_file`, no task reads rows of two data files.
     """
     java = jvm(spark)
     tasks = java.java.util.ArrayList()
@@ -86,8 +86,9 @@ def read(
 
 
 def plan_tasks(spark: SparkSession, table: Any, where: str, without: Collection[str] = ()) -> Any:
-    """What Iceberg would read of the table for an expression in its JSON: a list of its own tasks. They leave out data
-    files that bounds rule out, and those that it is to do without, and say of the others which of their parts to skip.
+    """Return Iceberg's tasks, a Java list, for rows that match an expression in its JSON.
+
+    Data files in `without` and those that bounds rule out are left out. A task says which parts of its file to skip.
     """
     expression = jvm(spark).org.apache.iceberg.expressions.ExpressionParser.fromJson(where, table.schema())
     tasks = jvm(spark).java.util.ArrayList()
@@ -104,8 +105,9 @@ def plan_tasks(spark: SparkSession, table: Any, where: str, without: Collection[
 
 
 def in_expression(column: str, values: Collection[str]) -> str:
-    """An expression in Iceberg's JSON: the column is one of these. Of more than so many at once, Iceberg asks no bounds
-    any more and reads the whole table.
+    """Return the expression, in Iceberg's JSON, that a column has one of these values.
+
+    Iceberg ignores bounds for larger sets and would read the whole table, so the values are split.
     """
     ordered = sorted(values)
     parts = [ordered[start : start + _BOUNDED] for start in range(0, len(ordered), _BOUNDED)] or [[]]
@@ -114,12 +116,12 @@ def in_expression(column: str, values: Collection[str]) -> str:
 
 
 def rows_in(tasks: Any) -> int:
-    """How many rows these tasks would read at most."""
+    """Return the most rows that these tasks can read."""
     return sum(int(task.file().recordCount()) for task in tasks)
 
 
 def rows(spark: SparkSession, table: Any) -> int | None:
-    """How many rows the table has, or None where its manifests don't tell because rows are deleted."""
+    """Return how many rows the table has; None if delete files hide some, because manifests do not count those."""
     state = TableState(spark, table)
     if manifests.has_deletes(state):
         return None
@@ -127,14 +129,14 @@ def rows(spark: SparkSession, table: Any) -> int | None:
 
 
 def has_deletes(spark: SparkSession, table: Any) -> bool:
-    """Whether rows of the table are deleted by files of their own."""
+    """Return True if the table has delete files."""
     return manifests.has_deletes(TableState(spark, table))
 
 
 def read_tasks(
     spark: SparkSession, name_in_spark: str, table: Any, tasks: Any, more: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """What these tasks read, by Iceberg's own reader; `more` are options of its."""
+    """Return the rows of these tasks, by Iceberg's reader; `more` has options for it."""
     java = jvm(spark)
     name = f"tasks-{java.java.util.UUID.randomUUID()}"
     java.org.apache.iceberg.spark.ScanTaskSetManager.get().stageTasks(table, name, tasks)
@@ -144,7 +146,7 @@ def read_tasks(
 
 @dataclass(frozen=True)
 class ListedManifest:
-    """A manifest as Iceberg has it. Each property is a call to Java."""
+    """A manifest as a snapshot lists it. Each property is a call to Java."""
 
     own: Any
 
@@ -171,7 +173,7 @@ class ListedManifest:
 
 @dataclass(frozen=True)
 class TableState:
-    """A table as it was loaded, or none. A data file is its statistics, and its entry in Java."""
+    """A loaded table, or none. A data file is a pair: its statistics, and Iceberg's object of it."""
 
     spark: SparkSession
     own: Any | None
@@ -187,17 +189,17 @@ class TableState:
         return map(ListedManifest, snapshot.allManifests(self.own.io()))
 
     def data_files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, tuple[DataFileStatistics, Any]]]:
-        for told, entry in self._files(listed):
-            statistics = DataFileStatistics.from_entry(json.loads(told))
+        for content, entry in self._files(listed):
+            statistics = DataFileStatistics.from_entry(json.loads(content))
             yield statistics.path, (statistics, entry)
 
     def delete_files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, int]]:
-        """Name them by all that Iceberg says of them: several may be in one file of the storage."""
-        for told, entry in self._files(listed):
-            yield told, int(entry.dataSequenceNumber())
+        """Yield delete files by Iceberg's JSON of each, with their sequence numbers: one object may hold several."""
+        for content, entry in self._files(listed):
+            yield content, int(entry.dataSequenceNumber())
 
     def _files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, Any]]:
-        """The live files with Iceberg's JSON of each. The reader uses one object for all, hence the copies."""
+        """Yield copies of the live files, each with Iceberg's JSON of it: the reader reuses one object for all."""
         java = jvm(self.spark).org.apache.iceberg
         for manifest in listed:
             read = java.ManifestFiles.readDeleteManifest if manifest.holds_deletes else java.ManifestFiles.read

@@ -1,4 +1,4 @@
-"""Nessie's word on where a branch stands, by its REST API and the standard library. It changes nothing."""
+"""Nessie's answer to where a branch stands, by its REST API and the standard library. It changes nothing."""
 
 import json
 import urllib.parse
@@ -10,7 +10,7 @@ LARGEST = 1024**2  # bytes: a branch's name and its hash
 
 
 def head(nessie_uri: str, branch: str) -> str:
-    """The commit that the branch points to."""
+    """Return the commit that the branch points to."""
     url = f"{nessie_uri}/api/v2/trees/{urllib.parse.quote(branch, safe='')}"
     _, body = asked(url, TIMEOUT_SECONDS, largest=LARGEST)
     return str(json.loads(body)["reference"]["hash"])

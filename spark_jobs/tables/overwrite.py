@@ -1,6 +1,6 @@
-"""Data files in the place of others: one commit takes off exactly these and adds what was written for them.
+"""One commit that replaces given data files by new ones.
 
-Spark's own overwrite goes by a filter: it refuses a table where some data file holds rows that fit it beside others.
+Spark's own overwrite goes by a filter, and fails on a table with a data file that matches the filter only in part.
 """
 
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ from spark_jobs.jvm.gateway import jvm
 
 
 def overwrite(spark: SparkSession, name_in_spark: str, table: Any, entries: Iterable[Any], rows: DataFrame) -> None:
-    """Put the rows, in new data files, in the place of these of the table as it was loaded. It fails where somebody has
-    changed that since: nothing is then known of what the rows were made from.
+    """Replace these data files of the loaded table by the rows, in new data files.
 
-    Iceberg cleans up after a commit that it takes for failed. Where that was made all the same and only its answer was
-    another, the table would name what is gone: so nothing is deleted, and what is left over is named by nobody.
+    It fails if the table has changed since it was loaded, because the rows were computed from that state. Iceberg
+    deletes the new files of a commit that it believes failed; if the commit was made after all, the table would name
+    deleted files. So nothing is deleted, and files left over are named by no table.
     """
     written = _write_data_files(spark, name_in_spark, table, rows)
     commit = table.newOverwrite().validateFromSnapshot(table.currentSnapshot().snapshotId())
@@ -29,7 +29,7 @@ def overwrite(spark: SparkSession, name_in_spark: str, table: Any, entries: Iter
 
 
 def _write_data_files(spark: SparkSession, name_in_spark: str, table: Any, rows: DataFrame) -> list[Any]:
-    """The rows as data files of the table that no commit names."""
+    """Write the rows as data files of the table, without a commit."""
     java = jvm(spark)
     name, coordinator = f"rows-{java.java.util.UUID.randomUUID()}", java.org.apache.iceberg.spark.FileRewriteCoordinator
     try:
@@ -40,5 +40,5 @@ def _write_data_files(spark: SparkSession, name_in_spark: str, table: Any, rows:
 
 
 def _keep_files(spark: SparkSession) -> Any:
-    """Something of Java's own that takes paths and does nothing."""
+    """Return a Java consumer of paths that does nothing."""
     return jvm(spark).java.util.stream.Stream.builder()

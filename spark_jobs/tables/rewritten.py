@@ -1,8 +1,9 @@
-"""Rows that the batch replaces, and that somebody has written into other data files since, among rows of other file
-versions: they are taken out of the branch's table.
+"""Old rows of replaced file versions that someone has since rewritten, for example by compaction, into data files with
+rows of other file versions. They are removed from the branch's table.
 
-What is left of such a data file is written anew, and one commit puts that in its place. No delete file is written,
-whatever the table's mode of deletes is: a data file that a rebase appends would be younger, and have the rows again.
+What remains of such a data file is written anew, and one commit replaces the old one. No delete file is written,
+whatever the table's delete mode is: a data file that a rebase appends would be younger than the delete, and bring the
+rows back.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,19 +25,19 @@ _DATA_FILE = "_file"
 
 
 def is_of(ids: Collection[str]) -> Column:
-    """Whether a row is of one of these file versions. One that somebody wrote himself is of none."""
+    """Return the condition that a row is of one of these file versions. A row inserted by hand is of none."""
     return F.coalesce(F.col(FILE_COLUMN).isin(*ids), F.lit(False))  # noqa: FBT003 - a value
 
 
 def remove_rows(spark: SparkSession, job: Job, table: Any, files: Mapping[str, Any]) -> None:
-    """Put, in place of these data files, by path, what they hold but for rows that the job replaces."""
+    """Replace these data files, by path, by their rows without those that the job replaces."""
     name = table_name(LAKE, job.plan.table)
     left = iceberg.read(spark, name, table, files).where(~is_of(job.rewritten))
     overwrite(spark, name, table, files.values(), left)
 
 
 def _tasks(spark: SparkSession, table: Any, ids: Collection[str]) -> Any:
-    """What Iceberg would read for rows of these file versions: nothing where bounds say that there are none."""
+    """Return Iceberg's tasks for rows of these file versions; none if bounds rule them out."""
     return iceberg.plan_tasks(spark, table, iceberg.in_expression(FILE_COLUMN, ids))
 
 
@@ -45,7 +46,7 @@ def _rows(spark: SparkSession, name: str, table: Any, tasks: Any, ids: Collectio
 
 
 def data_files_with(spark: SparkSession, name: str, table: Any, ids: Collection[str]) -> dict[str, Any]:
-    """The data files that have rows of these file versions, by path."""
+    """Return the data files that have rows of these file versions, by path."""
     tasks = _tasks(spark, table, ids)
     rows = _rows(spark, name, table, tasks, ids)
     found = [] if rows is None else rows.select(_DATA_FILE).distinct().collect()
@@ -54,7 +55,9 @@ def data_files_with(spark: SparkSession, name: str, table: Any, ids: Collection[
 
 
 def row_counts(spark: SparkSession, name: str, table: Any, files: DataFiles, ids: Collection[str]) -> RowCounts:
-    """What data files of a table hold: by path and file version what the batch replaces, and the rest."""
+    """Return the rows in these data files: by path and file version those that the batch replaces, and by file version
+    the others.
+    """
     if not files.entries:
         return RowCounts()
     rows = iceberg.read(spark, name, table, files.entries)

@@ -111,7 +111,7 @@ def test_status_says_when_the_bucket_was_listed_last_where_that_was_long_ago(
     assert "listed the bucket" not in desk.run("status").stdout
     desk.world.clock.advance(10 * 60)
     told = desk.run("status").stdout
-    assert "A sweep last listed the bucket 20 minutes ago; what landed since is not shown. lakegate wait" in told
+    assert "A sweep last listed the bucket 20 minutes ago; files that landed since are missing. lakegate wait" in told
 
 
 def test_status_where_all_was_discarded_does_not_say_that_nothing_has_landed(desk: Desk) -> None:

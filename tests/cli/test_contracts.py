@@ -125,7 +125,7 @@ def test_a_push_for_more_unrouted_files_than_a_sweep_takes_up_says_how_many_are_
     told = desk.run("contract", "push", desk.contract())
     assert told.exit_code == 0
     assert "2 unrouted files taken up" in told.stdout
-    assert "1 unrouted file left: the next sweep goes on" in told.stdout
+    assert "1 unrouted file left for the next sweep" in told.stdout
     desk.sweep()
     assert {line["state"] for line in desk.json("status")["in_flight"]} == {"waits for its job to begin"}
 

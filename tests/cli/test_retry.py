@@ -111,7 +111,7 @@ def test_what_keeps_one_keeps_no_other_and_gives_the_exit_code(
     assert f"Left: {UNKNOWN}: batch {UNKNOWN} was never decided" in told.stdout
     assert f"Attempt a2 at {batches[1]} " in told.stdout
     assert told.stdout.endswith("1 of 3 under way. Next: lakegate wait\n")
-    assert isinstance(error, LakegateError) or "a fault of lakegate's own" in told.stderr
+    assert isinstance(error, LakegateError) or "a fault in lakegate itself" in told.stderr
 
 
 def test_one_that_is_unknown_is_misuse_and_one_with_nothing_to_try_is_refused(desk: Desk, batches: list[str]) -> None:

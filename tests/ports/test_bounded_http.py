@@ -19,7 +19,7 @@ from urllib.error import URLError
 import pytest
 
 from lakegate.adapters import slack
-from lakegate.adapters.http import Patient
+from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.slack import SlackNotifier
@@ -156,12 +156,12 @@ DRIPS = [dripping_head, dripping_headers, dripping_status, dripping_body, drippi
 
 
 def catalog(uri: str) -> NessieCatalog:
-    return NessieCatalog(uri, Patient(seconds=SECONDS, largest=LARGEST))
+    return NessieCatalog(uri, TimeoutAdapter(seconds=SECONDS, largest=LARGEST))
 
 
 def iceberg_catalog(uri: str) -> Any:
     with iceberg_errors("opening"):
-        return RefCatalog(uri, "lake", Ref("main"), http=Patient(seconds=SECONDS, largest=LARGEST))
+        return RefCatalog(uri, "lake", Ref("main"), http=TimeoutAdapter(seconds=SECONDS, largest=LARGEST))
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ CALLS: dict[str, Callable[[str], object]] = {
     "head": lambda uri: catalog(uri).head("main"),
     "commit": lambda uri: catalog(uri).compact(HASH, ["key"], None),
     "create": lambda uri: catalog(uri).create_branch("wap-x", HASH),
-    "delete": lambda uri: catalog(uri)._references.delete_branch("wap-x", HASH),
+    "delete": lambda uri: catalog(uri)._rest.references.delete_branch("wap-x", HASH),
     "iceberg": iceberg_catalog,
 }
 
@@ -354,8 +354,8 @@ def test_a_connection_is_kept_from_one_answer_to_the_next() -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         its = catalog(f"http://127.0.0.1:{server.server_port}")
         assert [its.head("main") for _ in range(5)] == [HASH] * 5
-        its._session.close()
-        its._http.poolmanager.clear()
+        its._rest.session.close()
+        its._rest._http.poolmanager.clear()
         server.shutdown()
     assert len(Kept.made) == 1
 

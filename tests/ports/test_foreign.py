@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import requests
 
-from lakegate.adapters.http import Patient
+from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import MetadataIO, RefCatalog, check_storage, iceberg_errors
 from lakegate.adapters.lake import LakeIO
 from lakegate.errors import LakegateError, Misconfigured
@@ -29,7 +29,7 @@ ELSEWHERE = {
 }
 
 
-class Foreign(Patient):
+class Foreign(TimeoutAdapter):
     """A catalog that answers as it likes."""
 
     def __init__(self, said: dict[str, Any], table: dict[str, Any] | None = None, where: str = "overrides") -> None:

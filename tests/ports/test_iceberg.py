@@ -21,7 +21,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 from s3fs import S3FileSystem
 
-from lakegate.adapters.http import Patient
+from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import IcebergTables, MetadataIO, RefCatalog, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.ports import MAIN, Ref
@@ -83,12 +83,12 @@ def test_an_error_says_what_to_do_now(vendors: Exception, changes: bool, ours: t
 def test_a_catalog_that_does_not_answer_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=16) as server:
         tables = IcebergTables(f"http://127.0.0.1:{server.getsockname()[1]}", "lake")
-        tables._http = Patient((60, 0.05), retries=0)
+        tables._http = TimeoutAdapter((60, 0.05), retries=0)
         with pytest.raises(Retryable, match=r"reading nyc\.flights at main: .*Timeout"):
             tables.identity(Ref("main"), "nyc.flights")
 
 
-class BehindTls(Patient):
+class BehindTls(TimeoutAdapter):
     """Something in front of Nessie ends TLS, and does not tell it."""
 
     def send(self, request: requests.PreparedRequest, *_: object, **__: object) -> requests.Response:

@@ -18,7 +18,7 @@ from botocore.stub import Stubber
 from moto import mock_aws
 
 from lakegate.adapters import s3
-from lakegate.adapters.frozen import MOST, FrozenStore
+from lakegate.adapters.immutable_cache import MOST, ImmutableCache
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.errors import Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.landing.files import FileVersion
@@ -75,7 +75,7 @@ class S3Place:
             self.client.create_bucket(Bucket=bucket)
         self.client.put_bucket_versioning(Bucket="landing", VersioningConfiguration={"Status": "Enabled"})
         self.landing: Landing = S3Landing("landing", "service")
-        self.store: Store = FrozenStore(S3Store("service"))  # as bootstrap wires it
+        self.store: Store = ImmutableCache(S3Store("service"))  # as bootstrap wires it
 
     def put(self, key: str, body: bytes) -> str:
         return self.client.put_object(Bucket="landing", Key=key, Body=body)["VersionId"]
@@ -194,7 +194,7 @@ def test_an_object_of_the_store_is_read_as_it_was_written(place: Place) -> None:
 
 def test_what_is_written_once_is_read_once() -> None:
     under = MemoryStore()
-    store = FrozenStore(under)
+    store = ImmutableCache(under)
     assert store.read("attempts/a/job.json") is None
     under.create("attempts/a/job.json", b"{}")
     under.write("notes/landed.json", b"one")
@@ -205,7 +205,7 @@ def test_what_is_written_once_is_read_once() -> None:
 
 def test_of_what_is_written_once_only_the_last_objects_are_kept() -> None:
     under = MemoryStore()
-    store = FrozenStore(under)
+    store = ImmutableCache(under)
     names = [f"attempts/{number}/job.json" for number in range(MOST + 1)]
     for name in names:
         under.create(name, b"{}")

@@ -18,8 +18,8 @@ from pyiceberg.types import IntegerType, NestedField, StringType
 
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.iceberg.tables import data_files, table_identity
-from lakegate.adapters.nessie import SPACE, SPACES
-from lakegate.adapters.notes import decided
+from lakegate.adapters.nessie.contents import SPACE, SPACES
+from lakegate.adapters.nessie.notes import decided
 from lakegate.audit.errors import JobError
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.errors import Conflict, LakegateError
@@ -51,7 +51,7 @@ class NessieLake:
         self._commits: dict[str, Commit] = {}
         self._keys: dict[tuple[str, ...], Key] = {}
         self._tables: dict[tuple[str, int], TableState] = {}
-        self._open: Callable[[str, str], RefCatalog] = cache(lambda uri, ref: RefCatalog(uri, WAREHOUSE, Ref(ref)))
+        self._open: Callable[[str, Ref], RefCatalog] = cache(lambda uri, ref: RefCatalog(uri, WAREHOUSE, ref))
         self._empty()
 
     def _empty(self) -> None:
@@ -104,7 +104,7 @@ class NessieLake:
                 self._put(branch, (key.name,), STRANGE | {"sqlText": content})
 
     def _change(self, uri: str, branch: str, name: str, wanted: TableState) -> None:
-        catalog = self._open(uri, branch)
+        catalog = self._open(uri, Ref(branch))
         table = catalog.load_table(name)
         if table_identity(table).fields != wanted.identity.fields:
             catalog.set_schema(table, _schema(wanted.identity), wanted.identity.last_id, {})
@@ -124,7 +124,7 @@ class NessieLake:
     def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> None:
         """What a job's append does: the table is created if absent, data files (path → rows) are added."""
         with self._job(f"appending to {table}"):
-            target = self._made(self._open(self._network.uri, branch), table, identity)
+            target = self._made(self._open(self._network.uri, Ref(branch)), table, identity)
             with target.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
                 for path, rows in files.items():
                     append.append_data_file(data_file(path, rows))
@@ -147,7 +147,7 @@ class NessieLake:
         except LakegateError as error:
             raise JobError(str(error)) from error
 
-    def read(self, ref: str, table: str) -> TableState:
+    def read(self, ref: Ref, table: str) -> TableState:
         """The table as a reader finds it: its metadata, every manifest, and the data files of its scan's plan.
 
         Raises Violation where it can't be read, or has a data file twice.
@@ -226,7 +226,7 @@ class NessieLake:
     def _state(self, commit: str, table: str, there: Json) -> TableState:
         version = there["metadataLocation"], there["snapshotId"]
         if version not in self._tables:
-            self._tables[version] = self.read(commit, table)
+            self._tables[version] = self.read(Ref(MAIN, commit), table)
         return self._tables[version]
 
     def _put(self, branch: str, path: tuple[str, ...], content: Json) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from greenlet import getcurrent, greenlet
 
-from lakegate.adapters.frozen import FrozenStore
+from lakegate.adapters.immutable_cache import ImmutableCache
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from lakegate.workflow.service import Service
 
@@ -97,7 +97,7 @@ class Worker:
         self.result: object = None
         self.error: Exception | None = None
         self._operation = operation
-        self._service = replace(whole, store=FrozenStore(whole.store))  # as bootstrap wires it
+        self._service = replace(whole, store=ImmutableCache(whole.store))  # as bootstrap wires it
         self._goes_on = stops
         self._green = Strand(self)
         self.step()  # up to its first call

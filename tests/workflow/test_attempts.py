@@ -1,6 +1,5 @@
 """Jobs that crash: another attempt after a while, an end to that, and nothing by a job that was given up."""
 
-import json
 from datetime import UTC, datetime
 
 import pytest
@@ -11,7 +10,6 @@ from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState, MessageKind
-from lakegate.workflow.attempts.job import job_name
 from lakegate.workflow.attempts.reports import End, begun_name, note_end
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -227,18 +225,7 @@ def test_one_that_is_cut_off_after_it_was_given_up_has_crashed(world: World) -> 
     assert world.rejected()["1"][0].endswith("attempts a1, a2 and a3 crashed in a row")
 
 
-def test_a_job_that_an_earlier_release_froze_is_taken_to_have_begun(world: World) -> None:
-    first = dropped(world)
-    name = job_name(first)
-    frozen = json.loads(world.store.objects[name])
-    del frozen["begun_uri"]
-    world.store.objects[name] = json.dumps(frozen).encode()
-    crash(world)
-    [line] = status(world.service).in_flight
-    assert line.state.startswith("job failed, attempt 2")
-
-
-def test_one_that_waited_and_was_given_up_by_an_earlier_release_is_followed_by_another(world: World) -> None:
+def test_one_that_waited_and_was_given_up_is_followed_by_another(world: World) -> None:
     first = dropped(world)
     world.kill_jobs("no room", never_began=True)
     assert note_end(world.service.store, first, End.GIVEN_UP)

@@ -13,7 +13,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.typedef import EMPTY_DICT
 
-from lakegate.adapters.http import Patient, mount
+from lakegate.adapters.http import TimeoutAdapter, mount
 from lakegate.adapters.iceberg.files import Files, MetadataIO
 from lakegate.adapters.refs import segment
 from lakegate.errors import Misconfigured
@@ -51,10 +51,10 @@ class RefCatalog(RestCatalog):
         ref: Ref,
         more: Mapping[str, str] | None = None,
         *,
-        http: Patient | None = None,
+        http: TimeoutAdapter | None = None,
         files: Files | None = None,
     ) -> None:
-        self._http, self._files = http or Patient(), files or Files()
+        self._http, self._files = http or TimeoutAdapter(), files or Files()
         options = {**OPTIONS, **(more or {})}
         self._io = {PY_IO_IMPL: options[PY_IO_IMPL]}
         super().__init__(str(ref), uri=f"{uri}/iceberg/{segment(ref)}", warehouse=warehouse, **options)

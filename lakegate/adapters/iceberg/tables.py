@@ -9,7 +9,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema, index_by_id, index_name_by_id
 from pyiceberg.table import Table
 
-from lakegate.adapters.http import Patient
+from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg.catalog import RefCatalog
 from lakegate.adapters.iceberg.errors import ABSENT, iceberg_errors
 from lakegate.adapters.iceberg.files import Files
@@ -27,7 +27,7 @@ class IcebergTables:
 
     def __init__(self, uri: str, warehouse: str) -> None:
         self._uri, self._warehouse = uri, warehouse
-        self._http, self._files = Patient(), Files()
+        self._http, self._files = TimeoutAdapter(), Files()
         self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._look)
         self._catalog = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._open)
 

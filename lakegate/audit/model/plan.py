@@ -9,14 +9,14 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
-from lakegate.audit.model.codec import later, to_json
+from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.files import PARQUET, FileFormat
 
 
 class Others(StrEnum):
     """Effect of other files' rows on a metric of table scope about the table itself."""
 
-    APART = "it never looks at them"
+    IGNORED = "it never looks at them"
     NEEDED = "once they leave, a file that passed may fail"
     REPEATED = "once they leave, a file that failed may pass"
 
@@ -27,7 +27,7 @@ class MetricKind(StrEnum):
     counts_rows: bool
     others: Others
 
-    def __new__(cls, value: str, counts_rows: bool, others: Others = Others.APART) -> Self:  # noqa: FBT001
+    def __new__(cls, value: str, counts_rows: bool, others: Others = Others.IGNORED) -> Self:  # noqa: FBT001
         kind = str.__new__(cls, value)
         kind._value_, kind.counts_rows, kind.others = value, counts_rows, others
         return kind
@@ -172,7 +172,7 @@ class Metric:
     alone: bool = False
     bound: str = ""
     passes: str = ""
-    tries: str = later("")
+    tries: str = ""
 
 
 class Comparison(StrEnum):
@@ -248,7 +248,7 @@ class Plan:
     key: tuple[str, ...] = ()
     policy: SchemaPolicy = SchemaPolicy()
     files: FileFormat = PARQUET
-    format: int = 2
+    format: int = 1
 
     @cached_property
     def hash(self) -> str:

@@ -7,7 +7,7 @@ job that finishes after it was given up changes nothing.
 from enum import StrEnum
 
 from lakegate.audit.model.codec import BROKEN, NewerFormat, to_json
-from lakegate.audit.model.job import CUT_OFF, Job
+from lakegate.audit.model.job import CUT_OFF
 from lakegate.audit.model.report import Report, parse_report
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
@@ -22,11 +22,11 @@ def begun_name(attempt: Attempt) -> str:
     return f"begun/{attempt.branch}"
 
 
-def has_begun(store: Store, attempt: Attempt, job: Job) -> bool:
+def has_begun(store: Store, attempt: Attempt) -> bool:
     """Return True if the attempt's job reached its files and was not cut off from them. Only then does a crash say
-    something about the files. A job that an earlier release froze notes nothing and counts as begun.
+    something about the files.
     """
-    return not job.begun_uri or store.read(begun_name(attempt)) not in (None, CUT_OFF)
+    return store.read(begun_name(attempt)) not in (None, CUT_OFF)
 
 
 class End(StrEnum):

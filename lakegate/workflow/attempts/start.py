@@ -45,14 +45,14 @@ def start_attempts(
     service: Service,
     attempt: Attempt,
     files: Iterable[FileVersion],
-    portion: Callable[[list[FileVersion]], list[FileVersion]],
+    chunk: Callable[[list[FileVersion]], list[FileVersion]],
 ) -> Iterator[Attempt]:
     """Start as many attempts as the files need, from this number on. Each takes the files that are noted for it, or the
-    `portion` of what is left. The notes keep two workers, or a second try, from giving one file to two attempts.
+    `chunk` of what is left. The notes keep two workers, or a second try, from giving one file to two attempts.
     """
     left = list(files)
     while left:
-        noted = {file.id for file in _note_files(service, attempt, portion(left))}
+        noted = {file.id for file in _note_files(service, attempt, chunk(left))}
         its = [file for file in left if file.id in noted]
         if its and _claim(service, attempt, its):
             left = [file for file in left if file.id not in noted]

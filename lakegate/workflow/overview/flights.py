@@ -33,7 +33,7 @@ ENDED = "job "  # a state of a job that has ended badly begins so
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """The files that a branch claims, and those of them that are not decided."""
+    """Files that a branch claims, and those of them that are not decided."""
 
     claimed: Sequence[FileVersion] = ()
     undecided: Sequence[FileVersion] = ()
@@ -109,7 +109,7 @@ def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
         return "claimed", ()
     job = job_of(service.store, attempt)
     if run.state is JobState.RUNNING:
-        began = job is None or has_begun(service.store, attempt, job)
+        began = job is None or has_begun(service.store, attempt)
         return "appending and auditing" if began else "waits for its job to begin", ()
     crashed = crash_of(service, attempt, job, run) if job else None
     reasons = (run.reason,) if run.reason else ()

@@ -173,7 +173,7 @@ class Cloud:
         tell(record.name, "stopped" if self._processes.end(record) else "was not running")
 
     def require_real_resources(self) -> None:
-        """Raise Misconfigured if LocalStack only pretended to make a resource, which its log alone tells."""
+        """Raise Misconfigured if LocalStack only pretended to make a resource, which shows only in its log."""
         log = self.settings.logs / "localstack.log"
         if pretended := [line for line in log.read_text(errors="replace").splitlines() if PRETENCE in line]:
             raise Misconfigured("LocalStack only pretends to have made a resource:\n" + "\n".join(pretended))

@@ -1,6 +1,6 @@
-"""Avro's blocks, walked from head to head before any row is made: how many rows a file claims, and in how many bytes.
+"""Avro's blocks, walked from head to head: the rows and bytes that each claims.
 
-It unpacks nothing. A head that claims what cannot be is the file's own fault.
+It decompresses nothing. A head with an impossible claim is the file's fault.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,19 +10,19 @@ from lakegate.counts import count
 from spark_jobs.formats.footer import Unreadable
 
 SYNC = 16  # bytes of the marker behind each block
-MOST_BYTES = 2**31 - 1  # of a block, packed or not: Java has no longer arrays
+MOST_BYTES = 2**31 - 1  # of a block, compressed or not: Java has no longer arrays
 _LONGEST_NUMBER = 10  # bytes
 _HEAD = 2 * _LONGEST_NUMBER
 _LEAST, _MOST = 4 * 1024, 1024 * 1024  # bytes that are read at a time
 _CORRUPT = "its rows cannot be read to the end, a block is corrupt (block {:,} {})"
 
 Read = Callable[[int, int], bytes]
-"""So many bytes of a file, from a place on."""
+"""(offset, size) → that part of a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A block as its head tells it: where the head begins, where its bytes do, how many these are, how many rows."""
+    """A block as its head describes it: offsets of the head and of the data, the data's size in bytes, and the rows."""
 
     head: int
     start: int
@@ -34,26 +34,27 @@ class Short(Exception):
     """More bytes are needed than there are."""
 
 
-def number(said: bytes, at: int) -> tuple[int, int]:
-    """One of Avro's numbers, and where it ends: seven bits a byte, the lowest first, the sign in the last bit."""
+def number(data: bytes, at: int) -> tuple[int, int]:
+    """Return one of Avro's numbers and the offset behind it: seven bits a byte, the lowest first, zigzag-encoded."""
     value = 0
     for shift in range(_LONGEST_NUMBER):
-        byte = piece(said, at + shift, 1)[0]
+        byte = piece(data, at + shift, 1)[0]
         value |= (byte & 0x7F) << 7 * shift
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says that more come
+        if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follow
             return (value >> 1) ^ -(value & 1), at + shift + 1
     raise Unreadable("its header is broken")
 
 
-def piece(said: bytes, at: int, size: int) -> bytes:
-    if at + size > len(said):
+def piece(data: bytes, at: int, size: int) -> bytes:
+    if at + size > len(data):
         raise Short
-    return said[at : at + size]
+    return data[at : at + size]
 
 
 def walk(read: Read, start: int, length: int, sync: bytes) -> Iterator[Block]:
-    """Each block of a file that has so many bytes, from where its header ends. Unreadable where one is none, or would
-    be passed over by readers: what comes behind a block without rows is.
+    """Yield each block from where the header ends.
+
+    Unreadable if a block is broken, or if one without rows stands before others: readers stop there.
     """
     candidates, at, nth, is_over = _Near(read, length), start, 0, False
     while at < length:
@@ -88,14 +89,14 @@ def _corrupt(nth: int, why: str) -> Unreadable:
 
 
 class _Near:
-    """The bytes around the last place: more at a time while blocks are small, few where they are passed over."""
+    """A window of bytes: it grows while blocks are small, and stays small while large ones are skipped."""
 
     def __init__(self, read: Read, length: int) -> None:
         self._read, self._length = read, length
         self._from, self._held, self._size = 0, b"", _LEAST
 
     def take(self, at: int, size: int) -> bytes:
-        """So many bytes, or those that there are to the end of the file."""
+        """Return `size` bytes from `at`, or as many as the file has left."""
         end = min(at + size, self._length)
         held_to = self._from + len(self._held)
         if not self._from <= at <= end <= held_to:

@@ -1,6 +1,6 @@
-"""Whether an Avro file can hold the rows that its blocks claim, within its limits.
+"""Checks that an Avro file can hold the rows that its blocks claim, within its limits.
 
-It makes no row. What comes out of a packed block is counted only where it may be too much, and none of it is kept.
+It reads no row. A compressed block is decompressed only if its file may exceed a limit, and only to count.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,16 +20,16 @@ from spark_jobs.jvm.failures import FAILURES, is_unreachable
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import SPLIT
 
-# How many bytes may come out of one, at most.
+# The most bytes that one compressed byte can hold.
 RATIOS = {"null": 1, "deflate": 1_032, "snappy": 32, "zstandard": 32_768, "bzip2": 1_100_000, "xz": 20_000}
-_XZ_MEMORY = 128 * 1024  # KiB, of what unpacks it: its own largest preset takes half of that
+_XZ_MEMORY = 128 * 1024  # KiB for the decoder: the largest preset takes half of that
 ROWS_OF_NOTHING = 1_000_000
-"""How many rows may take no bytes at all."""
+"""The most rows that may take no bytes at all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks:
-    """Where a file's blocks begin, and how they are packed; the file is open."""
+    """An open file's blocks: where the first begins, the marker between them, and their codec."""
 
     spark: SparkSession
     uri: str
@@ -44,8 +44,9 @@ class Blocks:
 
 
 def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[str, ...]]:
-    """How many rows there are, each of so many bytes at `least`, or which limits the file is beyond. Unreadable where
-    it claims what it cannot hold.
+    """Return the rows, each of at least `least` bytes, or the limits that the file exceeds.
+
+    Unreadable if it claims rows that it cannot hold.
     """
     if blocks.codec not in RATIOS:
         raise Unreadable(f"its blocks are packed by a codec that is none of {', '.join(RATIOS)}", blocks.codec[:60])
@@ -79,8 +80,9 @@ def _check_rows(number: int, block: Block, least: int, ratio: int) -> None:
 
 
 def _check_splits(blocks: Blocks, begins: Mapping[int, int]) -> None:
-    """Who reads a part of a large file begins behind the first marker in it: that one must be a block's, and no piece
-    of a value that looks like it.
+    """Raise Unreadable if a value contains the marker where a split begins.
+
+    The reader of a split starts at the first marker in it, which must be a block's.
     """
     if not begins:
         return
@@ -94,8 +96,9 @@ def _check_splits(blocks: Blocks, begins: Mapping[int, int]) -> None:
 
 
 def _uncompressed_faults(blocks: Blocks, packed: int, largest: int, limits: Limits) -> tuple[str, ...]:
-    """What is said where more comes out of all blocks than is taken. Unreadable where more comes out of one than a
-    reader can hold, for it unpacks a block as a whole.
+    """Return a fault if all blocks decompress to more than the limit.
+
+    Unreadable if one block does not fit into memory, because readers decompress a block as a whole.
     """
     ratio, found = RATIOS[blocks.codec], 0
     may_be_much = packed * ratio > limits.uncompressed
@@ -114,7 +117,7 @@ def _uncompressed_faults(blocks: Blocks, packed: int, largest: int, limits: Limi
 
 
 def _count_uncompressed(blocks: Blocks, block: Block, most: int) -> int:
-    """How many bytes come out of a block; no more than so many are looked at."""
+    """Count the bytes that a block decompresses to, up to `most`."""
     java = jvm(blocks.spark)
     io = java.org.apache.commons.io
     blocks.stream.seek(block.start)
@@ -126,7 +129,7 @@ def _count_uncompressed(blocks: Blocks, block: Block, most: int) -> int:
     except FAILURES as error:
         if is_unreachable(error):
             raise
-        return 0  # what is wrong with it is told when its rows are read
+        return 0  # reading its rows reports the error
 
 
 def _inflating(java: Any, packed: Any) -> Any:

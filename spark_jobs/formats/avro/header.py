@@ -1,6 +1,6 @@
-"""Avro's header, read within limits, and the heads of its blocks: a file does not say elsewhere how many rows it has.
+"""Avro's header, read within limits, and the row counts of its blocks: the file states its rows nowhere else.
 
-It makes no row.
+It reads no row.
 """
 
 import json
@@ -21,7 +21,7 @@ from spark_jobs.jvm.failures import FAILURES, root_cause
 from spark_jobs.jvm.gateway import jvm
 
 TRUNCATED = "it is truncated: it begins as an Avro file and does not end as one"
-# Dates are days of the calendar that Avro's specification means, whoever wrote them.
+# Dates are days of the calendar that Avro's specification names, whoever wrote them.
 _OPTIONS = {"datetimeRebaseMode": "CORRECTED"}
 _MAGIC = b"Obj\x01"
 _FIRST = 64 * 1024
@@ -29,7 +29,7 @@ _FIRST = 64 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class _Header:
-    """The schema's JSON, how blocks are packed, the marker behind each, and where the first begins."""
+    """The schema's JSON, the blocks' codec, the marker behind each block, and the offset of the first."""
 
     schema: str
     codec: str
@@ -38,22 +38,22 @@ class _Header:
 
 
 def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
-    """The header and the rows; a file that is beyond a limit has faults and no columns."""
+    """Return the columns and the rows; a file beyond a limit has faults and no columns."""
     if not ends.first.startswith(_MAGIC):
         raise Unreadable("it is not an Avro file")
     with hadoop.opened(spark, uri) as stream:
         header = _header(partial(hadoop.part, spark, stream), ends.length, limits)
         if not ends.last.endswith(header.sync):
             raise Unreadable(TRUNCATED)
-        said = _schema(header.schema)
-        if wrong := _schema_faults(limits, *_size(said)):
+        document = _schema(header.schema)
+        if wrong := _schema_faults(limits, *_size(document)):
             return Footer(faults=wrong)
         parsed = _parsed(spark, header.schema)
         size = avro_schema.size(json.loads(_canonical(spark, parsed)))
         if wrong := _schema_faults(limits, size.columns, size.nesting):
             return Footer(faults=wrong)
         columns = _spark_schema(spark, parsed)
-        if not isinstance(said, dict) or said.get("type") != "record":
+        if not isinstance(document, dict) or document.get("type") != "record":
             raise Unreadable("its rows are no records")
         blocks = Blocks(
             spark=spark, uri=uri, stream=stream, start=header.end, length=ends.length, sync=header.sync,
@@ -67,9 +67,9 @@ def _schema_faults(limits: Limits, columns: int, nesting: int) -> tuple[str, ...
     return beyond(limits, columns=columns, nesting=nesting)
 
 
-def _parsed(spark: SparkSession, said: str) -> Any:
+def _parsed(spark: SparkSession, text: str) -> Any:
     try:
-        return jvm(spark).org.apache.avro.Schema.Parser().parse(said)
+        return jvm(spark).org.apache.avro.Schema.Parser().parse(text)
     except FAILURES as error:
         raise _unreadable_schema(error) from None
 
@@ -79,7 +79,7 @@ def _canonical(spark: SparkSession, schema: Any) -> str:
 
 
 def _spark_schema(spark: SparkSession, schema: Any) -> str:
-    """The columns as Spark would read them, in its JSON."""
+    """Return the columns as Spark would read them, in its JSON."""
     try:
         return str(jvm(spark).org.apache.spark.sql.avro.SchemaConverters.toSqlType(schema).dataType().json())
     except FAILURES as error:
@@ -104,7 +104,7 @@ def _parse_header(head: bytes) -> _Header:
     found, at = dict[bytes, bytes](), len(_MAGIC)
     count, at = number(head, at)
     while count:
-        if count < 0:  # then the block's bytes are said, too
+        if count < 0:  # the size of the block follows
             count, (_, at) = -count, number(head, at)
         for _ in range(count):
             name, at = _bytes(head, at)
@@ -125,15 +125,15 @@ def _bytes(head: bytes, at: int) -> tuple[bytes, int]:
     return piece(head, at, size), at + size
 
 
-def _schema(said: str) -> Any:
+def _schema(text: str) -> Any:
     try:
-        return json.loads(said)
+        return json.loads(text)
     except (ValueError, RecursionError):
         raise Unreadable("it has no schema that can be read") from None
 
 
 def _size(schema: Any) -> tuple[int, int]:
-    """How many fields the schema has, with those inside others, and how deep they are in each other."""
+    """Return the number of fields in the schema, nested ones included, and how deep they are nested."""
     columns, deepest, left = 0, 0, [(schema, 0)]
     while left:
         part, depth = left.pop()

@@ -1,6 +1,6 @@
-"""An Avro schema's size with all that it names written out, found without writing it out.
+"""An Avro schema's size with every named type expanded, computed without expanding it.
 
-A name stands for as much as was once said of it, so a short schema may stand for billions of columns.
+A name stands for its whole definition, so a short schema may stand for billions of columns.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _LISTED = {"array": "items", "map": "values"}
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """Of a type: how many columns it has, with those inside others; how deep they are; how few bytes a value takes."""
+    """Of a type: its columns, nested ones included; the depth of nesting; the least bytes of a value."""
 
     columns: int = 0
     nesting: int = 0
@@ -22,8 +22,9 @@ class Size:
 
 
 def size(schema: Any) -> Size:
-    """Of a schema in Avro's canonical form, which has every name in full. Unreadable where it has lists of nothing, or
-    itself in itself.
+    """Return the size of a schema in Avro's canonical form, which has every name in full.
+
+    Unreadable if it has lists of empty values, or contains itself.
     """
     try:
         return _Sizes().of(schema)
@@ -33,7 +34,7 @@ def size(schema: Any) -> Size:
 
 @dataclass(kw_only=True)
 class _Sizes:
-    """The sizes of what has a name; None while it is being said."""
+    """Sizes of named types; None while a definition is open."""
 
     named: dict[str, Size | None] = field(default_factory=dict)
 

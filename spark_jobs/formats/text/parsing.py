@@ -1,6 +1,6 @@
-"""From a text to a value of the contract's type, in Spark SQL: strictly, or null. It knows no files.
+"""Strict parsing in Spark SQL: from a text to a value of the contract's type, or null. It knows no files.
 
-Spark's own casts are kinder than a contract: they cut 1.5 to 1, round decimals, and take 2013 for a date.
+Spark's casts are more lenient than a contract: they cut 1.5 to 1, round decimals, and read 2013 as a date.
 """
 
 from lakegate.audit.schema.types import canonical
@@ -8,7 +8,7 @@ from spark_jobs.jvm.spark_sql import literal
 
 _UNSIGNED = "([0-9]+[.]?[0-9]*|[.][0-9]+)"
 _NUMBER = f"[+-]?{_UNSIGNED}([eE][+-]?[0-9]+)?"
-# Java takes hours to make a number of millions of digits, or of such an exponent.
+# Java takes hours to convert a number with millions of digits, or with such an exponent.
 _SHORT = "(?!.{1000})"
 _SCIENTIFIC = f"{_SHORT}[+-]?{_UNSIGNED}[eE][+-]?0*[0-9]{{1,3}}"
 _NO_NUMBER = "(?i)([+-]?inf(inity)?|nan)"
@@ -27,9 +27,9 @@ _PATTERNED = {"date": "to_date", "timestamp": "to_timestamp", "timestamp_ntz": "
 
 
 def value(text: str, type_name: str, pattern: str = "") -> str:
-    """The SQL of a text (a column of ours) as a value of the type, null where it is none.
+    """Return the SQL of a text (SQL itself) as a value of the type, null if it is none.
 
-    Spaces around anything but a string don't matter. `pattern` spells dates and timestamps as Java's DateTimeFormatter
+    Spaces around anything but a string are ignored. `pattern` spells dates and timestamps as Java's DateTimeFormatter
     does; without one they are ISO 8601.
     """
     kind = canonical(type_name)
@@ -37,7 +37,7 @@ def value(text: str, type_name: str, pattern: str = "") -> str:
         return text
     text = f"trim({text})"
     if pattern:
-        # A year that is far out is an error to these; what tries to add nothing to what they give makes it null.
+        # These functions fail on a far-off year; `try_add` of nothing turns the error into null.
         return f"try_add({_PATTERNED[kind]}({text}, {literal(pattern)}), INTERVAL '0' DAY)"
     cast = f"try_cast({text} AS {kind})"
     if kind in ("float", "double"):
@@ -47,7 +47,7 @@ def value(text: str, type_name: str, pattern: str = "") -> str:
 
 
 def scientific(text: str, type_name: str) -> str:
-    """The same for a decimal that may have an exponent. A cast would round it: its digits must be those of the text."""
+    """Return the same for a decimal that may have an exponent. A cast would round, so its digits must be the text's."""
     kind, text = canonical(type_name), f"trim({text})"
     cast = f"try_cast({text} AS {kind})"
     is_exact = f"{text} RLIKE {literal(whole(_SCIENTIFIC))} AND {_digits(text)} = {_digits(f'string({cast})')}"
@@ -55,23 +55,25 @@ def scientific(text: str, type_name: str) -> str:
 
 
 def whole(pattern: str) -> str:
-    r"""The pattern of a text that is nothing else. `$` would let a line end stand behind it, which casts pass over."""
+    """Return the pattern of a text that matches from start to end. `$` would match before a final line end, too, which
+    casts ignore.
+    """
     return rf"^(?:{pattern})\z"
 
 
 def _floating(text: str, kind: str, cast: str) -> str:
-    """A number too large for the type would become infinite: that is said in words, or it is none."""
+    """Return the SQL of a floating-point number. One too large for the type is null: infinity must be spelled out."""
     finite = f"CASE WHEN abs({cast}) < {kind}('infinity') THEN {cast} END"
-    said = f"WHEN {text} RLIKE {literal(whole(_NO_NUMBER))} THEN {cast}"
-    return f"CASE WHEN {text} RLIKE {literal(whole(_NUMBER))} THEN {finite} {said} END"
+    spelled = f"WHEN {text} RLIKE {literal(whole(_NO_NUMBER))} THEN {cast}"
+    return f"CASE WHEN {text} RLIKE {literal(whole(_NUMBER))} THEN {finite} {spelled} END"
 
 
 def _decimal(kind: str) -> str:
-    """Digits, and no more places than the type has, but for zeros; after the point or before it there are some."""
+    """Return the pattern of a decimal: at least one digit, and no more places than the type has, except zeros."""
     places = kind.rstrip(")").split(",")[1]
     return f"{_SHORT}[+-]?(?=[.]?[0-9])[0-9]*([.][0-9]{{0,{places}}}0*)?"
 
 
 def _digits(number: str) -> str:
-    """A number without its sign, point and exponent, and the zeros that these add."""
+    """Return the SQL of a number's digits without sign, point, exponent and the zeros that these add."""
     return f"trim('0' FROM regexp_replace({number}, {literal('[-+.]|[eE].*')}, ''))"

@@ -1,4 +1,4 @@
-"""A `Store` in front of another one that caches objects written once: attempts' jobs, files and ends.
+"""A `Store` in front of another one. It caches objects that are written once: attempts' jobs, files and ends.
 
 It caches nothing that can change, and no absences: another process may create an absent object at any time.
 """
@@ -9,11 +9,11 @@ from cachetools import LRUCache
 
 from lakegate.ports import Store
 
-FROZEN = "attempts/"  # created once, never rewritten
+IMMUTABLE = "attempts/"  # created once, never rewritten
 MOST = 64  # objects: a large batch's job is half a megabyte
 
 
-class FrozenStore:
+class ImmutableCache:
     """A caching store; see the module. Several may wrap one store."""
 
     def __init__(self, store: Store) -> None:
@@ -24,7 +24,7 @@ class FrozenStore:
         body: bytes | None = self._seen.get(name)
         if body is None:
             body = self._store.read(name)
-            if body is not None and name.startswith(FROZEN):
+            if body is not None and name.startswith(IMMUTABLE):
                 self._seen[name] = body
         return body
 
