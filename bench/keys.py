@@ -1,4 +1,4 @@
-"""The cost of uniqueness in the whole table for a batch of 100,000 rows, by the table's size and the keys' place.
+"""Cost of uniqueness in the whole table for a batch of 100,000 rows, by the table's size and the keys' place.
 
 Every number is a median beside that of uniqueness within the batch, in the same session. Spark makes the data.
 """

@@ -111,7 +111,7 @@ def _add(archive: zipfile.ZipFile, root: Path, files: Iterable[Path]) -> None:
     for path in files:
         entry = zipfile.ZipInfo(path.relative_to(root).as_posix(), EPOCH)
         entry.external_attr = 0o100644 << 16
-        entry.create_system = 3  # as on Linux, wherever it was made
+        entry.create_system = 3  # Linux, so that every machine makes the same bytes
         entry.compress_type = zipfile.ZIP_DEFLATED
         archive.writestr(entry, path.read_bytes())
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 
 class LakegateError(Exception):
-    """The root of all errors. Catch it at a process's edge, or where one step's failure must not stop the others."""
+    """A root of all errors. Catch it at a process's edge, or where one step's failure must not stop the others."""
 
 
 def foreseen(errors: Iterable[Exception]) -> list[LakegateError]:

@@ -26,7 +26,7 @@ from spark_jobs.appending.faults import find_faulty
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, open_catalog, tune_for_size
-from spark_jobs.metrics import measure, quarantine, samples, unparsed
+from spark_jobs.metrics import malformed, measure, quarantine, samples
 from spark_jobs.metrics.keys import Batch
 from spark_jobs.tables import ddl as tables
 from spark_jobs.tables import iceberg, nessie, rewritten
@@ -62,8 +62,10 @@ class SparkFiles:
     def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return find_faulty(self.spark, plan, inspections)
 
-    def count_unparsed(self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]) -> dict[str, int]:
-        return unparsed.count(self.spark, plan, inspections, there)
+    def count_malformed(
+        self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
+    ) -> dict[str, int]:
+        return malformed.count(self.spark, plan, inspections, there)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +112,7 @@ class SparkView:
         self, results: Results, plan: Plan, inspections: Sequence[Inspection]
     ) -> dict[str, tuple[CheckResult, ...]]:
         found = samples.with_samples(self.own.plan, results, self.own.batch, self.own.base)
-        return unparsed.with_samples(self.spark, plan, inspections, found)
+        return malformed.with_samples(self.spark, plan, inspections, found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,5 +210,5 @@ class SparkEngine:
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
-        rows = unparsed.unparsed_rows(self.spark, plan, inspections) if inspections else None
+        rows = malformed.malformed_rows(self.spark, plan, inspections) if inspections else None
         quarantine.quarantine_rows(self.spark, self.job, view.own, order, failed, rows)

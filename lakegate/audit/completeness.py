@@ -101,9 +101,9 @@ def prove(
         raise JobError(_message(job, f"it does not hold each file of the batch once ({told})", table))
 
 
-def expected(inspections: Iterable[Inspection], unparsed: Mapping[str, int]) -> dict[str, int]:
+def expected(inspections: Iterable[Inspection], malformed: Mapping[str, int]) -> dict[str, int]:
     """Return, by file version, the rows that must be there: all that parse. Of some files there may be none."""
-    rows = {inspection.id: inspection.rows - unparsed.get(inspection.id, 0) for inspection in inspections}
+    rows = {inspection.id: inspection.rows - malformed.get(inspection.id, 0) for inspection in inspections}
     return {file: number for file, number in rows.items() if number}
 
 

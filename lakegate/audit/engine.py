@@ -40,7 +40,7 @@ class StagedFiles(Protocol):
     def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         """Add a fault to each file that cannot be read to its end, or not be written."""
 
-    def count_unparsed(
+    def count_malformed(
         self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
     ) -> Mapping[str, int]:
         """Return how many rows do not parse, by file version; `there` are those that were appended."""

@@ -30,12 +30,12 @@ from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.engine import Engine, Proved, Table, View
 from lakegate.audit.errors import JobError, Unfit
+from lakegate.audit.evaluation.malformed import malformed_metrics
 from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.evaluation.moment import bind_now
 from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.evaluation.reuse import combined, of_table_scope
-from lakegate.audit.evaluation.unparsed import left_out
-from lakegate.audit.evaluation.verdicts import evaluate, good, unparsed_checks, verdict
+from lakegate.audit.evaluation.verdicts import evaluate, good, malformed_checks, verdict
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Column, Plan
@@ -243,7 +243,7 @@ def resume(run: Run, there: Mapping[str, int]) -> list[Inspection]:
     missing = [each for each in run.good if each.id not in there]
     faulty = {each.id: each for each in run.engine.files.find_faulty(run.grown, missing) if each.faults}
     sound = [each for each in run.good if each.id not in faulty]
-    prove_appended(run.job, there, expected(sound, run.engine.files.count_unparsed(run.grown, sound, there)))
+    prove_appended(run.job, there, expected(sound, run.engine.files.count_malformed(run.grown, sound, there)))
     return [faulty.get(each.id, each) for each in run.good]
 
 
@@ -260,11 +260,11 @@ def _audit(run: Run) -> None:
 
 def _quarantine(run: Run, view: View) -> None:
     """Quarantine failing rows of the files that may lose them; then audit the rest of these files."""
-    before, unparsed_ids = run.checks, unparsed_checks(run.job.plan)
+    before, malformed_ids = run.checks, malformed_checks(run.job.plan)
     failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
-    unparsed = [each for each in run.good if unparsed_ids & {*failed.get(each.id, ())}]
+    malformed = [each for each in run.good if malformed_ids & {*failed.get(each.id, ())}]
     with run.step("quarantine"):
-        run.engine.quarantine(view, good(before), failed, run.grown, unparsed)
+        run.engine.quarantine(view, good(before), failed, run.grown, malformed)
         run.audited = run.engine.head()
         run.quarantined = _prove_quarantine(run, {file: _leaving(before[file]) for file in failed})
     left = run.load(run.job.plan.table, run.audited_ref)
@@ -308,9 +308,9 @@ def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool 
     view: View = run.engine.view(run.plan, proved)
     with run.step("measure"):
         measured, resolved = view.measure()
-        unparsed = left_out(run.plan, {each.id: each.rows for each in inspections}, parsed)
+        malformed = malformed_metrics(run.plan, {each.id: each.rows for each in inspections}, parsed)
         plan = unforgiving(run.plan) if is_left else run.plan
-        results = evaluate(plan, measured, {**resolved, **unparsed}, run.job.baseline, view.failing_rows)
+        results = evaluate(plan, measured, {**resolved, **malformed}, run.job.baseline, view.failing_rows)
     with run.step("sample"):
         run.checks = view.with_samples(results, run.grown, inspections)
     return view
@@ -324,7 +324,7 @@ def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str
         run.removed = _removed(run, loaded, difference, left)
     quarantined, there = rows_of(run.quarantined), rows_of(found)
     arrived = {file: number + quarantined.get(file, 0) for file, number in there.items()}
-    parsed = expected(run.good, run.engine.files.count_unparsed(run.grown, run.good, arrived))
+    parsed = expected(run.good, run.engine.files.count_malformed(run.grown, run.good, arrived))
     kept = {file: number - quarantined.get(file, 0) for file, number in parsed.items()}
     prove(job, difference, found, kept, (*job.replaced, *run.removed.files.data_files))
     run.files = {each.id: found.get(each.id, []) for each in run.good}

@@ -13,7 +13,7 @@ class Exit(IntEnum):
     REJECTED = 1  # a file was rejected, a contract has faults, or an invariant forbids it
     MISUSE = 2  # the command, its arguments or the settings must change
     UNREACHABLE = 3  # a service does not answer, or work is not finished: try again
-    FAULT = 70  # a fault of lakegate's own
+    FAULT = 70  # a fault in lakegate itself
     UNREAD = 141  # the reader of the output has gone; shells use this code
 
 

@@ -187,7 +187,9 @@ def _still_moving(followed: Followed, timeout: float | None) -> str:
     named = [f"{sight.file} ({': '.join(filter(None, (sight.state, sight.waits)))})" for sight in moving[:NAMED]]
     rest = [f"{len(moving) - NAMED:,} more"] if len(moving) > NAMED else []
     batches = sorted({sight.batch for sight in moving})
-    these = " ".join(batches) if len(batches) <= NAMED and "" not in batches else ""  # some have no batch yet: all
+    these = (
+        " ".join(batches) if len(batches) <= NAMED and "" not in batches else ""
+    )  # without arguments if a file has no batch yet, which waits for all
     said = ", ".join([*named, *rest]) or "nothing could be seen"
     return f"not decided within {timeout:g} s: {said}. Run: lakegate wait {these}".rstrip()
 

@@ -99,7 +99,7 @@ KINDS: Mapping[MetricKind, DuckDBKind] = {
     MetricKind.FAILING: DuckDBKind(number=_counted, failing=_broken, shown=_broken),
     MetricKind.DUPLICATES: DuckDBKind(number=_repeats, failing=_repeating, shown=_repeated),
     MetricKind.ORPHANS: DuckDBKind(number=_counted, failing=_orphaned, shown=_orphaned),
-    MetricKind.UNPARSED: DuckDBKind(number=lambda _, __: "0"),  # rows of a relation have been parsed
+    MetricKind.MALFORMED: DuckDBKind(number=lambda _, __: "0"),  # rows of a relation have been parsed
     MetricKind.VALUE: DuckDBKind(number=lambda it, rows: f"(SELECT {translated(it.sql)} FROM {rows.relation})"),
     MetricKind.QUERY: DuckDBKind(
         number=lambda it, rows: f"(WITH {ROWS_VIEW} AS (FROM {rows.relation}) {translated(it.sql)})"

@@ -496,7 +496,7 @@ KINDS: Mapping[MetricKind, MadeUp] = {
     MetricKind.FAILING: MadeUp(changes=Maker.more_that_count, of_one_row=True),
     MetricKind.DUPLICATES: MadeUp(changes=Maker.more_that_repeat),
     MetricKind.ORPHANS: MadeUp(changes=Maker.more_that_count, of_one_row=True),
-    MetricKind.UNPARSED: MadeUp(failing=Maker.with_one_more),
+    MetricKind.MALFORMED: MadeUp(failing=Maker.with_one_more),
     MetricKind.VALUE: MadeUp(changes=Maker.other_values),
     MetricKind.QUERY: MadeUp(changes=Maker.other_values),
 }

@@ -220,7 +220,7 @@ def test_a_line_that_is_nested_too_deep_is_a_row_that_does_not_parse(
     sound, found = inspections(spark, tmp_path, JSON, LINES, LINES + files.deep(depth))
     assert (sound.rows, found.rows, found.faults) == (2, 3, ())
     [part] = parsed(spark, JSON, [found])
-    assert [row["why"] for row in part.unparsed().collect()] == ["it is no JSON object"]
+    assert [row["why"] for row in part.malformed().collect()] == ["it is no JSON object"]
     assert rows_of(spark, JSON, [sound, found]).count() == 4
 
 

@@ -192,7 +192,7 @@ class StoryFiles:
     def find_faulty(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return list(inspections)
 
-    def count_unparsed(self, _: Plan, inspections: Sequence[Inspection], __: Mapping[str, int]) -> dict[str, int]:
+    def count_malformed(self, _: Plan, inspections: Sequence[Inspection], __: Mapping[str, int]) -> dict[str, int]:
         return {inspection.id: 1 for inspection in inspections if not self.stories[inspection.id].arrive}
 
 

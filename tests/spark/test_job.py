@@ -323,7 +323,7 @@ def test_a_job_that_cannot_go_on_fails_with_a_last_word(lake: Lake, tmp_path: Pa
     assert last.endswith(f"; batch {staged.job.batch} of {staged.job.plan.table}, branch {staged.job.branch}")
 
 
-TEXT_METRICS = (Metric(id="unparsed", kind=MetricKind.UNPARSED), nulls("id"), duplicates("id"))
+TEXT_METRICS = (Metric(id="malformed", kind=MetricKind.MALFORMED), nulls("id"), duplicates("id"))
 
 
 def test_text_is_published_as_rows_or_told_by_its_lines(run: Run, on_nessie: SparkSession, lake: Lake) -> None:
@@ -340,9 +340,9 @@ def test_text_is_published_as_rows_or_told_by_its_lines(run: Run, on_nessie: Spa
     report = run(job)
     assert {file.id: (file.rows, file.reasons) for file in report.files} == {
         IDS[0]: (2, ()),
-        IDS[1]: (2, ("unparsed: 2 of 4 rows, expected none", "nulls-id: 1 of 2 rows, expected none")),
+        IDS[1]: (2, ("malformed: 2 of 4 rows, expected none", "nulls-id: 1 of 2 rows, expected none")),
         IDS[2]: (0, ('column "day" is missing',)),
-        IDS[3]: (0, ("unparsed: 1 of 1 rows, expected none",)),
+        IDS[3]: (0, ("malformed: 1 of 1 rows, expected none",)),
         IDS[4]: (2, ("duplicates-id: 1 of 2 rows, expected none",)),
     }
     assert report.files[1].checks[0].sample == (
@@ -357,7 +357,7 @@ def test_text_is_published_as_rows_or_told_by_its_lines(run: Run, on_nessie: Spa
     assert said(run(later)) == {IDS[0]: (Verdict.PASS, 2), IDS[1]: (Verdict.FAIL, 0)}
     assert counted(on_nessie, later, Ref(later.branch)) == 8
     nothing = run(job_for(lake, json, lines[1], base=report.audited))
-    assert {file.id: file.reasons for file in nothing.files} == {IDS[0]: ("unparsed: 1 of 1 rows, expected none",)}
+    assert {file.id: file.reasons for file in nothing.files} == {IDS[0]: ("malformed: 1 of 1 rows, expected none",)}
 
 
 def test_rows_left_out_without_a_check_that_tells_of_them_end_the_job(run: Run, lake: Lake) -> None:

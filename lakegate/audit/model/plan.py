@@ -39,7 +39,10 @@ class MetricKind(StrEnum):
     DUPLICATES = "duplicates", True, Others.REPEATED
     # how many rows have a key in `columns` that no row of `refers_to` has (a null makes it no key)
     ORPHANS = "orphans", True, Others.NEEDED
-    UNPARSED = "unparsed", True  # how many rows of a text file do not parse as the columns' types: they aren't appended
+    MALFORMED = (
+        "malformed",
+        True,
+    )  # how many rows of a text file do not parse as the columns' types: they aren't appended
     # the result of the aggregate `sql` over the rows; there may be none (a mean of nothing)
     VALUE = "value", False
     # the result of the query `sql` over the rows, which it calls ROWS_VIEW; there may be none
