@@ -84,7 +84,7 @@ def resend(service: Service) -> None:
             errors.append(error)
             continue
         if waits and waits > LATE:
-            errors.append(Retryable(f"message {name} can't be sent since {waits}: can the functions reach Slack?"))
+            errors.append(Retryable(f"message {name} has waited for {waits}: can the functions reach Slack?"))
         unsent += waits is not None
         if unsent == UNANSWERED:
             break
