@@ -38,5 +38,5 @@ class DeadLetters(Construct):
             self.queue.metric_approximate_number_of_messages_visible(period=Duration.minutes(1)),
             config=self._config,
             name=self._name,
-            description=f"{self._name} holds events that could not be handled; see the function's log",
+            description=f"Events could not be handled and are in the queue {self._name}. Read the function's log.",
         )

@@ -11,6 +11,7 @@ from infra.alarms import alarm
 from infra.config import Config
 from infra.dead_letters import DeadLetters
 from infra.waivers import waive
+from lakegate.counts import count
 from lakegate.settings import Settings
 
 MEMORY = 1769  # MB, from which on Lambda gives a whole core; a cold start spends its time on imports
@@ -88,13 +89,14 @@ class Function(Construct):
         """Create alarms on the function's calls. Lambda dates a call by its beginning, but counts it only once it has
         ended.
         """
+        minutes = count(round(period.to_minutes()), "minute")
         alarm(
             self,
             "Missed",
             self.function.metric_invocations(period=period),
             config=self._config,
             name=f"{self.name}-missed",
-            description=f"{self.name} has not run for {period.to_minutes():.0f} minutes; is its rule enabled?",
+            description=f"{self.name} has not run for {minutes}. Check that its rule is enabled.",
             below=True,
         )
         alarm(
@@ -103,7 +105,7 @@ class Function(Construct):
             self.function.metric_errors(period=period),
             config=self._config,
             name=f"{self.name}-errors",
-            description=f"{self.name} fails again and again; see its log",
+            description=f"{self.name} failed {FAILURES} times in {minutes}. Read its log, /aws/lambda/{self.name}.",
             threshold=FAILURES,
         )
 

@@ -52,14 +52,15 @@ class Inbox(Construct):
         """Create an alarm on the oldest message's age. An older message was received twice without being handled, or is
         not received at all.
         """
-        name = f"{config.name}-ingest-waiting"
+        ingest = f"{config.name}-ingest"
         alarm(
             self,
             "Waiting",
             self.queue.metric_approximate_age_of_oldest_message(period=Duration.minutes(1)),
             config=config,
-            name=name,
-            description=f"{name}: files landed over an hour ago and ingest has not received them; see its log",
+            name=f"{ingest}-waiting",
+            description=f"Files landed over an hour ago, and {ingest} has not handled them. "
+            f"Read its log, /aws/lambda/{ingest}.",
             threshold=twice,
         )
 

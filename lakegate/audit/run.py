@@ -141,7 +141,7 @@ def _begin(run: Run) -> None:
         engine.head()
     except OSError as error:
         what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
-        raise JobError(f"{what}: Nessie at {job.nessie_uri} does not tell where the branch is: {error}") from error
+        raise JobError(f"{what}: Nessie at {job.nessie_uri} does not return the branch: {error}") from error
     run.there, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
     engine.storage.write(job.begun_uri, b"")
 

@@ -64,15 +64,15 @@ def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) ->
     try:
         taken = _take_up(installation, pushed)
     except LakegateError as error:
-        raise _left_unrouted("unrouted files may be left", str(error)) from error
+        raise _left_unrouted("unrouted files may not be taken up", str(error)) from error
     if taken.failed and taken.left:
-        raise _left_unrouted(f"{count(len(taken.left), 'unrouted file')} not taken up", taken.failed)
+        raise _left_unrouted(f"{count(len(taken.left), 'unrouted file', 'was', 'were')} not taken up", taken.failed)
     _report(judged, [], as_json=as_json, verdict="is pushed", taken=taken)
     return Exit.DONE
 
 
 def _left_unrouted(what: str, why: str) -> Retryable:
-    return Retryable(f"the contracts are pushed, and {what}: {why}. Run: lakegate reconcile")
+    return Retryable(f"the contracts are pushed, but {what}: {why}. Run: lakegate reconcile")
 
 
 def _take_up(installation: Installation, pushed: Sequence[Contract]) -> TakenUp:
@@ -152,6 +152,7 @@ def _report_taken_up(taken: TakenUp) -> None:
         say(f"{count(len(taken.files), 'unrouted file')} taken up; next: lakegate wait")
         say(*(f"    {key}" for key in taken.files))
     if taken.left:
-        say(f"{count(len(taken.left), 'unrouted file')} left for the next sweep (to run it now: lakegate reconcile)")
+        left = count(len(taken.left), "unrouted file", "is", "are")
+        say(f"{left} left for the next sweep; to run it now: lakegate reconcile")
     if taken.failed:
         say("Another step of the sweep failed; the next sweep repeats it:", indented(taken.failed, 4, "yellow"))

@@ -48,7 +48,7 @@ def paragraph(error: Exception) -> str:
 
 def _said(error: Exception) -> str:
     if isinstance(error, OutcomeUnknown):
-        return f"{error}\nIt may have happened nevertheless. Look first: lakegate status"
+        return f"{error}\nIt may have happened nevertheless. Before you try again, run: lakegate status"
     if isinstance(error, LakegateError):
         return str(error)
     if _is_about_a_file(error):

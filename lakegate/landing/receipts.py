@@ -155,8 +155,8 @@ class Receipt:
         """Raise Misconfigured if the receipt cannot be read."""
         if self.unreadable:
             raise Misconfigured(
-                f"the receipt of {self.key} ({self.name}) can't be read: {self.unreadable}. Nothing of this key is "
-                "ingested or decided until somebody has put it right"
+                f"the receipt of {self.key} ({self.name}) can't be read: {self.unreadable}. No file under this key "
+                "is ingested or decided until the receipt is repaired"
             )
 
     def to_json(self) -> str:

@@ -210,7 +210,9 @@ def test_a_line_has_a_limit_in_every_form_of_text(
     )
     assert sound.faults == ()
     size = "1,000,018" if len(body) > 10**6 else "1,000"
-    assert found.faults[0].startswith(f"a line of it has {size} bytes, and the limit is 999: to take it, set maxLineB")
+    assert found.faults[0].startswith(
+        f"one of its lines has {size} bytes, and the limit is 999: to take it, set maxLineB"
+    )
 
 
 @pytest.mark.parametrize("depth", [1_001, 100_000])

@@ -293,7 +293,7 @@ def test_slack_and_the_job_take_no_answer_without_an_end() -> None:
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("call", ["head", "commit", "create"])
 def test_an_answer_that_is_nested_without_an_end_is_no_nessie_s(call: str) -> None:
-    with serving(deep_body) as server, pytest.raises(Misconfigured, match="what answered is no Nessie"):
+    with serving(deep_body) as server, pytest.raises(Misconfigured, match="the answer is not Nessie's"):
         CALLS[call](server.uri)
 
 

@@ -318,7 +318,7 @@ def test_a_job_that_cannot_go_on_fails_with_a_last_word(lake: Lake, tmp_path: Pa
     done = submit(lake, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [staged.uri])
     assert done.returncode == 1
     last = done.stdout.splitlines()[-1]
-    assert last.startswith(f"JobError: Nessie at {lake.nessie_uri} does not tell where the branch is: HTTP Error 404")
+    assert last.startswith(f"JobError: Nessie at {lake.nessie_uri} does not return the branch: HTTP Error 404")
     assert not has_begun(lake, staged.job)
     assert last.endswith(f"; batch {staged.job.batch} of {staged.job.plan.table}, branch {staged.job.branch}")
 

@@ -98,7 +98,7 @@ class NessieCatalog:
                 except NessieConflictException:
                     continue
                 return
-        raise Retryable(f"Nessie: deleting branch {name}: it keeps moving")
+        raise Retryable(f"Nessie: branch {name} kept changing and is not deleted")
 
     def receipts(self, ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
         """Read our namespaces along with the receipts: a caller often puts receipts next, and needs them then."""

@@ -30,7 +30,7 @@ def nessie_errors(what: str, *, changes: bool = False) -> Iterator[None]:
     except requests.RequestException as exc:
         raise network_error(what, exc, changes=changes) from exc
     except (RecursionError, UnicodeError) as exc:
-        raise Misconfigured(f"{what}: what answered is no Nessie: {type(exc).__name__}: {exc}") from exc
+        raise Misconfigured(f"{what}: the answer is not Nessie's: {type(exc).__name__}: {exc}") from exc
 
 
 def _said(response: requests.Response) -> tuple[bool, str]:

@@ -48,8 +48,8 @@ _SAYS = {
     "blocks": "it has {found} blocks",
     "columns": "it has {found} columns",
     "nesting": "its columns are nested {found} deep",
-    "footer": "what describes its columns has {found} bytes",
-    "line": "a line of it has {found} bytes",
+    "footer": "its footer or header has {found} bytes",
+    "line": "one of its lines has {found} bytes",
     "tries": "the contract's patterns and SQL may take {found} tries with its texts",
 }
 
