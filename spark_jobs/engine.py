@@ -15,7 +15,7 @@ from lakegate.audit.engine import Proved
 from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.model.report import CheckResult
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
@@ -193,7 +193,7 @@ class SparkEngine:
 
         return read
 
-    def prepare(self, table: SparkTable | None, columns: Sequence[Column]) -> None:
+    def prepare(self, table: SparkTable | None, columns: Sequence[TableColumn]) -> None:
         tables.prepare(self.spark, self.job.plan, table and table.own, columns)
 
     def remove_replaced(self, table: SparkTable, files: Mapping[str, Any]) -> None:

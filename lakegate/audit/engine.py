@@ -13,7 +13,7 @@ from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, DataFile
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
@@ -122,7 +122,7 @@ class Engine(Protocol[T, V]):
 
     def view(self, plan: Plan, proved: Proved[T]) -> V: ...
 
-    def prepare(self, table: T | None, columns: Sequence[Column]) -> None:
+    def prepare(self, table: T | None, columns: Sequence[TableColumn]) -> None:
         """Make the branch's table, or bring it up to these columns. Raise Unfit, and change nothing, if it cannot."""
 
     def remove_replaced(self, table: T, files: Mapping[str, Any]) -> None:

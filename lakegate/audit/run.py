@@ -38,7 +38,7 @@ from lakegate.audit.evaluation.reuse import combined, of_table_scope
 from lakegate.audit.evaluation.verdicts import evaluate, good, malformed_checks, verdict
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, FileReport, Replaced, Report, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection, fit_all
@@ -63,7 +63,7 @@ class Run:
     base: Table | None = None
     audited: str = ""
     error: str = ""
-    columns: tuple[Column, ...] = ()
+    columns: tuple[TableColumn, ...] = ()
     evolves: tuple[str, ...] = ()
     files: PerFile = field(default_factory=dict)
     quarantined: PerFile = field(default_factory=dict)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from lakegate.audit.evaluation.drift import Past, before
 from lakegate.audit.evaluation.quarantine import BUDGET, within
 from lakegate.audit.evaluation.verdicts import holds
-from lakegate.audit.model.plan import Check, Column, Metric, MetricKind, Plan, Reference, Severity, Unit
+from lakegate.audit.model.plan import Check, Metric, MetricKind, Plan, Reference, Severity, TableColumn, Unit
 from lakegate.audit.model.report import Verdict
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
@@ -144,7 +144,7 @@ class Maker:
             self._make_distinct(rows, metric)
         return self._repaired(rows)
 
-    def _pool(self, column: Column, many: int, is_unique: bool) -> Pool:  # noqa: FBT001
+    def _pool(self, column: TableColumn, many: int, is_unique: bool) -> Pool:  # noqa: FBT001
         wanted = 3 * many + _POOL if is_unique else _POOL
         found = hints(self.plan, column, self.past, many)
         made_up = candidates(column.type, found, self.random, wanted, partial(self._fail_least, column.name))

@@ -16,8 +16,7 @@ from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.evaluation.verdicts import malformed_checks
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Column as Kept
-from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.formats.text.lines import TEXT
@@ -40,16 +39,18 @@ _JSON_OPTIONS = {
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
 _COLUMNS = (
-    Kept(name=FILE_COLUMN, type="string", doc="The file version that the row came from."),
-    Kept(name="key", type="string", doc="The file's key in the landing bucket."),
-    Kept(name="batch", type="string", doc="The batch in which the row was quarantined."),
-    Kept(name="attempt", type="int", doc="The attempt at the batch."),
-    Kept(name="reasons", type="array<string>", doc="The checks that the row failed."),
-    Kept(name="row_json", type="string", doc="The row as JSON, every value whole; null where it does not parse."),
-    Kept(name="quarantined_at", type="timestamp", doc="When."),
-    Kept(name="line", type="bigint", doc="Of a row that does not parse: its line in the file."),
-    Kept(name="text", type="string", doc="Its text, as far as it is kept; masked where any column is."),
-    Kept(name="why", type="string", doc="What is wrong with it."),
+    TableColumn(name=FILE_COLUMN, type="string", doc="The file version that the row came from."),
+    TableColumn(name="key", type="string", doc="The file's key in the landing bucket."),
+    TableColumn(name="batch", type="string", doc="The batch in which the row was quarantined."),
+    TableColumn(name="attempt", type="int", doc="The attempt at the batch."),
+    TableColumn(name="reasons", type="array<string>", doc="The checks that the row failed."),
+    TableColumn(
+        name="row_json", type="string", doc="The row as JSON, every value whole; null where it does not parse."
+    ),
+    TableColumn(name="quarantined_at", type="timestamp", doc="When."),
+    TableColumn(name="line", type="bigint", doc="Of a row that does not parse: its line in the file."),
+    TableColumn(name="text", type="string", doc="Its text, as far as it is kept; masked where any column is."),
+    TableColumn(name="why", type="string", doc="What is wrong with it."),
 )
 
 

@@ -13,7 +13,7 @@ from lakegate.audit.evaluation.mask import MASK, raw
 from lakegate.audit.model.codec import NewerFormat, from_json, to_json
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Budget, Column, Stance
+from lakegate.audit.model.plan import Budget, Stance, TableColumn
 from lakegate.audit.model.report import Report, Rewritten, Verdict
 from lakegate.errors import Misconfigured
 from lakegate.landing.receipts import Receipt
@@ -131,6 +131,6 @@ def test_a_newer_releases_job_waits_for_the_update_alone() -> None:
 
 
 def test_raw_text_of_a_file_is_shown_only_where_nothing_is_masked() -> None:
-    column, hidden = Column(name="a", type="int"), Column(name="b", type="int", masked=True)
+    column, hidden = TableColumn(name="a", type="int"), TableColumn(name="b", type="int", masked=True)
     assert raw([column], "1;x") == "1;x"
     assert raw([column, hidden], "1;x") == MASK

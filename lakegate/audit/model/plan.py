@@ -90,7 +90,7 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
+class TableColumn:
     """A column of the table. `type` is a Spark SQL type (`int`, `decimal(10,2)`, `timestamp_ntz`, …); the values of a
     `masked` one are shown only in the table.
     """
@@ -243,7 +243,7 @@ class Plan:
     contract_id: str
     contract_version: str
     contract_hash: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     partitions: tuple[str, ...] = ()
     metrics: tuple[Metric, ...] = ()
     checks: tuple[Check, ...] = ()
