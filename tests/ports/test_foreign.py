@@ -141,7 +141,7 @@ AWAY = [
 def test_a_file_of_a_table_that_is_not_in_s3_is_neither_read_nor_written(location: str) -> None:
     io = MetadataIO({})
     for use in (check_storage, io.new_input, io.new_output, io.read):
-        with pytest.raises(Misconfigured, match="tables are in S3 alone"):
+        with pytest.raises(Misconfigured, match="lakegate reads tables in S3 only"):
             use(location)
 
 
@@ -149,7 +149,7 @@ def test_a_file_of_a_table_that_is_not_in_s3_is_neither_read_nor_written(locatio
 def test_rows_of_a_table_that_are_not_in_s3_are_not_read_by_a_query(location: str) -> None:
     io = LakeIO({})
     for use in (io.new_input, io.new_output, io.delete):
-        with pytest.raises(Misconfigured, match="tables are in S3 alone"):
+        with pytest.raises(Misconfigured, match="lakegate reads tables in S3 only"):
             use(location)
 
 
