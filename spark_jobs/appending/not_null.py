@@ -77,6 +77,6 @@ def _fault(table: str, label: str, place: _Place) -> str:
     column = ".".join(name if name.isidentifier() else spark_identifier(name) for name in place)
     statement = f"ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL"
     return (
-        f"it has nulls in column {display_name(label)}, where the table takes none: unless the file is at fault, "
-        f"the table's owner runs {statement} on main, then lakegate retry takes it"
+        f"it has nulls in column {display_name(label)}, where the table takes none: if the file is right, the table's "
+        f"owner runs {statement} on main, and lakegate retry takes the file"
     )

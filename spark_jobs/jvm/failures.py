@@ -45,7 +45,7 @@ def root_cause(error: Exception) -> str:
     if any(name.endswith("OutOfMemoryError") for name in class_names(error)):
         return "it takes more memory than there is"
     if any(name.endswith(".thrift.transport.TTransportException") for name in class_names(error)):
-        return "it ends where more should come"  # parquet's reader calls it a socket error
+        return "it ends too early"  # parquet's reader calls it a socket error
     innermost = list(causes(error))[-1:]
     message = str(innermost[0].getMessage() or innermost[0].getClass().getSimpleName()) if innermost else str(error)
     line = next(iter(message.strip().splitlines()), type(error).__name__)

@@ -56,7 +56,7 @@ def walk(read: Read, start: int, length: int, sync: bytes) -> Iterator[Block]:
 
     Unreadable if a block is broken, or if one without rows stands before others: readers stop there.
     """
-    candidates, at, nth, is_over = _Near(read, length), start, 0, False
+    candidates, at, nth, is_over = _Window(read, length), start, 0, False
     while at < length:
         nth += 1
         block = _block(candidates, at, nth)
@@ -88,7 +88,7 @@ def _corrupt(nth: int, why: str) -> Unreadable:
     return Unreadable(_CORRUPT.format(nth, why))
 
 
-class _Near:
+class _Window:
     """A window of bytes: it grows while blocks are small, and stays small while large ones are skipped."""
 
     def __init__(self, read: Read, length: int) -> None:

@@ -67,7 +67,7 @@ def parsed_rows(
     rows = rows.select("*", once, *(F.expr(value.typed).alias(f"v{at}") for at, value in enumerate(values)))
     unparsed = [f"(t{at} IS NOT NULL AND v{at} IS NULL)" for at, value in enumerate(values) if value.is_checked]
     wrong = {
-        f"column {display_name(column.name)} is no {canonical(column.type)}": f"({value.given} AND v{at} IS NULL)"
+        f"column {display_name(column.name)} is not a valid {canonical(column.type)}": f"({value.given} AND v{at} IS NULL)"
         for at, (column, value) in enumerate(zip(plan.columns, values, strict=True))
     }
     return Parsed(
