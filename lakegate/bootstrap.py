@@ -39,7 +39,7 @@ def service(settings: Settings) -> Service:
         nessie_uri=settings.nessie_uri,
         warehouse=settings.warehouse,
         grace=timedelta(seconds=settings.grace_seconds),
-        keep=timedelta(days=settings.compact_after_days),
+        compact_after=timedelta(days=settings.compact_after_days),
         attempts=settings.attempts,
     )
 

@@ -1,4 +1,4 @@
-"""The backlog: files that landed and that no attempt works on, found by looking and never from events.
+"""Backlog: files that landed and that no attempt works on, found by looking and never from events.
 
 Only files that landed since the watermark are looked at, because all earlier ones are decided or unrouted.
 """

@@ -1,4 +1,4 @@
-"""The scheduled sweep: it finishes what a lost event or a crash left undone. It never looks at events."""
+"""Reconciling: a scheduled sweep finishes the work of lost events and crashes. It never looks at events."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The registry: the contracts that were pushed, and the one that routes a key.
+"""Registry: the contracts that were pushed, and the one that routes a key.
 
 A person may write a contract to the store without `push`. One that cannot be read, fails in any way, has another
 table's name or takes other contracts' keys keeps no other table from its files. An unrouted file's reason names it.

@@ -28,7 +28,7 @@ class UnderWay(Refused):
 
 @dataclass(frozen=True, kw_only=True)
 class Retried:
-    """The attempts that are under way, and why the other files of the batch stay rejected, by key."""
+    """Attempts that are under way, and why the other files of the batch stay rejected, by key."""
 
     attempts: tuple[Attempt, ...]
     left: Mapping[str, str]

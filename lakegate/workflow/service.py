@@ -1,4 +1,4 @@
-"""The ports of one installation, bundled for the workflow. It holds nothing else and decides nothing."""
+"""Service: the ports of one installation, and the settings of its workflow. It decides nothing."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,10 +8,10 @@ from lakegate.ports import Branches, Clock, JobRunner, Landing, Ledger, Notifier
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """One installation. `grace` is how long an event, a branch or a message is left alone before reconcile takes it
-    up; `keep` is how long a receipt stays on main before it is folded into the archive, and `long` how many versions
-    it may hold before what is closed of them goes there; `attempts` is how many in a row may crash before their batch
-    is rejected.
+    """One installation. The sweep takes up events, branches and messages that are older than the `grace`.
+
+    Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
+    `truncate_above`. A batch is rejected after so many `attempts` in a row whose job crashed.
     """
 
     branches: Branches
@@ -26,6 +26,6 @@ class Service:
     nessie_uri: str
     warehouse: str
     grace: timedelta = timedelta(minutes=2)
-    keep: timedelta = timedelta(days=14)
-    long: int = 10
+    compact_after: timedelta = timedelta(days=14)
+    truncate_above: int = 10
     attempts: int = 3

@@ -23,7 +23,7 @@ DECISIONS = 1000  # as far back as main's log is read
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """The lists that `lakegate status` shows, newest first. A rejected file is in `superseded` once its key's other
+    """Lists that `lakegate status` shows, newest first. A rejected file is in `superseded` once its key's other
     versions decide it.
 
     If main's log goes back further than it was read, `of_last` is the number of decisions that were read, and `older`

@@ -206,7 +206,7 @@ class Installation:
             nessie_uri="http://nessie",
             warehouse="lake",
             grace=timedelta(minutes=2),
-            long=1,  # so that receipts are shortened all the time
+            truncate_above=1,  # so that receipts are truncated all the time
         )
         self.reached = stopping(self.service)  # by workers
         self.stories: dict[str, Story] = {}

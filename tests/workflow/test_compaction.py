@@ -41,7 +41,7 @@ def world() -> World:
     world.drop("bad", rows=1, bad="odd")
     world.run()
     compact(world.service)
-    world.clock.advance(world.service.keep.total_seconds() + 10)
+    world.clock.advance(world.service.compact_after.total_seconds() + 10)
     return world
 
 
@@ -61,7 +61,7 @@ def test_old_receipts_leave_main_and_young_ones_stay(world: World) -> None:
     world.run()
     reconcile(world.service)
     assert on_main(world) == {world.key("young")}
-    assert world.service.ledger.watermark() == world.clock.now() - world.service.keep
+    assert world.service.ledger.watermark() == world.clock.now() - world.service.compact_after
 
 
 def test_what_was_archived_is_neither_lost_nor_received_again(world: World) -> None:
@@ -96,7 +96,7 @@ def test_what_is_archived_while_a_sweep_looks_is_not_taken_for_lost(
 ) -> None:
     world.drop("next", rows=1)
     world.run()
-    world.clock.advance(world.service.keep.total_seconds() - DAY / 2)
+    world.clock.advance(world.service.compact_after.total_seconds() - DAY / 2)
     compact(world.service)
     world.clock.advance(DAY)
     asked = getattr(world.service, port)
@@ -116,7 +116,7 @@ def test_what_is_archived_while_a_sweep_looks_is_not_taken_for_lost(
 def test_the_same_bytes_under_a_key_that_was_archived_are_published_once(world: World) -> None:
     world.drop("first", rows=2, body=b"same")
     world.run()
-    world.clock.advance(world.service.keep.total_seconds() + DAY)
+    world.clock.advance(world.service.compact_after.total_seconds() + DAY)
     compact_all(world)
     world.drop("again", rows=2, body=b"same", under=world.key("first"))
     world.run()
@@ -133,7 +133,7 @@ def test_a_rejected_batch_can_still_be_tried_again_or_discarded(world: World) ->
     world.drop("worse", rows=1, bad="odd")
     world.run()
     [line] = status(world.service).rejected
-    world.clock.advance(world.service.keep.total_seconds() + DAY)
+    world.clock.advance(world.service.compact_after.total_seconds() + DAY)
     compact_all(world)
     assert discard(world.service, line.batch, "no use", "me") == 1
     assert world.rejected() == {}
@@ -141,7 +141,7 @@ def test_a_rejected_batch_can_still_be_tried_again_or_discarded(world: World) ->
 
 def test_the_watermark_waits_for_what_is_not_decided(world: World) -> None:
     lost = world.drop("lost", rows=1, deliver=False)
-    world.clock.advance(world.service.keep.total_seconds() * 2)
+    world.clock.advance(world.service.compact_after.total_seconds() * 2)
     compact(world.service)
     assert world.service.ledger.watermark() == lost.landed_at
     world.clock.advance(DAY * 2)
@@ -155,9 +155,12 @@ def test_an_unrouted_file_keeps_nothing_from_being_archived_and_is_taken_up_howe
     world.drop("elsewhere/README", rows=1, absolute=True)
     world.remove_contract()
     unrouted = world.drop("late", rows=5)
-    world.clock.advance(world.service.keep.total_seconds() * 2)
+    world.clock.advance(world.service.compact_after.total_seconds() * 2)
     compact_all(world)
-    assert (on_main(world), world.service.ledger.watermark()) == (set(), world.clock.now() - world.service.keep)
+    assert (on_main(world), world.service.ledger.watermark()) == (
+        set(),
+        world.clock.now() - world.service.compact_after,
+    )
     world.push_contract()
     for _ in range(2):  # its note stays while it is under way: nothing else finds it
         reconcile(world.service)
@@ -172,7 +175,7 @@ def test_an_unrouted_file_keeps_nothing_from_being_archived_and_is_taken_up_howe
 def test_an_unrouted_file_whose_attempt_came_to_nothing_is_taken_up_again(world: World) -> None:
     world.remove_contract()
     unrouted = world.drop("late", rows=5)
-    world.clock.advance(world.service.keep.total_seconds() * 2)
+    world.clock.advance(world.service.compact_after.total_seconds() * 2)
     compact_all(world)
     world.push_contract()
     reconcile(world.service)
@@ -190,7 +193,7 @@ def test_a_file_that_landed_before_the_watermark_is_still_received_if_it_is_told
     late = world.drop("late", rows=5, deliver=False)
     world.clock.advance(DAY)
     other = world.landing.landed.pop((late.key, late.version_id))
-    world.clock.advance(world.service.keep.total_seconds())
+    world.clock.advance(world.service.compact_after.total_seconds())
     compact(world.service)
     world.landing.landed[late.key, late.version_id] = other
     assert unclaimed(world.service) == []
@@ -247,7 +250,7 @@ def test_a_receipt_that_changes_before_it_is_taken_off_stays_on_main(
 
     monkeypatch.setattr(world.store, "write_many", changing)
     compact(world.service)
-    assert world.service.ledger.watermark() == world.clock.now() - world.service.keep
+    assert world.service.ledger.watermark() == world.clock.now() - world.service.compact_after
     assert world.key("bad") in on_main(world)
     assert (decision_of(world, "good"), decision_of(world, "bad")) == (Decision.PUBLISHED, Decision.DISCARDED)
     for _ in range(2):
@@ -358,7 +361,7 @@ def test_what_is_published_and_archived_meanwhile_stays_published() -> None:
         fine = world.open_attempt(world.file("1"), world.file("3"))
         world.run(settle_after=False)
         compact(world.service)
-        world.clock.advance(world.service.keep.total_seconds() + DAY)
+        world.clock.advance(world.service.compact_after.total_seconds() + DAY)
         slow = Worker(world, partial(settle, attempt=killed), stop)
         slow.until_it_stops()
         settle(world.service, fine)
@@ -383,7 +386,7 @@ def never_resting(world: World, versions: int) -> list[FileVersion]:
 
 
 def test_main_keeps_of_a_key_that_never_rests_what_may_still_matter(world: World) -> None:
-    world.service = replace(world.service, long=3)
+    world.service = replace(world.service, truncate_above=3)
     files = never_resting(world, versions=60)
     [receipt] = world.service.ledger.receipts(Ref(MAIN), [world.key("latest")]).values()
     assert len(receipt.entries) <= 8
@@ -395,7 +398,7 @@ def test_main_keeps_of_a_key_that_never_rests_what_may_still_matter(world: World
 
 
 def test_an_event_of_a_version_that_was_taken_out_of_its_receipt_is_dropped(world: World) -> None:
-    world.service = replace(world.service, long=3)
+    world.service = replace(world.service, truncate_above=3)
     files = never_resting(world, versions=20)
     head, runs = world.lake.branches[MAIN], world.job_runs()
     world.deliver(*files[:5], files[-1])
@@ -406,7 +409,7 @@ def test_an_event_of_a_version_that_was_taken_out_of_its_receipt_is_dropped(worl
 
 
 def test_a_key_that_comes_to_rest_is_archived_and_goes_on_where_it_was(world: World) -> None:
-    world.service = replace(world.service, long=3)
+    world.service = replace(world.service, truncate_above=3)
     files = never_resting(world, versions=20)
     for _ in range(20):
         world.clock.advance(DAY)
@@ -423,7 +426,7 @@ def test_a_key_that_comes_to_rest_is_archived_and_goes_on_where_it_was(world: Wo
 def test_a_receipt_that_changes_while_it_is_truncated_stays_as_it_is(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.service = replace(world.service, long=3)
+    world.service = replace(world.service, truncate_above=3)
     key = world.key("latest")
     put = world.store.write_many
     dropped: list[FileVersion] = []
@@ -444,7 +447,7 @@ def test_a_receipt_that_changes_while_it_is_truncated_stays_as_it_is(
 def test_a_receipt_that_cannot_be_truncated_keeps_nothing_else_from_being_archived(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.service = replace(world.service, long=3)
+    world.service = replace(world.service, truncate_above=3)
     files, put = never_resting(world, versions=3), world.store.write_many
 
     def refused(bodies: Mapping[str, bytes]) -> None:
@@ -471,7 +474,7 @@ def test_a_receipt_that_cannot_be_truncated_keeps_nothing_else_from_being_archiv
 
 
 def test_who_asks_for_a_version_that_was_taken_out_of_its_receipt_is_told_what_became_of_it(world: World) -> None:
-    world.service = replace(world.service, long=3)
+    world.service = replace(world.service, truncate_above=3)
     files = never_resting(world, versions=20)
     asked = [Sight(file=file.key, version=file.version_id) for file in files]
     assert {elsewhere(world.service, sight).state for sight in asked} == {"published"}

@@ -405,7 +405,7 @@ def test_a_rejected_version_is_retried_in_the_place_of_what_is_published_then(wo
 
 def test_an_archived_receipt_is_replaced_like_any_other(world: World) -> None:
     compact(world.service)
-    world.clock.advance(world.service.keep.total_seconds() + 10)
+    world.clock.advance(world.service.compact_after.total_seconds() + 10)
     compact(world.service)
     assert world.on_main() == set()
     again(world)

@@ -1,4 +1,4 @@
-"""The ledger: the decision on every file version, on main and in the archive.
+"""Ledger: the decision on every file version, on main and in the archive.
 
 Begin with `receipts`, which answers questions from both places, and `decisions`, which records rejections and discards
 on main. `undecided` lists the files without a decision, `unrouted` notes those that no contract routes, `superseded`

@@ -1,4 +1,4 @@
-"""The archive: receipts, and entries of receipts, that are about to leave main. It writes; `receipts` reads."""
+"""Archive: receipts, and entries of receipts, that are about to leave main. It writes; `receipts` reads."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -36,7 +36,7 @@ class LastCompaction:
 
 def compact(service: Service) -> None:
     """Compact what is due, at most once a day. A receipt that changes meanwhile stays for the next time."""
-    due = service.clock.now() - service.keep
+    due = service.clock.now() - service.compact_after
     before, last = service.ledger.watermark(), _last(service)
     if (before and due - before < STEP) or (last and service.clock.now() - last.at < STEP):
         return
@@ -72,13 +72,13 @@ def _unchanged(service: Service, head: str, watermark: datetime) -> list[Receipt
     A conflict does not show a worker that a receipt came and went since it looked at main. No worker lives for a day,
     so none has looked before these came.
     """
-    old = [it for it in service.ledger.all_receipts(Ref(MAIN, head)) if _landed_before(it, watermark)]
+    old = [
+        receipt
+        for receipt in service.ledger.all_receipts(Ref(MAIN, head))
+        if all(entry.landed_at < watermark for entry in receipt.entries)
+    ]
     now = service.ledger.receipts(Ref(MAIN, service.branches.head(MAIN) or ""), [it.key for it in old])
     return [receipt for receipt in old if now.get(receipt.key) == receipt]
-
-
-def _landed_before(receipt: Receipt, watermark: datetime) -> bool:
-    return all(entry.landed_at < watermark for entry in receipt.entries)
 
 
 def _take_turn(service: Service) -> str | None:

@@ -18,7 +18,7 @@ from lakegate.workflow.service import Service
 
 @dataclass(frozen=True, kw_only=True)
 class Rejected:
-    """The files of a batch that are rejected now, each with its receipt's entry; `receipts` are those of their keys."""
+    """Files of a batch that are rejected now, each with its receipt's entry; `receipts` are those of their keys."""
 
     table: str
     batch: str

@@ -29,14 +29,14 @@ def superseded_files(service: Service, receipts: Mapping[str, Receipt]) -> list[
         if entry.decision is Decision.REJECTED
     ]
     reuploads = {table: _reuploads(service, table) for table in {table for _, table in rejected}}
-    return [file for file, table in rejected if _is_superseded(receipts[file.key], file, table, reuploads[table])]
+    return [
+        file
+        for file, table in rejected
+        if (by := reuploads[table]) and standing(receipts[file.key], file, table, by).decision is Decision.DISCARDED
+    ]
 
 
 def _reuploads(service: Service, table: str) -> Reuploads | None:
     with suppress(Misconfigured):
         return contract_of(service.store, table).ingestion.reuploads
     return None
-
-
-def _is_superseded(receipt: Receipt, file: FileVersion, table: str, reuploads: Reuploads | None) -> bool:
-    return reuploads is not None and standing(receipt, file, table, reuploads).decision is Decision.DISCARDED

@@ -20,7 +20,7 @@ def truncate_long_receipts(service: Service) -> list[Exception]:
     """Truncate long receipts, some in one commit. Where that fails each is tried alone, because one key may change all
     the time or have a receipt that cannot be read. Return the errors that keep receipts long, without conflicts.
     """
-    long = [it.key for it in service.ledger.all_receipts(Ref(MAIN)) if len(it.entries) > service.long]
+    long = [it.key for it in service.ledger.all_receipts(Ref(MAIN)) if len(it.entries) > service.truncate_above]
     errors = []
     for start in range(0, len(long), AT_ONCE):
         keys = long[start : start + AT_ONCE]

@@ -1,4 +1,4 @@
-"""The outbox: each message is noted before it is sent, and marked as sent afterwards.
+"""Outbox: each message is noted before it is sent, and marked as sent afterwards.
 
 So no message is lost, and a redelivered event sends none again. A crash between sending and marking may repeat a
 message, with the same batch. It formats nothing.
@@ -37,7 +37,7 @@ class Outgoing:
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """The time when a message was sent."""
+    """Time when a message was sent."""
 
     at: datetime
 

@@ -33,7 +33,7 @@ ENDED = "job "  # a state of a job that has ended badly begins so
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """The files that a branch claims, and those of them that are not decided."""
+    """Files that a branch claims, and those of them that are not decided."""
 
     claimed: Sequence[FileVersion] = ()
     undecided: Sequence[FileVersion] = ()

@@ -31,7 +31,7 @@ class Line:
 
     @property
     def waits(self) -> str:
-        """The same in words; empty if it waits for nothing but its job, or was not asked."""
+        """Both in words; empty if it waits for nothing but its job, or was not asked."""
         until = f" (until {self.waits_until:%Y-%m-%d %H:%M:%S} UTC at the latest)" if self.waits_until else ""
         return f"{self.waits_for}{until}"
 

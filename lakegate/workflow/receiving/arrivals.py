@@ -16,7 +16,7 @@ UNANSWERED = 3  # files, each of which may take as long as a client waits
 
 @dataclass(frozen=True, kw_only=True)
 class Arrival:
-    """The name of a file version in an event or a listing: enough to look it up."""
+    """Name of a file version in an event or a listing, which is enough to look it up."""
 
     key: str
     version_id: str
