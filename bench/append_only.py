@@ -1,4 +1,4 @@
-"""The comparison for the audited job: a Spark job that appends its files to the table without an audit.
+"""A comparison for the audited job: a Spark job that appends its files to the table without an audit.
 
 It is written in the usual way, and takes the address of the same job.json.
 """

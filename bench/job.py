@@ -1,4 +1,4 @@
-"""The cost of an audit on top of its append, measured with whole Spark jobs in their own processes.
+"""Cost of an audit on top of its append, measured with whole Spark jobs in their own processes.
 
 The jobs of a round run on branches from one commit, and take turns to run first. The result is the ratio of their
 medians. Contract and file are the example's: a month of flights against forty-six checks.

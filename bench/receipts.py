@@ -1,4 +1,4 @@
-"""The cost that 1,000, 100,000 and 1,000,000 decided files add to the next: look-up, branch and claim, publish, status.
+"""Cost that 1,000, 100,000 and 1,000,000 decided files add to the next: look-up, branch and claim, publish, status.
 
 Each size is an installation of its own on a real Nessie and an emulated S3, as the sweep leaves it, with the receipts
 of the last days on main and all others in the archive. A smaller one has all receipts on main.
@@ -24,7 +24,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, DecidedFile, Note, Ref
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryLanding, MemoryNotifier, MemoryTables
-from lakegate.testing.memory import MemoryStore
+from lakegate.testing.store import MemoryStore
 from lakegate.workflow.ledger.archive import archive
 from lakegate.workflow.ledger.receipts import main_receipts, receipts_at
 from lakegate.workflow.service import Service

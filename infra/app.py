@@ -1,6 +1,6 @@
 """CDK app: `python -m infra.app` packages the zips and writes the cloud assembly.
 
-It needs no account and no Docker, and deploys nothing: that is the cdk command's part.
+It needs no account and no Docker. Deploying is the cdk command's part.
 """
 
 import os
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# jsii looks for `node` when aws_cdk is imported; set-up pinned the environment's own.
+# jsii looks for `node` when aws_cdk is imported, and set-up has put a pinned one into the environment.
 os.environ.setdefault("JSII_NODE", str(Path(sys.executable).with_name("node")))
 
 from aws_cdk import App, Validations
@@ -27,7 +27,7 @@ JARS = (
     "iceberg-aws-bundle-1.11.0.jar",
     "spark-avro_2.12-3.5.7.jar",  # Spark reads Avro through a separate module, which no image loads by itself
 )
-# CDK's recommended flags that differ from its defaults; set here, so that tests and the cdk command see the same.
+# CDK's recommended flags that differ from its defaults, set here for tests and the cdk command alike.
 FLAGS = {
     "@aws-cdk/aws-iam:minimizePolicies": True,
     "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": True,
@@ -55,7 +55,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
 
 
 def _region() -> str:
-    """Return the cdk command's region, or nothing without credentials: then the command only guesses one."""
+    """Return the cdk command's region, or "" without credentials, because then the command only guesses one."""
     return os.environ.get("CDK_DEFAULT_REGION", "") if os.environ.get("CDK_DEFAULT_ACCOUNT") else ""
 
 

@@ -41,7 +41,7 @@ class Config:
     compact_after_days: int = 14
     attempts: int = 3
     uploaders: tuple[str, ...] = ()
-    landing_days: int = 0  # for ever
+    landing_days: int = 0  # 0: for ever
     ephemeral: bool = False
     subnets: tuple[str, ...] = ()
     security_groups: tuple[str, ...] = ()
@@ -65,14 +65,14 @@ class Config:
 
     @property
     def executors(self) -> int:
-        """Maximum of executors per job, beside its driver, so that all jobs together stay below `vcpus`."""
+        """Return the maximum of executors per job, beside its driver, so that all jobs together stay below `vcpus`."""
         return self.vcpus // self.jobs_at_once // WORKER_CORES - 1
 
     @property
     def needed_days(self) -> int:
-        """A minimum of days for which the landing bucket keeps a file: as long as a contract without a setting of its
-        own keeps a rejected batch's branch, which may be retried, and longer than the sweep looks closely at landed
-        files.
+        """Return the least number of days for which the landing bucket must keep a file. A retry needs the file for as
+        long as a contract keeps a rejected batch's branch by default, and the sweep for as long as receipts are
+        on main.
         """
         return max(BRANCH_DAYS, self.compact_after_days + 1)
 
@@ -91,7 +91,7 @@ class Config:
                 ),
                 (
                     bool(_WITH_USER.fullmatch(self.nessie_uri)),
-                    "-c nessie_uri is given without user and password: whoever sees the stack or a job would read them",
+                    "-c nessie_uri is given without user and password, because readers of stack or job would see them",
                 ),
                 (
                     bool(_OF_CLIENTS.fullmatch(self.nessie_uri)),
@@ -107,12 +107,12 @@ class Config:
                 ),
                 (
                     bool(region and self.alarm_topic) and f":sns:{region}:" not in self.alarm_topic,
-                    f"-c alarm_topic is a topic in {region}, the region of the stack: alarms reach no other",
+                    f"-c alarm_topic is a topic in {region}, the stack's region, because alarms reach no other region",
                 ),
                 (not 1 <= self.reconcile_minutes <= DAY, f"-c reconcile_minutes is 1 to {DAY:,}, which is a day"),
                 (
                     self.grace_seconds <= self.batch_window,
-                    "-c grace_seconds is over batch_window: the sweep would take up what still gathers",
+                    "-c grace_seconds is over batch_window: otherwise the sweep takes files that still gather",
                 ),
                 (not 1 <= self.jobs_at_once <= MOST_JOBS, f"-c jobs_at_once is 1 to {MOST_JOBS:,}"),
                 (
@@ -126,7 +126,7 @@ class Config:
                 (self.attempts < 1, "-c attempts is 1 or more"),
                 (
                     self.compact_after_days <= INCOMPLETE_UPLOAD_DAYS,
-                    f"-c compact_after_days is over {INCOMPLETE_UPLOAD_DAYS}: an upload in parts begins to land early",
+                    f"-c compact_after_days is over {INCOMPLETE_UPLOAD_DAYS}: S3 dates an upload in parts by its start",
                 ),
                 (
                     not all(_PRINCIPAL.fullmatch(uploader) for uploader in self.uploaders),
@@ -138,7 +138,7 @@ class Config:
                 ),
                 (
                     not (self.subnets or self.security_groups or self.ephemeral),
-                    "give -c subnets=… and -c security_groups=… with a way to Nessie: without, jobs reach AWS alone",
+                    "give -c subnets=… and -c security_groups=… with a way to Nessie: without, jobs reach only AWS",
                 ),
                 (
                     bool(self.subnets) != bool(self.security_groups),

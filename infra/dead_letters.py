@@ -1,6 +1,6 @@
 """Dead letters: a queue of events that could not be handled, and its alarm.
 
-It delivers none of them again by itself: a person looks first.
+It delivers none of them again by itself, because a person must look first.
 """
 
 from aws_cdk import Duration, RemovalPolicy, aws_sqs
@@ -28,7 +28,7 @@ class DeadLetters(Construct):
             retention_period=KEPT,
             removal_policy=RemovalPolicy.DESTROY,
         )
-        waive(self.queue, rule="SQS3", reason="It is itself a dead-letter queue; nothing consumes it by itself.")
+        waive(self.queue, rule="SQS3", reason="It is itself a dead-letter queue, which nothing consumes by itself.")
 
     def alarm(self) -> None:
         """Create an alarm that goes off with the first message, and stays on until a person has purged the queue."""
@@ -38,5 +38,5 @@ class DeadLetters(Construct):
             self.queue.metric_approximate_number_of_messages_visible(period=Duration.minutes(1)),
             config=self._config,
             name=self._name,
-            description=f"{self._name} holds events that could not be handled; see the function's log",
+            description=f"Events could not be handled and are in the queue {self._name}. Read the function's log.",
         )

@@ -1,4 +1,4 @@
-"""A Lambda function with a role and a log group of its own. It may do nothing until the stack grants it something."""
+"""A Lambda function with its role and its log group. It has no rights until the stack grants some."""
 
 from typing import Any
 
@@ -11,11 +11,12 @@ from infra.alarms import alarm
 from infra.config import Config
 from infra.dead_letters import DeadLetters
 from infra.waivers import waive
+from lakegate.counts import count
 from lakegate.settings import Settings
 
-MEMORY = 1769  # MB: from here on Lambda gives a whole core; a cold start spends its time on imports
-INTERVALS, FAILURES = 3, 2  # of a schedule: an alarm after so many intervals without a call, or with so many failures
-LATEST = Duration.minutes(10)  # a scheduled call that has not begun by then is dropped: the next one does its work
+MEMORY = 1769  # MB, from which on Lambda gives a whole core; a cold start spends its time on imports
+INTERVALS, FAILURES = 3, 2  # an alarm goes off after 3 intervals of a schedule without a call, or with 2 failures
+LATEST = Duration.minutes(10)  # a scheduled call that is later is dropped, because the next one does its work
 NETWORK_ACTIONS = (
     "ec2:CreateNetworkInterface",
     "ec2:DescribeNetworkInterfaces",
@@ -65,14 +66,14 @@ class Function(Construct):
         self._join_network()
 
     def call_on(self, rule: aws_events.Rule) -> DeadLetters:
-        """Call the function on a rule's events; undeliverable or failed ones go to dead letters of its own."""
+        """Call the function on a rule's events. Undeliverable and failed ones go to the function's dead letters."""
         dead_letters = self._call_on(rule)
         dead_letters.alarm()
         return dead_letters
 
     def call_every(self, interval: Duration, rule: aws_events.Rule) -> DeadLetters:
         """Call the function on a rule's schedule. A failed call is not retried, because the next one comes anyway. Its
-        dead letters tell the error, and its alarms end by themselves once all is well.
+        dead letters hold the error, and its alarms end by themselves once calls succeed.
         """
         dead_letters = self._call_on(rule, retry_attempts=0, max_event_age=LATEST)
         self._watch(Duration.minutes(INTERVALS * interval.to_minutes() + self._timeout.to_minutes()))
@@ -88,13 +89,14 @@ class Function(Construct):
         """Create alarms on the function's calls. Lambda dates a call by its beginning, but counts it only once it has
         ended.
         """
+        minutes = count(round(period.to_minutes()), "minute")
         alarm(
             self,
             "Missed",
             self.function.metric_invocations(period=period),
             config=self._config,
             name=f"{self.name}-missed",
-            description=f"{self.name} was not run for {period.to_minutes():.0f} minutes; is its rule enabled?",
+            description=f"{self.name} has not run for {minutes}. Check that its rule is enabled.",
             below=True,
         )
         alarm(
@@ -103,7 +105,7 @@ class Function(Construct):
             self.function.metric_errors(period=period),
             config=self._config,
             name=f"{self.name}-errors",
-            description=f"{self.name} fails again and again; see its log",
+            description=f"{self.name} failed {FAILURES} times in {minutes}. Read its log, /aws/lambda/{self.name}.",
             threshold=FAILURES,
         )
 
@@ -119,7 +121,7 @@ class Function(Construct):
         return group
 
     def _join_network(self) -> None:
-        """Put the function into subnets by their ids: looking up their VPC would need an account at synth."""
+        """Put the function into subnets by their ids, because looking up their VPC would need an account at synth."""
         config, resource = self._config, self.function.node.default_child
         if not config.subnets or not isinstance(resource, aws_lambda.CfnFunction):
             return

@@ -1,6 +1,6 @@
 """An inbox: every object that lands becomes a message, and messages that come close together become one call.
 
-It does not read the events: the handler decides about a file.
+It does not read the events, because the handler decides about each file.
 """
 
 from aws_cdk import Duration, aws_events, aws_s3, aws_sqs
@@ -52,19 +52,20 @@ class Inbox(Construct):
         """Create an alarm on the oldest message's age. An older message was received twice without being handled, or is
         not received at all.
         """
-        name = f"{config.name}-ingest-waiting"
+        ingest = f"{config.name}-ingest"
         alarm(
             self,
             "Waiting",
             self.queue.metric_approximate_age_of_oldest_message(period=Duration.minutes(1)),
             config=config,
-            name=name,
-            description=f"{name}: files have landed over an hour ago and ingest has not taken them; see its log",
+            name=f"{ingest}-waiting",
+            description=f"Files landed over an hour ago, and {ingest} has not handled them. "
+            f"Read its log, /aws/lambda/{ingest}.",
             threshold=twice,
         )
 
     def feed(self, function: Function) -> None:
-        """Call the function with gathered messages; messages that it names as failed are delivered again."""
+        """Call the function with gathered messages. Messages that it reports as failed are delivered again."""
         source = SqsEventSource(
             self.queue,
             batch_size=BATCH_SIZE,

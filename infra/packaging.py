@@ -33,7 +33,7 @@ class Bundles:
 
 
 def package(root: Path, build: Path) -> Bundles:
-    """Bring both zips in `build` up to date with the checkout at `root`; one process at a time."""
+    """Bring both zips in `build` up to date with the checkout at `root`. One process at a time does so."""
     build.mkdir(parents=True, exist_ok=True)
     with (build / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -47,7 +47,7 @@ def package(root: Path, build: Path) -> Bundles:
 
 
 def _third_party(root: Path, build: Path) -> Path:
-    """Return the functions' requirements as their own zip: compressing them takes seconds, and they seldom change."""
+    """Return a zip of the functions' requirements, kept apart because they seldom change and take long to compress."""
     target, folder = build / "third-party.zip", build / "third-party"
 
     def make(partial: Path) -> None:
@@ -111,7 +111,7 @@ def _add(archive: zipfile.ZipFile, root: Path, files: Iterable[Path]) -> None:
     for path in files:
         entry = zipfile.ZipInfo(path.relative_to(root).as_posix(), EPOCH)
         entry.external_attr = 0o100644 << 16
-        entry.create_system = 3  # as on Linux, wherever it was made
+        entry.create_system = 3  # Linux, so that every machine makes the same bytes
         entry.compress_type = zipfile.ZIP_DEFLATED
         archive.writestr(entry, path.read_bytes())
 
@@ -126,7 +126,7 @@ def _digest(root: Path, files: Iterable[Path], below: str = "") -> str:
 
 
 def _up_to_date(target: Path, inputs: str, make: Callable[[Path], None]) -> Path:
-    """Make the target unless it was made from the same inputs; an interrupted one never looks finished."""
+    """Make the target unless it was made from the same inputs. The stamp comes last, so that interrupted work shows."""
     stamp = target.with_suffix(".inputs")
     if not (target.exists() and stamp.exists() and stamp.read_text() == inputs):
         stamp.unlink(missing_ok=True)

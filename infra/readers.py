@@ -1,6 +1,4 @@
-"""Policies for readers of the lake: one for contracts' tables, one for quarantine. They add up, and are attached to no
-role.
-"""
+"""Policies for readers of the lake: one for contracts' tables, one for quarantine. A role may have both."""
 
 from collections.abc import Sequence
 from string import ascii_lowercase
@@ -17,7 +15,7 @@ QUARANTINE = ("warehouse/_quarantine/*",)
 
 
 class Readers(Construct):
-    """Policies to attach to a reader's role; the stack itself attaches them to none."""
+    """Policies to attach to a reader's role. The stack itself attaches them to none."""
 
     def __init__(self, scope: Construct, construct_id: str, *, lake: aws_s3.Bucket) -> None:
         super().__init__(scope, construct_id)
@@ -30,6 +28,6 @@ class Readers(Construct):
         statement = aws_iam.PolicyStatement(actions=["s3:GetObject"], resources=files)
         policy = aws_iam.ManagedPolicy(self, construct_id, description=description, statements=[statement])
         for pattern in patterns:
-            reason = "Names of tables and of their files are made at run time; nothing but reading is allowed."
+            reason = "Names of tables and of their files are made at run time, and only reading is allowed."
             waive_below(policy, resource=self._lake, suffix=f"/{pattern}", reason=reason)
         return policy

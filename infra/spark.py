@@ -1,6 +1,4 @@
-"""An EMR Serverless application with its jobs' identity and artifacts. It starts no job: the stack grants that to
-functions.
-"""
+"""An EMR Serverless application with its jobs' role and artifacts. Functions start the jobs, by the stack's grant."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +17,7 @@ RELEASE = "emr-7.13.0"
 IDLE_MINUTES = 15
 PYTHON = "python3.11"  # the release has an older one, too; this name is looked up on its PATH
 WORKER_MEMORY = "7g"  # Java's heap; with Spark's tenth on top, a worker of 8 GB
-# GB: the default is 20, which a large shuffle fills; the maximum is 200, and more than 20 cost cents an hour.
+# A large shuffle fills the default of 20 GB. The maximum is 200 GB, and every GB above 20 costs a little an hour.
 DRIVER_DISK, EXECUTOR_DISK = "50G", "100G"
 SERVICE = "emr-serverless.amazonaws.com"
 
@@ -34,9 +32,7 @@ class Artifacts:
 
 
 class Spark(Construct):
-    """An application that runs append_and_audit. Its role may do nothing but read the artifacts until the stack grants
-    it more.
-    """
+    """An application that runs append_and_audit. Its role may only read the artifacts until the stack grants more."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: Config, artifacts: Artifacts) -> None:
         super().__init__(scope, construct_id)
@@ -80,7 +76,7 @@ class Spark(Construct):
         )
 
     def _read_artifacts(self, name: str) -> None:
-        """Allow reading every artifact ever uploaded for this stack: a deployment must not break running jobs."""
+        """Allow reading every artifact ever uploaded for this stack, so that a deployment breaks no running job."""
         bucket, ours = self.entry_point.bucket, f"{name}/*"
         self.role.add_to_policy(_allow("s3:GetObject", on=bucket.arn_for_objects(ours)))
         # The bootstrap names the bucket, and the account and region are filled in at deployment.
@@ -88,7 +84,7 @@ class Spark(Construct):
         waive(
             self.role,
             rule=f"IAM5[Resource::arn:<AWS::Partition>:s3:::{whose}/{ours}]",
-            reason="An artifact's name is its hash: jobs of the version before a deployment still read theirs.",
+            reason="An artifact's name is its hash, and jobs of the previous version still read theirs.",
         )
 
     def job_ended(self) -> aws_events.Rule:
@@ -114,7 +110,7 @@ class Spark(Construct):
 
 
 def spark_defaults(config: Config) -> dict[str, str]:
-    """Return every run's defaults, however it is started: our Python, and workers within the account's capacity."""
+    """Return the defaults of every run: Python 3.11, and workers within the account's capacity."""
     python = (
         "spark.pyspark.python",
         "spark.pyspark.driver.python",

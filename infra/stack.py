@@ -1,6 +1,4 @@
-"""A stack that composes the constructs and grants each the rights that its work needs. It defines no resource of
-theirs.
-"""
+"""A stack that composes the constructs and grants each the rights that its work needs."""
 
 from dataclasses import asdict
 from functools import partial
@@ -32,7 +30,7 @@ class LakegateStack(Stack):
             scope,
             construct_id,
             description="lakegate: write, audit, publish for Apache Iceberg",
-            # The account's stacks share one bucket of assets: jobs may read below this prefix.
+            # The account's stacks share one bucket of assets, and jobs may read below this prefix only.
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
         self.storage = Storage(self, "Storage", config=config)
@@ -89,7 +87,7 @@ class LakegateStack(Stack):
         )
 
     def _nessie_parameter(self) -> str:
-        """Return a parameter for Nessie's address: without `-c nessie_uri=…` the template can be made and read, but
+        """Return a parameter for Nessie's address. Without `-c nessie_uri=…`, the template can be made and read, but
         deploying it requires the address.
         """
         parameter = CfnParameter(
@@ -101,9 +99,7 @@ class LakegateStack(Stack):
         return str(parameter.value_as_string)
 
     def _outputs(self) -> None:
-        """Export the settings under their CamelCase names, and further names for people and tests; empty ones are left
-        out.
-        """
+        """Export the settings under their CamelCase names, and names for people and tests. Leave out empty ones."""
         others = {
             "LakeBucket": self.storage.lake.bucket_name,
             "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,

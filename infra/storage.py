@@ -13,8 +13,8 @@ from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
 from infra.waivers import waive, waive_below
 
 STAGING_DAYS, LOG_DAYS = 14, 90
-REPLACED_DAYS = 30  # overwritten or deleted objects in the lake and service buckets can be restored for so long
-EXPIRED_DAYS = 1  # versions that a rule has expired; a day is S3's minimum
+REPLACED_DAYS = 30  # for which overwritten or deleted objects in the lake and service buckets can be restored
+EXPIRED_DAYS = 1  # for which S3 keeps expired versions; a day is its minimum
 JOB_LOGS = "logs/applications"  # EMR Serverless's folder below the job's log URI, `logs/`
 # Without it S3 answers "forbidden" for a missing object; a prefix condition would not match that request.
 FIND = ("s3:ListBucket",)
@@ -29,7 +29,11 @@ class Storage(Construct):
         super().__init__(scope, construct_id)
         self._config = config
         self.service = self._bucket("service", lifecycle_rules=[*_expiries(), _replaced(), _incomplete_uploads()])
-        waive(self.service, rule="S1", reason="It receives the other buckets' access logs; its own would never end.")
+        waive(
+            self.service,
+            rule="S1",
+            reason="It receives the other buckets' access logs. Logging its own access would never end.",
+        )
         self.lake = self._bucket("lake", lifecycle_rules=[_replaced(), _incomplete_uploads()], **self._logged("lake"))
         self.landing = self._bucket(
             "landing", lifecycle_rules=[*_landed(config), _incomplete_uploads()], **self._logged("landing")
@@ -71,9 +75,7 @@ class Storage(Construct):
             self.landing.add_to_resource_policy(denied)
 
     def _let_upload(self) -> None:
-        """Allow the uploaders in the bucket's policy: another account's role needs it beside its own account's
-        permission.
-        """
+        """Allow the uploaders in the bucket's policy, which another account's role needs beside its own permission."""
         if self._config.uploaders:
             allowed = aws_iam.PolicyStatement(
                 principals=[aws_iam.ArnPrincipal(uploader) for uploader in self._config.uploaders],
@@ -110,7 +112,7 @@ class Storage(Construct):
         self._below(role, self.service, WRITE, ("begun", "reports", JOB_LOGS))
 
     def write_warehouse(self, role: aws_iam.Role) -> None:
-        """Allow a role to read and add data and metadata files; no role may delete them."""
+        """Allow a role to read and add data and metadata files. No role may delete them."""
         _allow(role, FIND, self.lake.bucket_arn)
         self._below(role, self.lake, (*READ, *WRITE), ("warehouse",))
 
@@ -120,7 +122,7 @@ class Storage(Construct):
         prefixes = tuple(prefixes)
         _allow(role, actions, *(bucket.arn_for_objects(f"{prefix}/*") for prefix in prefixes))
         for prefix in prefixes:
-            reason = f"Object names below {prefix}/ are made at run time; nothing outside this prefix is meant."
+            reason = f"Object names below {prefix}/ are made at run time. The grant covers this prefix only."
             waive_below(role, resource=bucket, suffix=f"/{prefix}/*", reason=reason)
 
 
@@ -142,7 +144,7 @@ def _expiries() -> list[aws_s3.LifecycleRule]:
 
 
 def _replaced() -> aws_s3.LifecycleRule:
-    """Return the rule for replaced versions. If another rule is shorter, S3 applies the shorter one."""
+    """Return the rule for replaced versions. S3 applies the shorter rule if several match."""
     return aws_s3.LifecycleRule(
         id="expire-replaced",
         noncurrent_version_expiration=Duration.days(REPLACED_DAYS),
@@ -151,8 +153,8 @@ def _replaced() -> aws_s3.LifecycleRule:
 
 
 def _landed(config: Config) -> list[aws_s3.LifecycleRule]:
-    """Return the expiry of landed objects. It covers noncurrent versions, because every sweep lists them too; delete
-    markers expire like the objects that they are.
+    """Return the expiry of landed objects. It covers noncurrent versions and delete markers, because every sweep lists
+    them, too.
     """
     if not config.landing_days:
         return []
@@ -167,9 +169,7 @@ def _incomplete_uploads() -> aws_s3.LifecycleRule:
 
 
 def _send_events(bucket: aws_s3.Bucket) -> None:
-    """Enable events through the bucket's own property: `event_bridge_enabled` would bring a custom resource and its
-    function.
-    """
+    """Enable events by the bucket's own property, because `event_bridge_enabled` adds a custom resource."""
     resource = bucket.node.default_child
     if not isinstance(resource, aws_s3.CfnBucket):
         raise TypeError(f"{bucket.node.path} has no CloudFormation bucket")

@@ -1,4 +1,4 @@
-"""Waivers of cdk-nag's rules: each accepts one finding on one resource and says why. None is for a whole stack."""
+"""Waivers of cdk-nag's rules. Each accepts one finding on one resource and gives the reason."""
 
 from aws_cdk import Acknowledgment, CfnResource, Stack, Validations
 from constructs import IConstruct

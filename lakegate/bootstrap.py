@@ -24,7 +24,7 @@ LONGEST = 10_000  # characters of one field
 
 
 def service(settings: Settings) -> Service:
-    """Return the installation that these settings describe, on the real services."""
+    """Return the installation that these settings describe, with adapters to the real services."""
     catalog = NessieCatalog(settings.nessie_uri)
     return Service(
         branches=catalog,
@@ -45,7 +45,7 @@ def service(settings: Settings) -> Service:
 
 
 def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """Shorten long fields: the log's reader would cut a longer line in its middle."""
+    """Shorten long fields, because the log's reader would cut a longer line in its middle."""
     return {name: _short(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
@@ -55,12 +55,12 @@ def _short(text: str) -> str:
 
 
 def _harmless(_logger: object, _method: str, line: Any) -> str:
-    """Return the line with hidden characters escaped: a log is read in terminals, too."""
+    """Return the line with hidden characters escaped, because a log is read in terminals, too."""
     return in_json(line)
 
 
 def configure_logging() -> None:
-    """Log events plus fields, one JSON object per line, on standard error."""
+    """Configure the log: one JSON object per line on standard error, with an event and its fields."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

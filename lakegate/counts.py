@@ -1,7 +1,7 @@
-"""A number with its noun and its verb, in the one form that people read. It knows regular plurals alone."""
+"""Numbers with their noun and their verb, for people. It forms regular plurals only."""
 
 
 def count(number: int, noun: str, one: str = "", more: str = "") -> str:
-    """Return `1 file`, `1,200 files`; with a verb in its two forms, `1 file waits`, `1,200 files wait`."""
+    """Return `1 file` or `1,200 files`. With a verb in two forms, return `1 file waits` or `1,200 files wait`."""
     verb = one if number == 1 else more
     return f"{number:,} {noun}" + ("" if number == 1 else "s") + (f" {verb}" if verb else "")

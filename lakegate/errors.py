@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 
 class LakegateError(Exception):
-    """A root for all errors: catch it at a process's edge, or where one step's failure must not stop the others."""
+    """A root of all errors. Catch it at a process's edge, or where one step's failure must not stop the others."""
 
 
 def foreseen(errors: Iterable[Exception]) -> list[LakegateError]:
-    """Return these errors of many steps, once all were tried. Raise the first that is no LakegateError: it is a bug."""
+    """Return the errors of many steps, once all were tried. Raise the first that is not a LakegateError, a bug."""
     found = list(errors)
     for error in found:
         if not isinstance(error, LakegateError):

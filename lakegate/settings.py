@@ -112,6 +112,6 @@ def adopt(profile: Mapping[str, str]) -> None:
 
 
 def adopt_region() -> None:
-    """Copy AWS_REGION to boto3's name for it: CDK reads AWS_REGION, boto3 only the other."""
+    """Copy AWS_REGION to AWS_DEFAULT_REGION, because CDK reads the first and boto3 only the second."""
     if not os.environ.get(REGION) and (region := os.environ.get("AWS_REGION")):
         os.environ[REGION] = region

@@ -1,7 +1,7 @@
-"""Strangers' text as it is shown to people: every character is visible, none hides, blanks out, reorders or piles up.
+"""Strangers' text for people: every character is visible, and none hides, blanks out, reorders or piles up.
 
-It knows Unicode and no markup: the writer for a terminal, a browser or Slack escapes characters that those obey.
-Letters of all scripts stay as they are, and so do joiners and emoji that belong to the spelling of a word or a sign.
+It knows Unicode and no markup. The writer for a terminal, a browser or Slack escapes the characters that those obey.
+Letters of all scripts stay, and so do joiners and emoji that belong to the spelling of a word or a sign.
 """
 
 import json
@@ -46,7 +46,7 @@ def spelt(char: str) -> str:
 
 
 def is_seen(char: str) -> bool:
-    """Return True if the character is visible wherever it stands: no other may be shown as it is."""
+    """Return True if the character is visible at any place. Others must be escaped."""
     return char.isprintable() and char not in UNSEEN
 
 

@@ -56,7 +56,7 @@ def noted_if_cut_off(spark: SparkSession, job: Job) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if job.begun_uri and (isinstance(error, OSError) or is_unreachable(error)):
+        if isinstance(error, OSError) or is_unreachable(error):
             with suppress(*FAILURES):  # without the note it counts as a crash
                 hadoop.write(spark, job.begun_uri, CUT_OFF)
         raise

@@ -15,7 +15,7 @@ from lakegate.audit.engine import Proved
 from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.model.report import CheckResult
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
@@ -26,7 +26,7 @@ from spark_jobs.appending.faults import find_faulty
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, open_catalog, tune_for_size
-from spark_jobs.metrics import measure, quarantine, samples, unparsed
+from spark_jobs.metrics import malformed, measure, quarantine, samples
 from spark_jobs.metrics.keys import Batch
 from spark_jobs.tables import ddl as tables
 from spark_jobs.tables import iceberg, nessie, rewritten
@@ -62,8 +62,10 @@ class SparkFiles:
     def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return find_faulty(self.spark, plan, inspections)
 
-    def count_unparsed(self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]) -> dict[str, int]:
-        return unparsed.count(self.spark, plan, inspections, there)
+    def count_malformed(
+        self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
+    ) -> dict[str, int]:
+        return malformed.count(self.spark, plan, inspections, there)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +112,7 @@ class SparkView:
         self, results: Results, plan: Plan, inspections: Sequence[Inspection]
     ) -> dict[str, tuple[CheckResult, ...]]:
         found = samples.with_samples(self.own.plan, results, self.own.batch, self.own.base)
-        return unparsed.with_samples(self.spark, plan, inspections, found)
+        return malformed.with_samples(self.spark, plan, inspections, found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +193,7 @@ class SparkEngine:
 
         return read
 
-    def prepare(self, table: SparkTable | None, columns: Sequence[Column]) -> None:
+    def prepare(self, table: SparkTable | None, columns: Sequence[TableColumn]) -> None:
         tables.prepare(self.spark, self.job.plan, table and table.own, columns)
 
     def remove_replaced(self, table: SparkTable, files: Mapping[str, Any]) -> None:
@@ -208,5 +210,5 @@ class SparkEngine:
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
-        rows = unparsed.unparsed_rows(self.spark, plan, inspections) if inspections else None
+        rows = malformed.malformed_rows(self.spark, plan, inspections) if inspections else None
         quarantine.quarantine_rows(self.spark, self.job, view.own, order, failed, rows)

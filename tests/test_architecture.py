@@ -106,7 +106,8 @@ def test_the_architecture_names_every_room(package: str) -> None:
     assert {room for room in rooms if not re.search(rf"`[^`]*\b{room}\b", text)} == set()
 
 
-def test_the_workflow_has_at_most_ten_modules_at_a_level() -> None:
-    folders = [path for path in (ROOT / "lakegate/workflow").rglob("*") if path.is_dir()]
-    crowded = {path.name: len(list(path.glob("[!_]*.py"))) for path in [*folders, ROOT / "lakegate/workflow"]}
+@pytest.mark.parametrize("package", ["lakegate/workflow", "lakegate/contracts"])
+def test_there_are_at_most_ten_modules_at_a_level(package: str) -> None:
+    folders = [path for path in (ROOT / package).rglob("*") if path.is_dir()]
+    crowded = {path.name: len(list(path.glob("[!_]*.py"))) for path in [*folders, ROOT / package]}
     assert {name: count for name, count in crowded.items() if count > 10} == {}

@@ -61,6 +61,7 @@ MORE_THAN_ONE = {
     "self.largest",
     "self._bounds.largest",
     "now.of_last",
+    "len(batches)",
 }
 OVER_A_LIMIT = re.compile("the (limit|most) is|the limits are|may have|no key has more")
 

@@ -29,7 +29,7 @@ def modules(root: Path, package: str) -> dict[str, ast.Module]:
 
 
 def graph(trees: Trees) -> Graph:
-    """Return, by qualified name, the functions that each function names, or finds in a constant of its own module."""
+    """Return, by qualified name, the functions that each function names directly or by a constant of its module."""
     found = {f"{module}.{it.name}" for module, tree in trees.items() for it in functions(tree)}
     scopes = {module: _scope(module, tree, found) for module, tree in trees.items()}
     return {

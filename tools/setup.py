@@ -182,7 +182,7 @@ def found_by_uv() -> str:
 
 NO_PYTHON = (
     f"\nlakegate needs Python {WANTED}: none is on this machine, and uv could not fetch one.\n"
-    f"Install it (apt install python{WANTED}, dnf install python{WANTED}, or pyenv install {WANTED}), or tell uv of a\n"
+    f"Install it (apt install python{WANTED}, dnf install python{WANTED}, or pyenv install {WANTED}), or give uv a\n"
     "mirror (UV_PYTHON_INSTALL_MIRROR). `make setup` goes on from here."
 )
 

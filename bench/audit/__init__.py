@@ -1,1 +1,1 @@
-"""The audit's cost beside that of other engines: `python -m bench.audit`. See bench/README.md."""
+"""Cost of the audit beside that of other engines: `python -m bench.audit`. See bench/README.md."""

@@ -1,4 +1,4 @@
-"""The cost of lakegate's audit and of other engines' on top of an append, as ratios within one session.
+"""Cost of lakegate's audit and of other engines' on top of an append, as ratios within one session.
 
 Every engine has its own process. The order of the processes rotates with every visit.
 """

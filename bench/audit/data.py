@@ -1,4 +1,4 @@
-"""The measured rows: eight parquet files a set, made once by Spark, the same on every machine.
+"""Rows to measure with: eight parquet files a set, made once by Spark, the same on every machine.
 
 A hash of the row's number gives every value. Keys are spread over all files. Columns of text have a few values,
 thousands, or a different one in each row.
@@ -50,7 +50,7 @@ NUMERIC = {
     "total": f"{_pick(12, 12_000)} / 100.0D + {_pick(14, 3_000)} / 100.0D + 1.0D",
     "congestion": f"if({_pick(16, 10)} < 7, 2.5D, 0D)",
 }
-# One row in five hundred fails each of these rules: one in a hundred fails one of the five.
+# One row in five hundred fails each of these five rules, so one in a hundred fails any.
 FAULTS = {
     "passenger_count": "cast(null as int)",
     "trip_distance": "-1.0D",

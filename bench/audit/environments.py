@@ -1,4 +1,4 @@
-"""The engines' environments: one each, pinned by hash, made when first needed, apart from the product's own."""
+"""An environment for each engine, pinned by hash, made when first needed, apart from the product's own."""
 
 import json
 import subprocess

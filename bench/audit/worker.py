@@ -81,7 +81,7 @@ def job_of(order: Order, place: Path) -> Job:
         for path in sorted(place.glob("*.parquet"))
     ]
     return Job(
-        branch="wap-bench", batch="bench", attempt=1, base="", nessie_uri="", warehouse="", report_uri="",
+        branch="wap-bench", batch="bench", attempt=1, base="", nessie_uri="", warehouse="", report_uri="", begun_uri="",
         plan=order.plan, files=tuple(files),
     )  # fmt: skip
 

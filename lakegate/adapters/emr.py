@@ -76,7 +76,7 @@ class EmrJobRunner:
                 # The token was used with other parameters: this job was started before the code was deployed again.
                 run = self.find(attempt.branch)
                 if run is None:
-                    raise Conflict(f"the job of {attempt.branch} is being started elsewhere") from exc
+                    raise Conflict(f"another worker is starting the job of {attempt.branch}") from exc
                 return run.id
 
     def _start(self, attempt: Attempt, job_uri: str) -> str:
@@ -109,7 +109,7 @@ class EmrJobRunner:
             try:
                 found = self._emr.get_job_run(applicationId=self._settings.application_id, jobRunId=run_id)["jobRun"]
             except self._emr.exceptions.ResourceNotFoundException as exc:
-                raise Misconfigured(f"there is no job run {run_id} in {self._settings.application_id}") from exc
+                raise Misconfigured(f"application {self._settings.application_id} has no job run {run_id}") from exc
         run = _run(run_id, found)
         overdue = _overdue(found) if run.state is JobState.CANCELLED else ""
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run

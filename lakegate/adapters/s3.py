@@ -137,7 +137,9 @@ class S3Landing:
             made = _versions_made(client)
             client.upload_file(str(source), self.bucket, key, ExtraArgs=extra, Config=UPLOAD)
         if not made:
-            raise Misconfigured(f"bucket {self.bucket} keeps no versions; deploy the stack that makes it")
+            raise Misconfigured(
+                f"bucket {self.bucket} is not versioned; deploy lakegate's stack, which makes the bucket"
+            )
         file = self.describe(key, made[-1])
         if file is None:
             raise Refused(f"{key}: it was deleted from {self.bucket} just after it was uploaded")

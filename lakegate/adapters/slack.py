@@ -46,8 +46,8 @@ TITLES = {
     MessageKind.WARNED: "⚠️ Published with warnings",
     MessageKind.APPROVED: "✅ Approved and published",
     MessageKind.UNROUTED: "⏸️ Unrouted: no contract routes these files",
-    MessageKind.WAITING: "🕒 No job gets through to files of",
-    MessageKind.EXPIRING: "⏳ Branch of a rejected batch will be deleted soon:",
+    MessageKind.WAITING: "🕒 No Spark job reaches the files of",
+    MessageKind.EXPIRING: "⏳ A rejected batch's branch is deleted soon:",
 }
 # `*_~` format at a word's start, not inside it; `:` begins an emoji's name; `&gt;` begins a quotation.
 OPENING = re.compile(r"(?<![^\W_])[*_~]|:(?=[\w+'.-]+:)|^&gt;")
@@ -125,7 +125,7 @@ class SlackNotifier:
         if not self._settings.slack_secret:
             log.warning("notified", kind=message.kind, batch=message.batch, text=summary(message))
             return
-        with slack_errors(f"telling {channel} of {message.batch or message.kind}"):
+        with slack_errors(f"sending {message.batch or message.kind} to {channel}"):
             self._send(message)
 
     def _send(self, message: Message) -> None:
@@ -205,9 +205,8 @@ def _facts(message: Message) -> list[Block]:
 def _published(message: Message) -> str:
     if message.kind in (MessageKind.WARNED, MessageKind.APPROVED):
         quarantined = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
-        instead = f", in the place of {message.replaced_rows:,}" if message.replaced_rows else ""
-        are = "is" if message.published_rows == 1 else "are"
-        return f"{count(message.published_rows, 'row')} {are} on main{instead}{quarantined}"
+        instead = f", in place of {message.replaced_rows:,}" if message.replaced_rows else ""
+        return f"{count(message.published_rows, 'row', 'is', 'are')} on main{instead}{quarantined}"
     if not message.published_files:
         return ""
     files = f"{count(message.published_files, 'other file')} of the batch"

@@ -1,4 +1,4 @@
-"""The audit: an attempt's job, its steps in order, its verdicts. Standard library only, because Spark imports it from a
+"""Audit: an attempt's job, its steps in order, its verdicts. Standard library only, because Spark imports it from a
 zip.
 
 Start reading at `run`, which orders the steps over an `engine` and proves what the branch holds by `completeness`. The

@@ -1,5 +1,7 @@
-"""What the audited commit must hold, whatever the append said: the base's data files but for those that the batch
-replaces, and the batch's each once; of data files that held replaced rows among others, just these.
+"""Completeness of the audited commit, proved from its manifests alone, because an append that fails may still commit.
+
+The commit must hold the base's data files without those that the batch replaces, and each data file of the batch once.
+A data file that held replaced rows among others must have lost just these.
 """
 
 from collections import Counter
@@ -19,7 +21,7 @@ PerFile = dict[str, list[DataFileStatistics]]
 # By the first run all data files are younger than all delete files, and any commit of the second drops those.
 DELETE_FILES = (
     "batch {batch}: rows of {table} that it replaces were rewritten by somebody, and the table on branch {branch} has "
-    "delete files, so that they cannot be taken out safely. Compact the table on main so that it has no delete files: "
+    "delete files, so that they cannot be removed safely. Compact the table on main so that it has no delete files: "
     "run twice, in Spark, CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true', "
     "'use-starting-sequence-number', 'false')), then run lakegate retry {batch}"
 )
@@ -27,8 +29,8 @@ DELETE_FILES = (
 
 @dataclass(frozen=True, kw_only=True)
 class RowCounts:
-    """How many rows data files hold of file versions (by id): of those that the batch replaces for each data file's
-    path (`replaced`), of all `others` in all data files together.
+    """Row counts by file version (id): `replaced` counts those that the batch replaces, for each data file's path;
+    `others` counts all others, in all data files together.
     """
 
     replaced: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -46,8 +48,8 @@ class Removed:
 
 
 def left_of(job: Job, difference: Difference, columns: Mapping[str, IcebergField]) -> frozenset[str]:
-    """The commit's new data files, by path, that hold what is left of those that replaced rows were taken out of. The
-    batch's own hold rows of one of its file versions alone.
+    """Return the paths of the commit's new data files that hold what is left of rewritten ones. Each of the batch's own
+    holds rows of one of its file versions only.
     """
     if not job.rewritten:
         return frozenset()
@@ -58,12 +60,12 @@ def left_of(job: Job, difference: Difference, columns: Mapping[str, IcebergField
 def by_file(
     job: Job, difference: Difference, columns: Mapping[str, IcebergField], left: Collection[str] = frozenset()
 ) -> PerFile:
-    """The commit's new data files by the file version whose rows they hold, but for those with what is `left`."""
+    """Group the commit's new data files by the file version they hold, without those that hold what is `left`."""
     column, found = _file_column(job, columns), PerFile()
     for path, data in difference.added.but(left).statistics.items():
         file = data.constant(column)
         if file is None:
-            raise JobError(_said(job, f"data file {path} does not hold rows of one file version alone"))
+            raise JobError(_message(job, f"data file {path} does not hold rows of one file version alone"))
         found.setdefault(file, []).append(data)
     return found
 
@@ -76,17 +78,19 @@ def prove(
     replaced: Iterable[DataFile] = (),
     table: str = "",
 ) -> None:
-    """JobError unless the base is all there but for just what is replaced, and exactly these file versions came, with
-    as many rows as were read.
+    """Raise JobError unless just what is replaced is gone from the base, and exactly these file versions came, with as
+    many rows as were read.
     """
     if kept := {data.path for data in replaced} - difference.lost.statistics.keys():
         raise JobError(
-            _said(job, f"the batch replaces {count(len(kept), 'data file', 'that is', 'that are')} still there", table)
+            _message(
+                job, f"the batch replaces {count(len(kept), 'data file', 'that is', 'that are')} still there", table
+            )
         )
     lost = difference.lost.statistics.keys() - {data.path for data in replaced}
     if lost or difference.deletes:
         raise JobError(
-            _said(job, f"its base has lost {count(len(lost), 'data file')}, or rows of it are deleted", table)
+            _message(job, f"its base has lost {count(len(lost), 'data file')}, or rows of it are deleted", table)
         )
     there = rows_of(found)
     if there != rows:
@@ -94,17 +98,17 @@ def prove(
         told = "; ".join(
             f"{file}: {count(there.get(file, 0), 'row')} there, {rows.get(file, 0):,} read" for file in wrong[:5]
         )
-        raise JobError(_said(job, f"it does not hold each file of the batch once ({told})", table))
+        raise JobError(_message(job, f"it does not hold each file of the batch once ({told})", table))
 
 
-def expected(inspections: Iterable[Inspection], unparsed: Mapping[str, int]) -> dict[str, int]:
+def expected(inspections: Iterable[Inspection], malformed: Mapping[str, int]) -> dict[str, int]:
     """Return, by file version, the rows that must be there: all that parse. Of some files there may be none."""
-    rows = {inspection.id: inspection.rows - unparsed.get(inspection.id, 0) for inspection in inspections}
+    rows = {inspection.id: inspection.rows - malformed.get(inspection.id, 0) for inspection in inspections}
     return {file: number for file, number in rows.items() if number}
 
 
 def prove_appended(job: Job, there: Mapping[str, int], rows: Mapping[str, int]) -> None:
-    """JobError unless the rows `there`, on the branch beyond its base, are just those that the job would append."""
+    """Raise JobError unless the rows `there`, on the branch beyond its base, are just those that the job appends."""
     if there != rows:
         raise JobError(
             f"batch {job.batch}: branch {job.branch} already holds other rows of table {job.plan.table} than this "
@@ -113,12 +117,12 @@ def prove_appended(job: Job, there: Mapping[str, int], rows: Mapping[str, int]) 
 
 
 def prove_reused(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
-    """JobError unless the data files are the very ones that the job says are reused."""
+    """Raise JobError unless the data files are the very ones that the job says are reused."""
     there = {file: {data.path for data in files} for file, files in found.items()}
     reused = {file.id: set(file.data_files) for file in job.files if file.data_files}
     if there != reused:
         strangers = sorted(set().union(*there.values()) ^ set().union(*reused.values()))
-        raise JobError(_said(job, f"its data files are not those that it reuses ({', '.join(strangers[:5])})"))
+        raise JobError(_message(job, f"its data files are not those that it reuses ({', '.join(strangers[:5])})"))
 
 
 def prove_removed(job: Job, base: RowCounts, left: RowCounts, still: int) -> None:
@@ -127,13 +131,13 @@ def prove_removed(job: Job, base: RowCounts, left: RowCounts, still: int) -> Non
     """
     if untouched := [path for path, held in base.replaced.items() if not held]:
         told = f"its base has lost {count(len(untouched), 'data file')} that held nothing of what the batch replaces"
-        raise JobError(_said(job, told))
+        raise JobError(_message(job, told))
     if still:
-        raise JobError(_said(job, f"rows that the batch replaces are still in {count(still, 'data file')}"))
+        raise JobError(_message(job, f"rows that the batch replaces are still in {count(still, 'data file')}"))
     if left.others != base.others:
         wrong = sum(left.others.get(file) != base.others.get(file) for file in left.others.keys() | base.others.keys())
         told = f"its rewritten data files do not keep the rows of {count(wrong, 'other file version')}"
-        raise JobError(_said(job, told))
+        raise JobError(_message(job, told))
 
 
 def removed(job: Job, lost: DataFiles, kept: DataFiles, base: RowCounts, left: RowCounts, still: int) -> Removed:
@@ -151,22 +155,22 @@ def refused(job: Job) -> str:
 
 
 def rows_of(found: Mapping[str, Iterable[DataFileStatistics]]) -> dict[str, int]:
-    """Return how many rows there are of each file version."""
+    """Return the number of rows of each file version."""
     return {file: sum(data.rows for data in files) for file, files in found.items()}
 
 
 def as_reported(found: Iterable[DataFileStatistics]) -> tuple[DataFile, ...]:
-    """Data files as the report names them."""
+    """Return data files as the report names them."""
     return tuple(DataFile(path=data.path, rows=data.rows) for data in found)
 
 
 def _file_column(job: Job, columns: Mapping[str, IcebergField]) -> IcebergField:
     column = columns.get(FILE_COLUMN)
     if column is None:
-        raise JobError(_said(job, f"it has no column {FILE_COLUMN}"))
+        raise JobError(_message(job, f"it has no column {FILE_COLUMN}"))
     return column
 
 
-def _said(job: Job, what: str, table: str = "") -> str:
+def _message(job: Job, what: str, table: str = "") -> str:
     table = table or job.plan.table
     return f"batch {job.batch}: branch {job.branch}, table {table}: {what}. Run: lakegate retry {job.batch}"

@@ -13,7 +13,7 @@ from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, DataFile
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
@@ -29,7 +29,7 @@ class Storage(Protocol):
 
 
 class StagedFiles(Protocol):
-    """The job's files as they were staged. Each method returns what it is given, with faults, in the same order."""
+    """Staged files of the job. Each method returns what it is given, with faults, in the same order."""
 
     def inspect(self) -> list[Inspection]:
         """Inspect each of the job's files, in their order."""
@@ -40,14 +40,14 @@ class StagedFiles(Protocol):
     def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         """Add a fault to each file that cannot be read to its end, or not be written."""
 
-    def count_unparsed(
+    def count_malformed(
         self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
     ) -> Mapping[str, int]:
         """Return how many rows do not parse, by file version; `there` are those that were appended."""
 
 
 class Table(Protocol):
-    """The table at one commit. Entries of its data files, by path, are the engine's own objects."""
+    """A table at one commit. Entries of its data files, by path, are the engine's own objects."""
 
     def columns(self) -> Struct:
         """Return its columns with their types, without those of lakegate's."""
@@ -69,7 +69,7 @@ class Table(Protocol):
 
 
 class View(Protocol):
-    """The rows of some file versions in a proved table, and a plan to measure them by."""
+    """Rows of some file versions in a proved table, and a plan to measure them by."""
 
     def measure(self) -> tuple[Sequence[Measurements], Mapping[str, Dependent]]:
         """Return each file version's metrics, and by id the metrics that depend on other file versions."""
@@ -115,14 +115,14 @@ class Engine(Protocol[T, V]):
         """Return the commit that the job's branch points to. Raise OSError if Nessie does not tell."""
 
     def load(self, table: str, *refs: Ref) -> list[T | None]:
-        """Return the table at each `branch` or `branch@hash`, None where there is none."""
+        """Return the table at each `branch` or `branch@hash`, None if there is none."""
 
     def check_references(self, plan: Plan) -> None:
         """Raise Unfit if a foreign key does not fit the table that it refers to."""
 
     def view(self, plan: Plan, proved: Proved[T]) -> V: ...
 
-    def prepare(self, table: T | None, columns: Sequence[Column]) -> None:
+    def prepare(self, table: T | None, columns: Sequence[TableColumn]) -> None:
         """Make the branch's table, or bring it up to these columns. Raise Unfit, and change nothing, if it cannot."""
 
     def remove_replaced(self, table: T, files: Mapping[str, Any]) -> None:

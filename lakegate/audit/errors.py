@@ -1,4 +1,4 @@
-"""What ends a job or an attempt: each says what is wrong and what to run next. Bad data is no error, it is reported."""
+"""Errors that end a job or an attempt: each says what is wrong and what to run next. Bad data is reported instead."""
 
 
 class JobError(Exception):

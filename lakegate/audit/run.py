@@ -1,4 +1,4 @@
-"""The audit's order of steps: inspect, fit, append, prove, measure, evaluate, quarantine, measure again, report.
+"""Order of the audit's steps: inspect, fit, append, prove, measure, evaluate, quarantine, measure again, report.
 
 It reads and writes no row: an `Engine` does. It publishes nothing.
 """
@@ -30,15 +30,15 @@ from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.engine import Engine, Proved, Table, View
 from lakegate.audit.errors import JobError, Unfit
+from lakegate.audit.evaluation.malformed import malformed_metrics
 from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.evaluation.moment import bind_now
 from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.evaluation.reuse import combined, of_table_scope
-from lakegate.audit.evaluation.unparsed import left_out
-from lakegate.audit.evaluation.verdicts import evaluate, good, unparsed_checks, verdict
+from lakegate.audit.evaluation.verdicts import evaluate, good, malformed_checks, verdict
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, FileReport, Replaced, Report, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection, fit_all
@@ -63,7 +63,7 @@ class Run:
     base: Table | None = None
     audited: str = ""
     error: str = ""
-    columns: tuple[Column, ...] = ()
+    columns: tuple[TableColumn, ...] = ()
     evolves: tuple[str, ...] = ()
     files: PerFile = field(default_factory=dict)
     quarantined: PerFile = field(default_factory=dict)
@@ -81,12 +81,12 @@ class Run:
 
     @cached_property
     def plan(self) -> Plan:
-        """The job's plan, bound to the moment at which the job began."""
+        """Plan of the job, bound to the moment at which it began."""
         return bind_now(self.job.plan, self.started_at)
 
     @property
     def grown(self) -> Plan:
-        """The plan with the columns that the table has by this attempt's files, where those differ from its own."""
+        """Plan of the job with the columns that the table gains by this attempt's files."""
         return replace(self.job.plan, columns=self.columns) if self.columns else self.job.plan
 
     @property
@@ -141,10 +141,9 @@ def _begin(run: Run) -> None:
         engine.head()
     except OSError as error:
         what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
-        raise JobError(f"{what}: Nessie at {job.nessie_uri} does not tell where the branch is: {error}") from error
+        raise JobError(f"{what}: Nessie at {job.nessie_uri} does not return the branch: {error}") from error
     run.there, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
-    if job.begun_uri:
-        engine.storage.write(job.begun_uri, b"")
+    engine.storage.write(job.begun_uri, b"")
 
 
 def _audit_reused(run: Run) -> Report:
@@ -244,7 +243,7 @@ def resume(run: Run, there: Mapping[str, int]) -> list[Inspection]:
     missing = [each for each in run.good if each.id not in there]
     faulty = {each.id: each for each in run.engine.files.find_faulty(run.grown, missing) if each.faults}
     sound = [each for each in run.good if each.id not in faulty]
-    prove_appended(run.job, there, expected(sound, run.engine.files.count_unparsed(run.grown, sound, there)))
+    prove_appended(run.job, there, expected(sound, run.engine.files.count_malformed(run.grown, sound, there)))
     return [faulty.get(each.id, each) for each in run.good]
 
 
@@ -260,12 +259,12 @@ def _audit(run: Run) -> None:
 
 
 def _quarantine(run: Run, view: View) -> None:
-    """Quarantine failing rows of the files that may give them up; then audit what is left, where it is left."""
-    before, unparsed_ids = run.checks, unparsed_checks(run.job.plan)
+    """Quarantine failing rows of the files that may lose them; then audit the rest of these files."""
+    before, malformed_ids = run.checks, malformed_checks(run.job.plan)
     failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
-    unparsed = [each for each in run.good if unparsed_ids & {*failed.get(each.id, ())}]
+    malformed = [each for each in run.good if malformed_ids & {*failed.get(each.id, ())}]
     with run.step("quarantine"):
-        run.engine.quarantine(view, good(before), failed, run.grown, unparsed)
+        run.engine.quarantine(view, good(before), failed, run.grown, malformed)
         run.audited = run.engine.head()
         run.quarantined = _prove_quarantine(run, {file: _leaving(before[file]) for file in failed})
     left = run.load(run.job.plan.table, run.audited_ref)
@@ -309,9 +308,9 @@ def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool 
     view: View = run.engine.view(run.plan, proved)
     with run.step("measure"):
         measured, resolved = view.measure()
-        unparsed = left_out(run.plan, {each.id: each.rows for each in inspections}, parsed)
+        malformed = malformed_metrics(run.plan, {each.id: each.rows for each in inspections}, parsed)
         plan = unforgiving(run.plan) if is_left else run.plan
-        results = evaluate(plan, measured, {**resolved, **unparsed}, run.job.baseline, view.failing_rows)
+        results = evaluate(plan, measured, {**resolved, **malformed}, run.job.baseline, view.failing_rows)
     with run.step("sample"):
         run.checks = view.with_samples(results, run.grown, inspections)
     return view
@@ -325,7 +324,7 @@ def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str
         run.removed = _removed(run, loaded, difference, left)
     quarantined, there = rows_of(run.quarantined), rows_of(found)
     arrived = {file: number + quarantined.get(file, 0) for file, number in there.items()}
-    parsed = expected(run.good, run.engine.files.count_unparsed(run.grown, run.good, arrived))
+    parsed = expected(run.good, run.engine.files.count_malformed(run.grown, run.good, arrived))
     kept = {file: number - quarantined.get(file, 0) for file, number in parsed.items()}
     prove(job, difference, found, kept, (*job.replaced, *run.removed.files.data_files))
     run.files = {each.id: found.get(each.id, []) for each in run.good}

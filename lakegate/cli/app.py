@@ -91,7 +91,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-contract = typer.Typer(help="Data contracts: check them, push them.", no_args_is_help=True)
+contract = typer.Typer(help="Check and push data contracts.", no_args_is_help=True)
 app.add_typer(contract, name="contract")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
@@ -300,7 +300,7 @@ def generate(
     ] = None,
     reference: Annotated[
         list[str] | None,
-        typer.Option(metavar="TABLE=FILE", help="The parquet file of a table that foreign keys refer to."),
+        typer.Option(metavar="TABLE=FILE", help="A table that foreign keys refer to, as a parquet file."),
     ] = None,
     past: Annotated[
         list[str] | None,

@@ -1,4 +1,4 @@
-"""A batch as it is shown to people: the reports of its attempts, main's log, and the next commands. It draws nothing
+"""A batch's content for people: the reports of its attempts, main's log, and the next commands. It draws nothing
 and interprets no verdict.
 """
 
@@ -106,7 +106,9 @@ def _ways_on(service: Service, found: Rejected, *, tried: bool, appended: bool) 
     """Return the commands for rejected files: superseded ones can only be discarded."""
     gone = {file.id for file in superseded_files(service, found.receipts)}
     is_of_use = any(file.id not in gone for file, _ in found.files)
-    again = [f"lakegate retry {found.batch}"] if is_of_use and tried else []  # otherwise the contract must change first
+    again = (
+        [f"lakegate retry {found.batch}"] if is_of_use and tried else []
+    )  # without any attempt, the contract must change first
     approve = [f'lakegate approve {found.batch} --why "…"'] if is_of_use and appended else []
     return [*again, *approve, f'lakegate discard {found.batch} --why "…"']
 
@@ -142,8 +144,8 @@ def rows_command(batch: str, check: CheckResult) -> str:
 
 
 def has_rows(file: FileReport, check: CheckResult) -> bool:
-    """Return True if a table has rows of the file that fail the check. Unparsed rows are in quarantine alone."""
-    in_table = not is_of(check, MetricKind.UNPARSED) or is_quarantined(file, check)
+    """Return True if a table has rows of the file that fail the check. Malformed rows can only be in quarantine."""
+    in_table = not is_of(check, MetricKind.MALFORMED) or is_quarantined(file, check)
     return bool(check.failing_rows and check.metric) and in_table
 
 

@@ -67,7 +67,7 @@ def _unseen(now: Status, at: datetime) -> list[RenderableType]:
     if now.seen_at is None or at - now.seen_at < LATE:
         return []
     when = ago(now.seen_at, at)
-    return [f"A sweep last listed the bucket {when}; what landed since is not shown. lakegate wait lists it anew", ""]
+    return [f"The last sweep listed the bucket {when}; later files are not shown. To list them: lakegate wait", ""]
 
 
 def _unrouted(now: Status, at: datetime) -> list[RenderableType]:
@@ -94,8 +94,8 @@ def _other_batches(now: Status) -> list[RenderableType]:
     action.
     """
     gone = dict.fromkeys(line.batch for line in now.superseded)
-    older = _batches("Rejected earlier, and still on branches", now.older)
-    return [*older, *_batches("Rejected, and superseded by other versions of their keys since", gone)]
+    older = _batches("Rejected earlier, with branches that are kept", now.older)
+    return [*older, *_batches("Superseded by other versions of their keys, nothing to do", gone)]
 
 
 def _batches(title: str, batches: Collection[str]) -> list[RenderableType]:

@@ -15,7 +15,7 @@ from lakegate.errors import ContractFaults, Fault, LakegateError, Refused, Retry
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.backlog import still_unrouted
 from lakegate.workflow.registry import Registry
-from lakegate.workflow.registry import push as shelve
+from lakegate.workflow.registry import push as push_contracts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,22 +57,22 @@ def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) ->
         return Exit.REJECTED
     with busy("pushing"):
         try:
-            pushed = shelve(installation.service.store, files)
+            pushed = push_contracts(installation.service.store, files)
         except Refused as error:
             what = "Nothing was pushed: one of the two must change; if both do, push them in one command"
             raise Refused(f"{error}\n{what}") from error
     try:
         taken = _take_up(installation, pushed)
     except LakegateError as error:
-        raise _left_unrouted("unrouted files may be left", str(error)) from error
+        raise _left_unrouted("unrouted files may not be taken up", str(error)) from error
     if taken.failed and taken.left:
-        raise _left_unrouted(f"{count(len(taken.left), 'unrouted file')} not taken up", taken.failed)
+        raise _left_unrouted(f"{count(len(taken.left), 'unrouted file', 'was', 'were')} not taken up", taken.failed)
     _report(judged, [], as_json=as_json, verdict="is pushed", taken=taken)
     return Exit.DONE
 
 
 def _left_unrouted(what: str, why: str) -> Retryable:
-    return Retryable(f"the contracts are pushed, and {what}: {why}. Run: lakegate reconcile")
+    return Retryable(f"the contracts are pushed, but {what}: {why}. Run: lakegate reconcile")
 
 
 def _take_up(installation: Installation, pushed: Sequence[Contract]) -> TakenUp:
@@ -152,6 +152,7 @@ def _report_taken_up(taken: TakenUp) -> None:
         say(f"{count(len(taken.files), 'unrouted file')} taken up; next: lakegate wait")
         say(*(f"    {key}" for key in taken.files))
     if taken.left:
-        say(f"{count(len(taken.left), 'unrouted file')} left: the next sweep goes on (now: lakegate reconcile)")
+        left = count(len(taken.left), "unrouted file", "is", "are")
+        say(f"{left} left for the next sweep; to run it now: lakegate reconcile")
     if taken.failed:
-        say("The sweep, which is tried again by itself, failed at something else:", indented(taken.failed, 4, "yellow"))
+        say("Another step of the sweep failed; the next sweep repeats it:", indented(taken.failed, 4, "yellow"))

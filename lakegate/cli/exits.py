@@ -1,4 +1,4 @@
-"""Ends of a command: the one place where errors become exit codes and a paragraph. It knows no command."""
+"""Exit codes, and texts for errors: the only place where an error becomes either. It knows no command."""
 
 from enum import IntEnum
 from typing import TypeGuard
@@ -13,7 +13,7 @@ class Exit(IntEnum):
     REJECTED = 1  # a file was rejected, a contract has faults, or an invariant forbids it
     MISUSE = 2  # the command, its arguments or the settings must change
     UNREACHABLE = 3  # a service does not answer, or work is not finished: try again
-    FAULT = 70  # a fault of lakegate's own
+    FAULT = 70  # a fault in lakegate itself
     UNREAD = 141  # the reader of the output has gone; shells use this code
 
 
@@ -42,18 +42,18 @@ def _is_about_a_file(error: Exception) -> TypeGuard[OSError]:
 
 
 def paragraph(error: Exception) -> str:
-    """Return the text that a person reads instead of a traceback; notes on work that is done all the same come last."""
+    """Return the text that a person reads instead of a traceback, with notes on the work that is done at the end."""
     return "\n".join([_said(error), *getattr(error, "__notes__", ())])
 
 
 def _said(error: Exception) -> str:
     if isinstance(error, OutcomeUnknown):
-        return f"{error}\nIt may have been done all the same. Look first: lakegate status"
+        return f"{error}\nIt may have happened nevertheless. Before you try again, run: lakegate status"
     if isinstance(error, LakegateError):
         return str(error)
     if _is_about_a_file(error):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     return (
         f"unexpected {type(error).__name__}: {error}\n"
-        "This is a fault of lakegate's own; the same command with LAKEGATE_DEBUG=1 shows where."
+        "This is a fault in lakegate itself; the same command with LAKEGATE_DEBUG=1 shows where."
     )

@@ -58,7 +58,7 @@ def drop(
 def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str | None) -> list[str]:
     """Return the landing key of each path. Raise Misconfigured, before any upload, if a path has no valid key."""
     if table and to is not None:
-        raise Misconfigured("--table and --to say two things; give one of them")
+        raise Misconfigured("--table and --to exclude each other; give one of them")
     if to is not None:
         keys = [_prefix(to) + path.name for path in paths]
     elif table:
@@ -79,7 +79,7 @@ def _prefix(to: str) -> str:
     """Return the folder as a key's prefix. Raise Misconfigured for a part that S3 would keep and no route matches."""
     folder = to.removesuffix("/")
     if folder and any(part in {"", ".", ".."} for part in folder.split("/")):
-        raise Misconfigured(f"--to {to}: say the folder alone, without the bucket, as in nyc/flights/")
+        raise Misconfigured(f"--to {to}: give a folder without the bucket, such as nyc/flights/")
     return f"{folder}/" if folder else ""
 
 
@@ -121,7 +121,7 @@ def _refuse_unusable(key: str) -> None:
 
 
 def upload(service: Service, paths: Sequence[Path], keys: Sequence[str]) -> list[FileVersion]:
-    """Upload several files at once; raise the first failure when all that were started have ended."""
+    """Upload several files at once. Raise the first failure after all started uploads have ended."""
     with ThreadPoolExecutor(UPLOADS) as pool:
         return list(pool.map(service.landing.upload, paths, keys))
 
@@ -187,7 +187,9 @@ def _still_moving(followed: Followed, timeout: float | None) -> str:
     named = [f"{sight.file} ({': '.join(filter(None, (sight.state, sight.waits)))})" for sight in moving[:NAMED]]
     rest = [f"{len(moving) - NAMED:,} more"] if len(moving) > NAMED else []
     batches = sorted({sight.batch for sight in moving})
-    these = " ".join(batches) if len(batches) <= NAMED and "" not in batches else ""  # some have no batch yet: all
+    these = (
+        " ".join(batches) if len(batches) <= NAMED and "" not in batches else ""
+    )  # without arguments if a file has no batch yet, which waits for all
     said = ", ".join([*named, *rest]) or "nothing could be seen"
     return f"not decided within {timeout:g} s: {said}. Run: lakegate wait {these}".rstrip()
 

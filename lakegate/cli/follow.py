@@ -110,7 +110,7 @@ def _of_line(line: Line) -> Iterator[Sight]:
 
 def _said(state: str, reasons: tuple[str, ...]) -> str:
     """Return the state to show. Bytes that are on main anyway count as published; ignored or superseded ones do not. A
-    rejected version that was superseded since still shows as rejected: that was its decision, whatever came after it.
+    rejected version that was superseded since still shows as rejected, because that was its decision.
     """
     if state == State.SUPERSEDED:
         return Decision.REJECTED

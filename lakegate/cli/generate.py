@@ -37,7 +37,7 @@ def generate(
     before = dict(_past(plan, said) for said in past)
     with busy("making up rows"):
         maker = Maker(plan=plan, seed=seed, references=dict(map(_reference, references)), past=before)
-        broken = check is not None and plan.metric(check.metric).kind is MetricKind.UNPARSED
+        broken = check is not None and plan.metric(check.metric).kind is MetricKind.MALFORMED
         made = _made(maker, rows, check)
         write(made, plan, out, broken=broken)
     nulls, fails = maker.only_null(made), check.name if check else None

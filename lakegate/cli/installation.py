@@ -1,4 +1,4 @@
-"""An installation as the command line sees it: the service, and the parts for people alone. It connects to nothing."""
+"""An installation for the command line: the service, and the parts that only people use. It connects to nothing."""
 
 import logging
 import sys
@@ -40,7 +40,7 @@ class Installation:
 
 
 def quiet_logs() -> None:
-    """Hide the workflow's events, which are for a function's log; LAKEGATE_DEBUG shows them."""
+    """Hide the workflow's events, which are for a function's log, unless LAKEGATE_DEBUG is set."""
     level = logging.INFO if CommandLine.from_env().debug else logging.CRITICAL
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(level),

@@ -1,6 +1,7 @@
-"""A batch as one page that can be sent and printed: no script, nothing fetched. Its content came from strangers.
+"""A batch as one HTML page that can be sent and printed, without scripts and without anything to fetch.
 
-The template engine escapes every text, and characters that a browser would obey or hide are spelt out.
+Its content comes from strangers. The template engine escapes every text, and characters that a browser would obey or
+hide are spelt out.
 """
 
 import sys

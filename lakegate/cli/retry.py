@@ -36,16 +36,16 @@ def _retried(installation: Installation, batch: str) -> Retried:
 
 def _said(retried: Retried) -> list[RenderableType]:
     first, *more = retried.attempts
-    at = f"at {first.batch} of {first.table}"
+    at = f"of batch {first.batch} of {first.table}"
     if not more:
-        return [f"Attempt a{first.number} {at} is under way on {first.branch}", *left_as_rejected(retried.left)]
+        return [f"Attempt a{first.number} {at} is in progress on {first.branch}", *left_as_rejected(retried.left)]
     *names, last = [f"a{attempt.number}" for attempt in retried.attempts]
-    return [f"Attempts {', '.join(names)} and {last} {at} are under way", *left_as_rejected(retried.left)]
+    return [f"Attempts {', '.join(names)} and {last} {at} are in progress", *left_as_rejected(retried.left)]
 
 
 def left_as_rejected(left: Mapping[str, str]) -> list[RenderableType]:
     """Return the files that stay rejected, with the reasons."""
-    head = [f"Left as rejected ({count(len(left), 'file')}):"] if left else []
+    head = [f"Still rejected ({count(len(left), 'file')}):"] if left else []
     return [*head, *(indented(f"{key}: {why}", 4, "yellow") for key, why in left.items())]
 
 
@@ -71,11 +71,11 @@ class _Outcomes:
             self.retried.append(_retried(installation, batch))
         except UnderWay as why:
             self.under_way.append(batch)
-            return [f"Under way already: {why}"]
+            return [f"Not retried: {why}"]
         except Exception as why:  # noqa: BLE001 (a fault of ours is raised when all were tried)
             self.left[batch] = why
             first, *more = paragraph(why).split("\n")
-            return [f"Left: {batch}: {first}", *(indented(line, 4) for line in more)]
+            return [f"Not retried: {batch}: {first}", *(indented(line, 4) for line in more)]
         return _said(self.retried[-1])
 
     @property
@@ -93,6 +93,6 @@ def _all(installation: Installation, batches: Sequence[str], as_json: bool) -> E
     if as_json:
         say_json(outcomes.plain)
     else:
-        say(f"{len(batches) - len(outcomes.left):,} of {len(batches):,} under way. Next: lakegate wait")
+        say(f"In progress: {len(batches) - len(outcomes.left):,} of {len(batches):,} batches. Next: lakegate wait")
     foreseen(outcomes.left.values())
     return max(map(exit_code, outcomes.left.values()), default=Exit.DONE)

@@ -33,7 +33,7 @@ from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.job import job_name, job_of
 from lakegate.workflow.service import Service
 
-UNPARSED = ("line", "why", "text")  # quarantine's columns of a row that does not parse
+MALFORMED = ("line", "why", "text")  # quarantine's columns of a row that does not parse
 KEY = "file"  # the column of the file's key
 OTHERWISE = "_lakegate_key"  # its name if the table has a column `file`; tables have none that begins so
 
@@ -140,7 +140,7 @@ def _asked(view: BatchView, asked: str) -> tuple[Try, Failing]:
 def _are_left_out(view: BatchView, asked: str) -> bool:
     """Return True if the check is of rows that do not parse. They failed their file, so no table has them."""
     files = (file for tried in view.attempts if tried.report for file in tried.report.files)
-    left_out = (check for file in files for check in file.checks if is_of(check, MetricKind.UNPARSED))
+    left_out = (check for file in files for check in file.checks if is_of(check, MetricKind.MALFORMED))
     return any(check.failing_rows and (asked == check.name or check.check.startswith(asked)) for check in left_out)
 
 
@@ -209,8 +209,8 @@ def statement_for(plan: Plan, failing: Failing, *, parents: bool = True) -> List
     there = [column.name for column in plan.columns]
     first = [name for name in (*plan.key, *failing.check.columns, *metric.columns) if name in there]
     columns = list(dict.fromkeys([*first, *there]))
-    if metric.kind is MetricKind.UNPARSED:
-        columns = list(UNPARSED)
+    if metric.kind is MetricKind.MALFORMED:
+        columns = list(MALFORMED)
     if not parents:
         metric = replace(metric, refers_to=None)
     key = OTHERWISE if KEY in map(str.lower, columns) else KEY
@@ -225,7 +225,7 @@ def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, named:
         types = {column.name: column.type for column in plan.columns}
         quarantined = ", ".join(
             name
-            if metric.kind is MetricKind.UNPARSED
+            if metric.kind is MetricKind.MALFORMED
             else f"{_quarantined(name, types[name])} AS {duckdb_identifier(name)}"
             for name in columns
         )

@@ -68,7 +68,7 @@ def _decision(decided: Decided, reported: set[tuple[int, str]]) -> Iterator[Rend
     rows, files = sum(file.rows for file in note.files), len(note.files) + note.more
     said = [f"a{note.attempt}" if note.attempt else "no attempt", count(files, "file"), count(rows, "row")]
     replaced = sum(file.replaced for file in note.files)
-    said += [f"in the place of {replaced:,}"] if replaced else []
+    said += [f"in place of {replaced:,}"] if replaced else []
     said += [note.why] if note.why else []
     said += [f"by {note.by}"] if note.by else []
     at = Text(f"  {decided.at:%Y-%m-%d %H:%M:%S} UTC  ", style="dim")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lakegate.audit.model.files import PARQUET
 from lakegate.audit.model.limits import DEFAULTS
-from lakegate.audit.model.plan import Column, MetricKind, Plan, SchemaPolicy, Severity, Stance
+from lakegate.audit.model.plan import MetricKind, Plan, SchemaPolicy, Severity, Stance, TableColumn
 from lakegate.audit.schema.names import folded
 from lakegate.audit.schema.partitions import IDENTITY, Partition
 from lakegate.contracts.checks.check import Checked, checked, without_repeats
@@ -138,9 +138,9 @@ def _line(read: Read, word: str) -> int:
     return read.item.document.line((*read.item.path, word))
 
 
-def _planned(read: Read) -> Column:
+def _planned(read: Read) -> TableColumn:
     doc = " ".join(str(read.item.plain("description", "")).split())
-    return Column(name=read.field.name, type=read.field.type.name, doc=doc, masked=_is_masked(read.item.value))
+    return TableColumn(name=read.field.name, type=read.field.type.name, doc=doc, masked=_is_masked(read.item.value))
 
 
 def _is_masked(value: object) -> bool:

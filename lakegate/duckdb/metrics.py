@@ -14,7 +14,7 @@ from lakegate.duckdb.dialect import duckdb_identifier, translated
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """The rows of a metric: the `relation` that holds them, and the column that gives their `order` of landing. `named`
+    """Rows of a metric: the `relation` that holds them, and the column that gives their `order` of landing. `named`
     spells another table's name. `before` is the condition of the rows of `table`, the plan's own, that a row may repeat
     or refer to.
     """
@@ -99,7 +99,7 @@ KINDS: Mapping[MetricKind, DuckDBKind] = {
     MetricKind.FAILING: DuckDBKind(number=_counted, failing=_broken, shown=_broken),
     MetricKind.DUPLICATES: DuckDBKind(number=_repeats, failing=_repeating, shown=_repeated),
     MetricKind.ORPHANS: DuckDBKind(number=_counted, failing=_orphaned, shown=_orphaned),
-    MetricKind.UNPARSED: DuckDBKind(number=lambda _, __: "0"),  # rows of a relation have been parsed
+    MetricKind.MALFORMED: DuckDBKind(number=lambda _, __: "0"),  # rows of a relation have been parsed
     MetricKind.VALUE: DuckDBKind(number=lambda it, rows: f"(SELECT {translated(it.sql)} FROM {rows.relation})"),
     MetricKind.QUERY: DuckDBKind(
         number=lambda it, rows: f"(WITH {ROWS_VIEW} AS (FROM {rows.relation}) {translated(it.sql)})"

@@ -27,8 +27,9 @@ def chunked(things: Iterable[T], most: int, *limits: tuple[Callable[[T], int], i
 
 
 def rotated(things: list[T], now: datetime) -> list[T]:
-    """By chance, the same in a minute: were it one further each minute, sweeps that come every five minutes would begin
-    five things with the same one for ever.
+    """Return the things, beginning with one of them that is drawn anew each minute, because a sweep may not come to the
+    last of them. Moving on by one each minute would not do: of five things, a sweep every five minutes would always
+    begin with the same one.
     """
     first = Random(int(now.timestamp() // 60)).randrange(max(len(things), 1))  # noqa: S311 - nobody is to be fooled
     return things[first:] + things[:first]

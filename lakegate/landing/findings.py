@@ -8,8 +8,8 @@ from lakegate.landing.ingestion import Reuploads
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What is to be said of one file version. Where its key's other versions on main decide it, `reuploads` is by what
-    word of the contract.
+    """Reasons for the decision on one file version, and its rows. If its key's other versions on main decide it,
+    `reuploads` is the contract's policy for them.
     """
 
     file: FileVersion

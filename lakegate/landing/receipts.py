@@ -6,17 +6,16 @@ This module holds their shape and their JSON; the catalog decides where they are
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Self
 
+from lakegate.audit.model.codec import BROKEN, NewerFormat, from_json, to_plain
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import Content, FileVersion
 from lakegate.landing.lifecycle import MAY_BECOME, Decision
-
-FORMAT = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +106,7 @@ class Receipt:
     truncated: datetime | None = None
     closed: tuple[Entry, ...] = field(default=(), compare=False)
     unreadable: str = ""
+    format: int = 1
 
     @property
     def name(self) -> str:
@@ -155,16 +155,14 @@ class Receipt:
         """Raise Misconfigured if the receipt cannot be read."""
         if self.unreadable:
             raise Misconfigured(
-                f"the receipt of {self.key} ({self.name}) can't be read: {self.unreadable}. Nothing of this key is "
-                "ingested or decided until somebody has put it right"
+                f"the receipt of {self.key} ({self.name}) can't be read: {self.unreadable}. No file under this key "
+                "is ingested or decided until the receipt is repaired"
             )
 
     def to_json(self) -> str:
         self.refuse_unreadable()
-        apart = {"closed", "unreadable"}
-        kept = {name: value for name, value in asdict(self).items() if name not in apart and value is not None}
-        form = FORMAT if self.truncated else FORMAT - 1  # without `truncated`, the release before this one reads it
-        return json.dumps({"format": form, **kept}, default=str, sort_keys=True, ensure_ascii=False)
+        kept = {name: value for name, value in to_plain(self).items() if name not in ("closed", "unreadable")}
+        return json.dumps(kept, sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def read(cls, key: str, text: str | bytes) -> Self:
@@ -173,43 +171,19 @@ class Receipt:
         """
         try:
             found = cls.from_json(text)
-            if found.key == key and all(isinstance(entry.attempt, int) for entry in found.entries):
-                return found
-            why = f"it is {found.key}'s" if found.key != key else "an attempt is no number"
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            why = f"{type(error).__name__}: {error}"
-        return cls(bucket="", key=key, unreadable=why)
+        except BROKEN as error:
+            return cls(bucket="", key=key, unreadable=f"{type(error).__name__}: {error}")
+        return found if found.key == key else cls(bucket="", key=key, unreadable=f"it is {found.key}'s")
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Return the receipt from its JSON. Raise Misconfigured for a newer release's receipt: read as an old one, it
         would be written back without its new parts.
         """
-        raw = json.loads(text)
-        if raw.get("format", FORMAT) > FORMAT:
-            raise Misconfigured(
-                f"the receipt of {raw.get('key')} has format {raw['format']}, and this release of lakegate reads up to "
-                f"format {FORMAT}: update lakegate here to the release that wrote it"
-            )
-        entries = (
-            Entry(
-                **entry
-                | {
-                    "landed_at": datetime.fromisoformat(entry["landed_at"]),
-                    "decision": Decision(entry["decision"]),
-                    "reasons": tuple(entry["reasons"]),
-                    "replaces": tuple(entry.get("replaces", ())),
-                }
-            )
-            for entry in raw["entries"]
-        )
-        truncated = raw.get("truncated")
-        return cls(
-            bucket=raw["bucket"],
-            key=raw["key"],
-            entries=tuple(entries),
-            truncated=datetime.fromisoformat(truncated) if truncated else None,
-        )
+        try:
+            return from_json(cls, text)
+        except NewerFormat as error:
+            raise Misconfigured(f"the receipt of {json.loads(text).get('key')}: {error}") from error
 
 
 def entry_of(receipts: Mapping[str, Receipt], file: FileVersion) -> Entry | None:

@@ -1,6 +1,6 @@
 """Standing of a file version whose key has other versions on main, by its contract and the order of upload.
 
-It judges by receipts alone; it decides nothing.
+It reads receipts alone and decides nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,11 +14,11 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 
 IDENTICAL = "the same bytes are already published under this key"
-SUPERSEDED = "superseded: a newer version of this key, {current}, is published, or has the bytes that are"
+SUPERSEDED = "superseded: a newer version of this key, {current}, is published or has the published bytes"
 IGNORED = "ignored: this key's version {current} is on main, and the contract ignores re-uploads"
 REFUSED = (
-    "already published: this key's version {current} is on main, and the contract rejects re-uploads; where it is "
-    "wanted, push the contract with reuploads: replace or append, then run lakegate retry"
+    "already published: this key's version {current} is on main, and the contract rejects re-uploads. To publish this "
+    "one, push the contract with reuploads: replace or append, then run: lakegate retry"
 )
 
 

@@ -24,7 +24,7 @@ from rstr.xeger import sre_parse  # type: ignore[attr-defined]
 from sqlglot import exp
 
 from lakegate.audit.evaluation.drift import Past
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.types import Array, Map, Struct, Type, parse
 from lakegate.duckdb.dialect import backtracking
 from lakegate.synthetic.aims import aims_of_values
@@ -76,7 +76,7 @@ class Hints:
             self.numbers |= {number, -number}
 
 
-def hints(plan: Plan, column: Column, past: Past, many: int) -> Hints:
+def hints(plan: Plan, column: TableColumn, past: Past, many: int) -> Hints:
     """Return what the checks name, for a column that is to have `many` values."""
     found = Hints()
     with localcontext(prec=_DIGITS):

@@ -1,6 +1,6 @@
 """Rows for a plan: rows that pass all of its checks, and rows that fail one of them and no other.
 
-Nothing here knows what a check means. Values are drawn, put together and judged, and wrong ones are drawn again.
+Nothing here knows what a check means. Values are drawn, put together and evaluated, and wrong ones are drawn again.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ import pyarrow as pa
 from lakegate.audit.evaluation.drift import Past, before
 from lakegate.audit.evaluation.quarantine import BUDGET, within
 from lakegate.audit.evaluation.verdicts import holds
-from lakegate.audit.model.plan import Check, Column, Metric, MetricKind, Plan, Reference, Severity, Unit
+from lakegate.audit.model.plan import Check, Metric, MetricKind, Plan, Reference, Severity, TableColumn, Unit
 from lakegate.audit.model.report import Verdict
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
@@ -144,7 +144,7 @@ class Maker:
             self._make_distinct(rows, metric)
         return self._repaired(rows)
 
-    def _pool(self, column: Column, many: int, is_unique: bool) -> Pool:  # noqa: FBT001
+    def _pool(self, column: TableColumn, many: int, is_unique: bool) -> Pool:  # noqa: FBT001
         wanted = 3 * many + _POOL if is_unique else _POOL
         found = hints(self.plan, column, self.past, many)
         made_up = candidates(column.type, found, self.random, wanted, partial(self._fail_least, column.name))
@@ -242,7 +242,7 @@ class Maker:
     def _free(
         self, rows: Rows, metric: Metric, parents: Sequence[tuple[Any, ...]], where: Sequence[int]
     ) -> list[tuple[Any, ...]]:
-        """Parents that give a row a key which none of the other rows has; none where keys may come twice."""
+        """Return parents that give a row a key which none of the other rows has; none if keys may repeat."""
         keys = (each.columns for each in self._keys())
         if not (key := next((key for key in keys if {*key} <= {*metric.columns}), ())):
             return []
@@ -339,7 +339,7 @@ class Maker:
         return sorted(many for many in {1, 2, 3, 5, 8, *parts, *limits} if 0 < many <= total)
 
     def _with_counted(self, rows: Rows, metric: Metric, where: Sequence[int]) -> Rows | None:
-        """The rows, of which the metric counts these."""
+        """Return rows of which the metric counts these."""
         changed = _copied(rows)
         if len(metric.columns) == 1 and not self._is_own(metric):
             name = metric.columns[0]
@@ -392,7 +392,7 @@ class Maker:
         return changed
 
     def of_another_size(self, many: int, check: Check) -> pa.Table:
-        """As many rows as the check does not allow, as near to those asked for as there are any."""
+        """Return a number of rows that the check does not allow, as close as there is to the number asked for."""
         if check.id in self.evaluator.failing(self.empty()) and self._allows_any(check):
             raise Misconfigured(
                 f"table {self.plan.table}: only a file without rows fails {check.name!r}, and such a file is rejected "
@@ -450,7 +450,7 @@ class Maker:
 
 
 def _of_single_values(metric: Metric, column: str) -> bool:
-    """Whether it can be told of one value of this column alone."""
+    """Return True if one value of this column alone tells it."""
     return _of_one_row(metric) and metric.columns == (column,)
 
 
@@ -496,7 +496,7 @@ KINDS: Mapping[MetricKind, MadeUp] = {
     MetricKind.FAILING: MadeUp(changes=Maker.more_that_count, of_one_row=True),
     MetricKind.DUPLICATES: MadeUp(changes=Maker.more_that_repeat),
     MetricKind.ORPHANS: MadeUp(changes=Maker.more_that_count, of_one_row=True),
-    MetricKind.UNPARSED: MadeUp(failing=Maker.with_one_more),
+    MetricKind.MALFORMED: MadeUp(failing=Maker.with_one_more),
     MetricKind.VALUE: MadeUp(changes=Maker.other_values),
     MetricKind.QUERY: MadeUp(changes=Maker.other_values),
 }

@@ -1,19 +1,18 @@
-"""In-memory implementations of every port, for tests: deterministic, and held to the contract tests of the real ones.
+"""Every port in memory, for tests: deterministic, and held to the contract tests of the real adapters.
 
-They persist nothing and contact nothing. Controls that tests need beyond the ports (setting the clock, finishing a job)
-are on the classes.
+Modules have the names of `lakegate.ports`. Catalog and tables share a `lake`, a store of branches, commits and merges;
+nothing else is shared, and nothing is decided by time or chance. Controls that tests need beyond the ports (setting the
+clock, finishing a job) are on the classes.
 """
 
+from lakegate.testing.catalog import MemoryCatalog
+from lakegate.testing.clock import MemoryClock
+from lakegate.testing.jobs import MemoryJobRunner
 from lakegate.testing.lake import MemoryLake, TableState
-from lakegate.testing.memory import (
-    MemoryCatalog,
-    MemoryClock,
-    MemoryJobRunner,
-    MemoryLanding,
-    MemoryNotifier,
-    MemoryStore,
-    MemoryTables,
-)
+from lakegate.testing.landing import MemoryLanding
+from lakegate.testing.notices import MemoryNotifier
+from lakegate.testing.store import MemoryStore
+from lakegate.testing.tables import MemoryTables
 
 __all__ = [
     "MemoryCatalog",

@@ -43,7 +43,7 @@ def approve(service: Service, batch: str, why: str, by: str) -> Approved:
     chosen = _chosen(service, found)
     published, refused = 0, dict[str, Refused]()
     for audited, files in chosen:
-        before = f"{count(published, 'file')} of {batch} published before that"
+        before = f"{count(published, 'file', 'was', 'were')} published from batch {batch} before this error"
         with noting(before) if published else nullcontext():
             error = _publish(service, found, audited, files, why=why, by=by)
         if error:
@@ -66,10 +66,12 @@ def _publish(
     except Refused as error:
         return error
     if isinstance(objection, NeedsNewAttempt):
-        return found.refused(f"{objection.why}. Run: lakegate retry {found.batch}, and approve what that rejects")
+        return found.refused(f"{objection.why}. Run: lakegate retry {found.batch}, then approve what it rejects")
     if objection:
         return Refused(objection.why)
-    with noting(f"{count(len(files), 'file')} of {found.batch} published all the same; the next sweep tidies up"):
+    with noting(
+        f"{count(len(files), 'file', 'was', 'were')} published from batch {found.batch}; the next sweep does the rest"
+    ):
         notify_approved(service, audited.attempt)
         settle(service, audited.attempt)
     return None
@@ -100,7 +102,7 @@ def _report(service: Service, found: Rejected, attempt: Attempt) -> Report:
     """Return the attempt's report. Raise Refused if there is none, or its job ended with an error."""
     report = read_report(service.store, attempt)
     if report is None or report.error:
-        raise found.refused(f"it was not audited. Run: lakegate retry {found.batch}")
+        raise found.refused(f"its last attempt left no report to approve. Run: lakegate retry {found.batch}")
     return report
 
 
@@ -115,12 +117,14 @@ def _audited(service: Service, found: Rejected, attempt: Attempt, report: Report
 def _refuse_unless_kept(service: Service, found: Rejected, attempt: Attempt, report: Report) -> None:
     """Raise Refused unless the branch descends from the audited commit, and was made from the audited base."""
     head = service.branches.head(attempt.branch)
-    again = f"Run: lakegate retry {found.batch}, and approve what that rejects"
+    again = f"Run: lakegate retry {found.batch}, then approve what it rejects"
     if head is None:
-        raise found.refused(f"the branch {attempt.branch} is gone. {again}")
+        raise found.refused(f"its branch {attempt.branch} no longer exists. {again}")
     if base_of(service, attempt) != report.base:
-        raise found.refused(f"the branch {attempt.branch} was not made from the audited base. {again}")
+        raise found.refused(
+            f"its branch {attempt.branch} was not made from the commit that was audited against. {again}"
+        )
     try:
         service.branches.changes(report.audited, head)
     except Refused as why:
-        raise found.refused(f"the branch {attempt.branch} does not hold what was audited. {again}") from why
+        raise found.refused(f"its branch {attempt.branch} no longer contains the audited commit. {again}") from why

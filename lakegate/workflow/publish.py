@@ -100,7 +100,9 @@ def _tries(service: Service, audited: Audited) -> Iterator[Main]:
     for _ in range(TRIES):
         head, receipts = main_receipts(service, audited.claims)
         yield Main(head=head, receipts=receipts, contract=contract_of(service.store, table))
-    raise Retryable(f"batch {audited.attempt.batch} of {table}: main kept moving; the same can be done again")
+    raise Retryable(
+        f"batch {audited.attempt.batch} of {table}: other writers kept moving main, so nothing was published. Try again"
+    )
 
 
 @contextmanager

@@ -42,9 +42,9 @@ def reconcile(service: Service) -> list[LakegateError]:
 
 
 def _steps(service: Service) -> Iterator[Callable[[], None]]:
-    """Yield the steps of a sweep. Branches come first, because files that an attempt gives up are received again later.
-    Each sweep begins with another branch, so that none is always the one that the time does not reach. Messages come
-    before the steps that list the landing bucket, which may take all the time that is left.
+    """Yield the steps of a sweep. Branches come first, because a later step receives the files that attempts give up.
+    Each sweep begins with another branch, so that no branch is always the one that the time does not reach. Messages
+    come before the steps that list the landing bucket, which may take all the time that is left.
     """
     began, branches = service.clock.now(), list[Branch]()
     yield lambda: branches.extend(service.branches.list_branches())

@@ -103,7 +103,9 @@ def _loaded(name: str, body: bytes) -> Contract | ContractFaults:
         return _load(name, body)
     except Exception as error:  # noqa: BLE001 (one contract would keep all tables from their files)
         log.warning("contract_not_loaded", contract=name, error=str(error), kind=type(error).__name__)
-        return ContractFaults(name, [Fault(line=1, message=f"lakegate fails at it ({type(error).__name__}: {error})")])
+        return ContractFaults(
+            name, [Fault(line=1, message=f"lakegate fails to read it ({type(error).__name__}: {error})")]
+        )
 
 
 @lru_cache(maxsize=512)
@@ -114,7 +116,8 @@ def _load(name: str, body: bytes) -> Contract | ContractFaults:
         return faults.with_traceback(None)
     if name == contract_name(contract.table):
         return contract
-    wrong = f"it is of {contract.table}, and stands under another's name; run: lakegate contract push CONTRACT"
+    where = "stored under another table's name; run: lakegate contract push CONTRACT"
+    wrong = f"it is the contract of {contract.table}, {where}"
     return ContractFaults(name, [Fault(line=1, message=wrong)])
 
 

@@ -23,7 +23,9 @@ class UnderWay(Refused):
 
     def __init__(self, attempt: Attempt) -> None:
         batch, table = attempt.batch, attempt.table
-        super().__init__(f"batch {batch} of {table} is being worked on at {attempt.branch}; run: lakegate wait {batch}")
+        super().__init__(
+            f"batch {batch} of {table} is already in progress on {attempt.branch}; run: lakegate wait {batch}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +47,10 @@ def retry(service: Service, batch: str) -> Retried:
     sizes = {key: len(receipt.to_json()) for key, receipt in found.receipts.items()}
     its, first = found.one_of_each_key, found.last.next()
     opened = list(start_attempts(service, first, its, lambda files: next(batches(files, limits, sizes))))
-    with noting(f"Attempt a{opened[0].number} at {batch} may be under way all the same. Run: lakegate show {batch}"):
+    with noting(f"Attempt a{opened[0].number} of batch {batch} may have started. Run: lakegate show {batch}"):
         attempts = tuple([attempt for attempt in opened if _has_claims(service, attempt)])
     if not attempts:
-        raise found.refused(f"nothing of it may be tried by now. Run: lakegate show {batch}")
+        raise found.refused(f"none of its files can be retried any more. Run: lakegate show {batch}")
     return Retried(attempts=attempts, left=left)
 
 
@@ -73,7 +75,9 @@ def discard(service: Service, batch: str, why: str, by: str) -> int:
     findings = [Finding(file=file, reasons=entry.reasons) for file, entry in found.files]
     discarded = record(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
     if discarded:
-        with noting(f"{count(len(discarded), 'file')} of {batch} discarded all the same; the next sweep tidies up"):
+        with noting(
+            f"{count(len(discarded), 'file', 'was', 'were')} discarded from batch {batch}; the next sweep does the rest"
+        ):
             delete_settled(service, attempt)
     return len(discarded)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lakegate.audit.evaluation.mask import raw
-from lakegate.audit.model.plan import Column
+from lakegate.audit.model.plan import TableColumn
 from lakegate.audit.schema.fit import FileColumn
 from spark_jobs.jvm.spark_sql import sql_type
 
@@ -20,7 +20,7 @@ class Unreadable(Exception):
         super().__init__(why)
         self.why, self.detail = why, detail
 
-    def fault(self, columns: Iterable[Column]) -> str:
+    def fault(self, columns: Iterable[TableColumn]) -> str:
         """Return the fault of a file with these columns; the detail is hidden if any of them is masked."""
         return f"{self.why}: {raw(columns, self.detail)}" if self.detail else self.why
 

@@ -118,7 +118,7 @@ KINDS: Mapping[MetricKind, SparkKind] = {
         resolve=keys.references,
         by_key=ByKey(at_fault=failing_keys.orphaned_keys, places=failing_keys.orphaned_rows),
     ),
-    MetricKind.UNPARSED: SparkKind(how=How.FILE),  # `unparsed` counts, shows and quarantines them
+    MetricKind.MALFORMED: SparkKind(how=How.FILE),  # `malformed` counts, shows and quarantines them
     MetricKind.VALUE: SparkKind(how=How.PASS, number=_value),
     MetricKind.QUERY: SparkKind(how=How.QUERY),  # `aggregates` runs it on a view of the file's rows
 }

@@ -14,10 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.audit.evaluation.verdicts import unparsed_checks
+from lakegate.audit.evaluation.verdicts import malformed_checks
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Column as Kept
-from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.formats.text.lines import TEXT
@@ -25,7 +24,7 @@ from spark_jobs.jvm.session import BASE, LAKE
 from spark_jobs.metrics.failing_keys import PLACE, Landed, by_file, with_places
 from spark_jobs.metrics.keys import Batch, Read
 from spark_jobs.metrics.kinds import KINDS, failing
-from spark_jobs.metrics.unparsed import LINE, WHY
+from spark_jobs.metrics.malformed import LINE, WHY
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.base import Base
 from spark_jobs.tables.ddl import FIXED, add_columns_sql, create_table_sql, set_properties_sql, table_name
@@ -40,16 +39,18 @@ _JSON_OPTIONS = {
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
 _COLUMNS = (
-    Kept(name=FILE_COLUMN, type="string", doc="The file version that the row came from."),
-    Kept(name="key", type="string", doc="The file's key in the landing bucket."),
-    Kept(name="batch", type="string", doc="The batch in which the row was quarantined."),
-    Kept(name="attempt", type="int", doc="The attempt at the batch."),
-    Kept(name="reasons", type="array<string>", doc="The checks that the row failed."),
-    Kept(name="row_json", type="string", doc="The row as JSON, every value whole; null where it does not parse."),
-    Kept(name="quarantined_at", type="timestamp", doc="When."),
-    Kept(name="line", type="bigint", doc="Of a row that does not parse: its line in the file."),
-    Kept(name="text", type="string", doc="Its text, as far as it is kept; masked where any column is."),
-    Kept(name="why", type="string", doc="What is wrong with it."),
+    TableColumn(name=FILE_COLUMN, type="string", doc="The file version that the row came from."),
+    TableColumn(name="key", type="string", doc="The file's key in the landing bucket."),
+    TableColumn(name="batch", type="string", doc="The batch in which the row was quarantined."),
+    TableColumn(name="attempt", type="int", doc="The attempt at the batch."),
+    TableColumn(name="reasons", type="array<string>", doc="The checks that the row failed."),
+    TableColumn(
+        name="row_json", type="string", doc="The row as JSON, every value whole; null where it does not parse."
+    ),
+    TableColumn(name="quarantined_at", type="timestamp", doc="When."),
+    TableColumn(name="line", type="bigint", doc="Of a row that does not parse: its line in the file."),
+    TableColumn(name="text", type="string", doc="Its text, as far as it is kept; masked where any column is."),
+    TableColumn(name="why", type="string", doc="What is wrong with it."),
 )
 
 
@@ -74,16 +75,16 @@ def quarantine_rows(
     view: View,
     order: Sequence[str],
     failed: Failed,
-    unparsed: DataFrame | None,
+    malformed: DataFrame | None,
 ) -> None:
     """Append the failing rows to the quarantine table on the branch, then leave the files without them.
 
-    `order` has the good files as they landed, and `unparsed` the rows that do not parse. A second run of a job that has
-    come this far is refused.
+    `order` has the good files as they landed, and `malformed` the rows that do not parse. A second run of a job that
+    has come this far is refused.
     """
     _prepare_table(spark, job)
     table, of_rows = table_name(LAKE, job.plan.table), _failed_in_table(job.plan, failed)
-    leaving = [] if unparsed is None else [_quarantined_lines(job, unparsed)]
+    leaving = [] if malformed is None else [_quarantined_lines(job, malformed)]
     if of_rows:
         rows, columns = with_reasons(view, order, of_rows), view.read(of_rows).columns
         leaving.append(_quarantined_rows(job, rows, [name for name in columns if name != FILE_COLUMN]))
@@ -125,8 +126,8 @@ def with_reasons(view: View, order: Sequence[str], failed: Failed) -> DataFrame:
 
 def _failed_in_table(plan: Plan, failed: Failed) -> dict[str, list[str]]:
     """Return `failed` without checks of rows that never got to the table."""
-    unparsed = unparsed_checks(plan)
-    of_rows = {file: [check for check in ids if check not in unparsed] for file, ids in failed.items()}
+    malformed = malformed_checks(plan)
+    of_rows = {file: [check for check in ids if check not in malformed] for file, ids in failed.items()}
     return {file: ids for file, ids in of_rows.items() if ids}
 
 
@@ -165,7 +166,7 @@ def _quarantined_rows(job: Job, rows: DataFrame, columns: Iterable[str]) -> Data
 
 
 def _quarantined_lines(job: Job, rows: DataFrame) -> DataFrame:
-    known = unparsed_checks(job.plan)
+    known = malformed_checks(job.plan)
     names = [F.lit(check.name) for check in job.plan.checks if check.id in known]
     line = {"line": F.col(LINE), "text": F.col(TEXT), "why": F.col(WHY)}
     return _quarantined(job, rows, {"reasons": F.array(*names), **line})

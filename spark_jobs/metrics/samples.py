@@ -17,8 +17,7 @@ from pyspark.sql.window import Window
 
 from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.evaluation.verdicts import good
-from lakegate.audit.model import plan as planned
-from lakegate.audit.model.plan import Metric, Plan
+from lakegate.audit.model.plan import Metric, Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical, spark_identifier
@@ -135,7 +134,7 @@ def _find_rows(search: Search, wanted: Sequence[Wanted]) -> dict[tuple[str, str]
     return {key: _evenly(rows, by_id[key[1]], search.limit) for key, rows in found.items()}
 
 
-def _collect(search: Search, tells: Sequence[Column], columns: Sequence[planned.Column]) -> list[Any]:
+def _collect(search: Search, tells: Sequence[Column], columns: Sequence[TableColumn]) -> list[Any]:
     """File, which of the metrics it fails, and JSON, of every row that fails any."""
     values = F.struct(*(_shown_value(column).alias(column.name) for column in columns))
     row = F.to_json(values, {"ignoreNullFields": "false"})
@@ -202,7 +201,7 @@ def _shown_columns(plan: Plan, metric: Metric) -> list[str]:
     return list(dict.fromkeys([*first, *there]))[:COLUMNS]
 
 
-def _shown_value(column: planned.Column) -> Column:
+def _shown_value(column: TableColumn) -> Column:
     """Return a value as JSON can spell it, cut to a readable length; of a masked one, only whether it is there."""
     value, kind = F.col(spark_identifier(column.name)), canonical(column.type)
     if column.masked:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.data_files.statistics import asked
 from lakegate.audit.errors import Unfit
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
 from lakegate.audit.schema.partitions import Partition, partition
 from lakegate.audit.schema.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, spark_identifier
@@ -32,7 +32,7 @@ FIXED = {
     "commit.manifest-merge.enabled": "false",
     f"{_STATISTICS}{FILE_COLUMN}": "full",
 }
-_FILE = Column(name=FILE_COLUMN, type="string", doc="The file version that the row came from.")
+_FILE = TableColumn(name=FILE_COLUMN, type="string", doc="The file version that the row came from.")
 _CALLS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 
 
@@ -57,7 +57,7 @@ class Shape:
         return known if isinstance(known, Struct) else self.own
 
 
-def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequence[Column] | None = None) -> None:
+def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequence[TableColumn] | None = None) -> None:
     """Create the branch's table, or evolve it to these columns (the plan's by default).
 
     Raise Unfit, and change nothing, if the table cannot become that.
@@ -67,14 +67,14 @@ def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequenc
         spark.sql(statement)
 
 
-def create_sql(plan: Plan, columns: Sequence[Column]) -> list[str]:
+def create_sql(plan: Plan, columns: Sequence[TableColumn]) -> list[str]:
     """Return the statements that create the plan's table and its namespace."""
     partitions = f" PARTITIONED BY ({_listed(_partitions(plan))})" if plan.partitions else ""
     return create_table_sql(plan.table, (*columns, _FILE), properties(plan, columns), partitions)
 
 
 def create_table_sql(
-    table: str, columns: Iterable[Column], values: Mapping[str, str], partitions: str = ""
+    table: str, columns: Iterable[TableColumn], values: Mapping[str, str], partitions: str = ""
 ) -> list[str]:
     """Return the statements that create a table and its namespace."""
     namespace = ".".join(map(spark_identifier, table.split(".")[:-1]))
@@ -86,7 +86,7 @@ def create_table_sql(
     ]
 
 
-def add_columns_sql(table: str, columns: Iterable[Column]) -> str:
+def add_columns_sql(table: str, columns: Iterable[TableColumn]) -> str:
     """Return the statement that adds columns to a table."""
     return f"ALTER TABLE {table_name(LAKE, table)} ADD COLUMNS ({', '.join(map(_column_sql, columns))})"
 
@@ -97,7 +97,7 @@ def set_properties_sql(table: str, values: Mapping[str, str], there: Mapping[str
     return [f"ALTER TABLE {table_name(LAKE, table)} SET TBLPROPERTIES ({_properties_sql(changed)})"] if changed else []
 
 
-def evolve_sql(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]:
+def evolve_sql(plan: Plan, there: Shape, columns: Sequence[TableColumn]) -> list[str]:
     """Return the statements that add new columns and widen others. Raise Unfit if anything else differs."""
     if differences := mismatches(plan, there):
         raise Unfit(
@@ -119,7 +119,7 @@ def evolve_sql(plan: Plan, there: Shape, columns: Sequence[Column]) -> list[str]
     ]
 
 
-def properties(plan: Plan, columns: Sequence[Column] | None = None, there: Shape | None = None) -> dict[str, str]:
+def properties(plan: Plan, columns: Sequence[TableColumn] | None = None, there: Shape | None = None) -> dict[str, str]:
     """Return the table's properties: the contract's hash, write settings, and statistics of every column with a check.
 
     By default Iceberg keeps statistics of the first hundred columns only. The contract's own columns are recorded as
@@ -210,7 +210,7 @@ def _added_sql(pair: Pair, docs: Mapping[str, str]) -> str:
     return f"{_path(pair)} {pair.other}" + (f" COMMENT {literal(comment)}" if comment else "")
 
 
-def _column_sql(column: Column) -> str:
+def _column_sql(column: TableColumn) -> str:
     defined = f"{spark_identifier(column.name)} {kept(parse(column.type))}"
     return defined + (f" COMMENT {literal(column.doc)}" if column.doc else "")
 

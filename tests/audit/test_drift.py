@@ -4,7 +4,7 @@ import pytest
 
 from lakegate.audit.evaluation.drift import drifted
 from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
-from lakegate.audit.model.plan import Check, Column, Comparison, Drift, Metric, MetricKind, Operator, Plan, Unit
+from lakegate.audit.model.plan import Check, Comparison, Drift, Metric, MetricKind, Operator, Plan, TableColumn, Unit
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 
 METRIC = Metric(id="m", kind=MetricKind.VALUE, columns=("a",), sql="avg(a)")
@@ -24,7 +24,7 @@ def judged(
     )
     plan = Plan(
         table="n.t", contract_id="", contract_version="", contract_hash="",
-        columns=(Column(name="a", type="int"),), metrics=(METRIC,), checks=(check,),
+        columns=(TableColumn(name="a", type="int"),), metrics=(METRIC,), checks=(check,),
     )  # fmt: skip
     measured = Measurements(file="f", rows=10, metrics={"m": Measured(value=value, source=Source.AGGREGATE)})
     [result] = evaluate(plan, [measured], {}, {"m": past})["f"]

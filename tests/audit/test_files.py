@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lakegate.audit.evaluation.unparsed import Unparsed
+from lakegate.audit.evaluation.malformed import MalformedRows
 from lakegate.audit.evaluation.verdicts import Measured
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.files import FileFormat, FileKind
@@ -45,6 +45,6 @@ def test_a_files_format_goes_through_json() -> None:
 
 
 def test_rows_that_do_not_parse_are_counted_out_of_the_files_lines() -> None:
-    metric = Unparsed(rows={"f1": 2}, lines={"f1": 5, "f2": 4})
+    metric = MalformedRows(rows={"f1": 2}, lines={"f1": 5, "f2": 4})
     assert metric("f1", ()) == Measured(value=2, source=Source.FILE, rows=5)
     assert metric("f2", ("f1",)) == Measured(value=0, source=Source.FILE, rows=4)

@@ -14,7 +14,7 @@ def test_only_metrics_of_table_scope_about_the_table_itself_compare_files() -> N
     compared = plan("shop.orders", {"a": "int", "b": "int"}, metrics)
     assert compared.comparing(Others.NEEDED) == {OF_TABLE.id, OWN_ROWS.id}
     assert compared.comparing(Others.REPEATED) == {KEYS_OF_TABLE.id}
-    assert compared.comparing(Others.APART) == frozenset()
+    assert compared.comparing(Others.IGNORED) == frozenset()
 
 
 def test_a_kind_counts_rows_that_fail_or_is_a_number_about_all() -> None:

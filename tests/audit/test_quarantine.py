@@ -13,7 +13,7 @@ from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Sourc
 from tests.support.plans import ROWS, failing, none_of, nulls, plan
 
 NULL, LOW = nulls("id"), failing("x", "x < 0")
-UNPARSED = Metric(id="unparsed", kind=MetricKind.UNPARSED)
+MALFORMED = Metric(id="malformed", kind=MetricKind.MALFORMED)
 
 
 def judged(
@@ -108,25 +108,25 @@ def test_rows_of_which_more_than_the_budget_fail_one_check_are_not_counted_furth
     )
 
 
-@pytest.mark.parametrize(("unparsed", "expected"), [(3, Verdict.QUARANTINE), (4, Verdict.FAIL)])
-def test_rows_that_do_not_parse_come_on_top_of_the_others(unparsed: int, expected: Verdict) -> None:
-    by = replace(plan("nyc.flights", {"id": "int"}, (NULL, UNPARSED)), budget=Budget(rows=5))
-    by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), none_of(UNPARSED, Severity.QUARANTINE)))
+@pytest.mark.parametrize(("malformed", "expected"), [(3, Verdict.QUARANTINE), (4, Verdict.FAIL)])
+def test_rows_that_do_not_parse_come_on_top_of_the_others(malformed: int, expected: Verdict) -> None:
+    by = replace(plan("nyc.flights", {"id": "int"}, (NULL, MALFORMED)), budget=Budget(rows=5))
+    by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), none_of(MALFORMED, Severity.QUARANTINE)))
     metrics = {
         NULL.id: Measured(value=2, source=Source.STATISTICS),
-        UNPARSED.id: Measured(value=unparsed, source=Source.FILE, rows=100),
+        MALFORMED.id: Measured(value=malformed, source=Source.FILE, rows=100),
     }
-    measured = Measurements(file="f", rows=100 - unparsed, metrics=metrics)
+    measured = Measurements(file="f", rows=100 - malformed, metrics=metrics)
     [checks] = evaluate(by, [measured], {}, distinct=lambda *_: 2).values()
     assert verdict(checks) is expected
     [budget] = [check for check in checks if check.check == BUDGET]
-    assert (budget.value, budget.rows) == (2 + unparsed, 100)
+    assert (budget.value, budget.rows) == (2 + malformed, 100)
 
 
 def test_a_file_none_of_whose_rows_parses_is_rejected() -> None:
-    by = replace(plan("nyc.flights", {"id": "int"}, (UNPARSED,)), budget=Budget(percent=100))
-    by = replace(by, checks=(none_of(UNPARSED, Severity.QUARANTINE),))
-    metrics = {UNPARSED.id: Measured(value=3, source=Source.FILE, rows=3)}
+    by = replace(plan("nyc.flights", {"id": "int"}, (MALFORMED,)), budget=Budget(percent=100))
+    by = replace(by, checks=(none_of(MALFORMED, Severity.QUARANTINE),))
+    metrics = {MALFORMED.id: Measured(value=3, source=Source.FILE, rows=3)}
     [checks] = evaluate(by, [Measurements(file="f", rows=0, metrics=metrics)], {}).values()
     assert verdict(checks) is Verdict.FAIL
 

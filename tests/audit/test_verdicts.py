@@ -13,7 +13,6 @@ from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate,
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.plan import (
     Check,
-    Column,
     Comparison,
     Drift,
     Metric,
@@ -23,6 +22,7 @@ from lakegate.audit.model.plan import (
     Reference,
     Scope,
     Severity,
+    TableColumn,
     Unit,
 )
 from lakegate.audit.model.report import Source, Verdict
@@ -58,7 +58,7 @@ def plan(*checks: Check) -> Plan:
         contract_id="c",
         contract_version="1",
         contract_hash="h",
-        columns=(Column(name="id", type="int"),),
+        columns=(TableColumn(name="id", type="int"),),
         metrics=metrics,
         checks=checks,
     )

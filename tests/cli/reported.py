@@ -27,7 +27,7 @@ from lakegate.ports import MAIN
 from lakegate.synthetic.evaluator import DuckDBEvaluator
 from lakegate.testing.lake import EPOCH
 from lakegate.workflow.attempts.job import job_name
-from lakegate.workflow.attempts.reports import report_name
+from lakegate.workflow.attempts.reports import begun_name, report_name
 from tests.cli.desk import Desk
 
 BATCH = "20130131T0405-1a2b3c4d"
@@ -65,7 +65,7 @@ def reported(
     )  # fmt: skip
     job = Job(
         branch=attempt.branch, batch=BATCH, attempt=1, base=base, nessie_uri="http://nessie", warehouse="lake",
-        report_uri=store.uri(report_name(attempt)), plan=plan,
+        report_uri=store.uri(report_name(attempt)), begun_uri=store.uri(begun_name(attempt)), plan=plan,
         files=tuple(JobFile(id=file.id, key=key, uri="s3://service/x", size=1) for key, file in landed.items()),
     )  # fmt: skip
     store.write(report_name(attempt), to_json(report).encode())

@@ -65,7 +65,7 @@ def test_status_names_what_was_rejected_before_main_s_log_was_read_no_further(
     assert (now["of_last"], now["older"], now["rejected"]) == (1, [batch], [])
     told = desk.run("status").stdout
     assert f"Published (1 file, {ROWS} rows, of the last 1 decisions)" in told
-    assert "Rejected earlier, and still on branches (1)" in told
+    assert "Rejected earlier, with branches that are kept (1)" in told
     assert batch in told
 
 
@@ -91,7 +91,7 @@ def test_status_says_of_what_was_mended_by_another_upload_that_it_is_superseded(
     batch = mended(desk)
     told = desk.run("status").stdout
     assert "Rejected (" not in told
-    assert f"superseded by other versions of their keys since (1)\n\n    {batch}\n" in told
+    assert f"Superseded by other versions of their keys, nothing to do (1)\n\n    {batch}\n" in told
 
 
 def test_show_offers_to_discard_what_is_superseded_and_nothing_that_is_refused(desk: Desk) -> None:
@@ -111,7 +111,10 @@ def test_status_says_when_the_bucket_was_listed_last_where_that_was_long_ago(
     assert "listed the bucket" not in desk.run("status").stdout
     desk.world.clock.advance(10 * 60)
     told = desk.run("status").stdout
-    assert "A sweep last listed the bucket 20 minutes ago; what landed since is not shown. lakegate wait" in told
+    assert (
+        "The last sweep listed the bucket 20 minutes ago; later files are not shown. To list them: lakegate wait"
+        in told
+    )
 
 
 def test_status_where_all_was_discarded_does_not_say_that_nothing_has_landed(desk: Desk) -> None:
@@ -157,7 +160,7 @@ def test_status_says_why_no_job_begins(desk: Desk) -> None:
     desk.world.kill_jobs("the account has no room", never_began=True)
     [entry] = desk.json("status")["in_flight"]
     told = desk.run("status").stdout
-    assert "job did not get through, attempt 2 begins after" in told
+    assert "in a job that read no file; attempt a2 starts after" in told
     assert f"{entry['batch']}:\n    the account has no room\n" in told
 
 
@@ -228,7 +231,7 @@ def test_a_replacement_says_how_many_rows_it_took_the_place_of(desk: Desk) -> No
     [line] = desk.json("status")["published"]
     assert line["replaced"] == line["rows"] > 0
     assert "replaced" in desk.run("status").stdout
-    assert f"in the place of {line['replaced']}" in desk.run("show", line["batch"]).stdout
+    assert f"in place of {line['replaced']}" in desk.run("show", line["batch"]).stdout
 
 
 def test_an_approval_publishes_and_names_who_and_why(desk: Desk) -> None:
@@ -311,7 +314,7 @@ def test_a_retry_that_cannot_be_started_says_that_it_is_noted_and_the_next_sweep
         patch.setattr(desk.world.runner, "start", unreachable)
         told = desk.run("retry", batch)
     assert (told.exit_code, "nobody answers" in told.stderr) == (3, True)
-    assert f"Attempt a2 at {batch} is noted all the same, and the next sweep starts it" in told.stderr
+    assert f"Attempt a2 of batch {batch} is noted; the next sweep starts it" in told.stderr
     desk.sweep()
     assert len(desk.world.runner.running()) == 1
 
@@ -329,14 +332,14 @@ def test_a_retry_that_fails_once_its_job_is_started_says_that_it_may_be_under_wa
 
     monkeypatch.setattr(desk.world.service.branches, "head", fails_then)
     told = desk.run("retry", batch)
-    assert (told.exit_code, f"Attempt a2 at {batch} may be under way all the same" in told.stderr) == (3, True)
+    assert (told.exit_code, f"Attempt a2 of batch {batch} may have started" in told.stderr) == (3, True)
 
 
 @pytest.mark.parametrize(
     ("command", "fails", "says"),
     [
-        ("approve", "lakegate.workflow.approve.settle", "published all the same"),
-        ("discard", "lakegate.workflow.retry.delete_settled", "discarded all the same"),
+        ("approve", "lakegate.workflow.approve.settle", "published"),
+        ("discard", "lakegate.workflow.retry.delete_settled", "discarded"),
     ],
 )
 def test_a_command_that_fails_after_it_was_decided_says_what_was(
@@ -346,7 +349,7 @@ def test_a_command_that_fails_after_it_was_decided_says_what_was(
     with monkeypatch.context() as patch:
         patch.setattr(fails, unreachable)
         told = desk.run(command, batch, "--why", "known")
-    assert (told.exit_code, f"1 file of {batch} {says}" in told.stderr) == (3, True)
+    assert (told.exit_code, f"1 file was {says} from batch {batch}" in told.stderr) == (3, True)
     desk.sweep()
     assert (desk.json("status")["rejected"], desk.world.branches()) == ([], [])
 

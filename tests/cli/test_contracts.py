@@ -89,7 +89,7 @@ def test_a_push_whose_sweep_fails_says_that_it_is_pushed(desk: Desk, monkeypatch
     told = desk.run("contract", "push", desk.contract())
     assert told.exit_code == 3
     assert "the contracts are pushed" in told.stderr
-    assert "1 unrouted file not taken up" in told.stderr
+    assert "1 unrouted file was not taken up" in told.stderr
     assert "lakegate reconcile" in told.stderr
     assert "nyc.planes" in [contract.table for contract in Registry.read(desk.world.store).contracts]
 
@@ -125,9 +125,9 @@ def test_a_push_for_more_unrouted_files_than_a_sweep_takes_up_says_how_many_are_
     told = desk.run("contract", "push", desk.contract())
     assert told.exit_code == 0
     assert "2 unrouted files taken up" in told.stdout
-    assert "1 unrouted file left: the next sweep goes on" in told.stdout
+    assert "1 unrouted file is left for the next sweep" in told.stdout
     desk.sweep()
-    assert {line["state"] for line in desk.json("status")["in_flight"]} == {"waits for its job to begin"}
+    assert {line["state"] for line in desk.json("status")["in_flight"]} == {"waiting for a job"}
 
 
 def test_a_contract_that_its_reader_stumbles_over_is_a_fault_beside_others(

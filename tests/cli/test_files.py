@@ -245,7 +245,7 @@ def test_wait_that_runs_out_of_time_prints_json_all_the_same(desk: Desk) -> None
     desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
     desk.deliver()
     [file] = desk.json("wait", "--timeout", "1")["files"]
-    assert file["state"] == "waits for its job to begin"
+    assert file["state"] == "waiting for a job"
 
 
 def test_wait_survives_a_catalog_that_is_silent_for_a_moment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

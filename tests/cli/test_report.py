@@ -366,7 +366,7 @@ def test_rows_that_do_not_parse_are_listed_once_they_are_in_quarantine(desk: Des
     assert ", 1 row in quarantine" in desk.run("show", BATCH).stdout
     rows = desk.json("show", BATCH, "--rows", "rows that do not parse")
     assert rows == [{"file": "2", "line": 7, "why": "it does not have 4 fields", "text": "1;x"}]
-    assert "--rows unparsed-" in desk.run("show", BATCH).stdout
+    assert "--rows malformed-" in desk.run("show", BATCH).stdout
 
 
 def test_rows_that_never_got_to_the_table_are_shown_from_the_report_alone(desk: Desk) -> None:
@@ -376,15 +376,15 @@ def test_rows_that_never_got_to_the_table_are_shown_from_the_report_alone(desk: 
     assert report is not None
     good, bad = report.files
     lines = ({"line": 7, "text": "1;x;<i>", "why": "amount is not a valid double"},)
-    check = replace(bad.checks[0], check="unparsed-0123", name="rows that do not parse", verdict=Verdict.FAIL,
-                    metric="unparsed-0123", failing_rows=1, sample=lines)  # fmt: skip
+    check = replace(bad.checks[0], check="malformed-0123", name="rows that do not parse", verdict=Verdict.FAIL,
+                    metric="malformed-0123", failing_rows=1, sample=lines)  # fmt: skip
     files = (good, replace(bad, checks=(check,)))
     desk.world.store.write(report_name(attempt), to_json(replace(report, files=files)).encode())
     told, text = desk.run("show", BATCH).stdout, desk.run("show", BATCH, "--html", "-").stdout
     assert "1;x;<i>" in told
     assert "1;x;&lt;i&gt;" in text
     assert "--rows" not in told + text
-    for asked in ("unparsed-0123", "unparsed", "rows that do not parse"):
+    for asked in ("malformed-0123", "malformed", "rows that do not parse"):
         refused = desk.run("show", BATCH, "--rows", asked)
         assert refused.exit_code == 2
         assert "rows that do not parse are in no table" in " ".join(refused.output.split())

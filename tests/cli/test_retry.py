@@ -45,7 +45,9 @@ def test_of_one_batch_it_says_which_attempt_is_under_way_and_where(desk: Desk, b
     told = desk.run("retry", one)
     branch = f"wap-nyc.flights-{one}-a2"
     assert told.exit_code == 0
-    assert told.stdout == (f"Attempt a2 at {one} of nyc.flights is under way on {branch}\nNext: lakegate wait {one}\n")
+    assert told.stdout == (
+        f"Attempt a2 of batch {one} of nyc.flights is in progress on {branch}\nNext: lakegate wait {one}\n"
+    )
     branch = f"wap-nyc.flights-{two}-a2"
     said = {"batch": two, "table": "nyc.flights", "attempt": 2, "branch": branch, "left": {}}
     assert desk.json("retry", two) == said
@@ -55,7 +57,7 @@ def test_one_that_is_being_worked_on_is_refused_where_it_is_the_only_one(desk: D
     desk.run("retry", batches[0])
     told = desk.run("retry", batches[0])
     assert (told.exit_code, told.stdout) == (1, "")
-    assert "is being worked on at" in told.stderr
+    assert "is already in progress on" in told.stderr
 
 
 def test_a_batch_that_is_cut_names_all_its_attempts(desk: Desk) -> None:
@@ -63,7 +65,7 @@ def test_a_batch_that_is_cut_names_all_its_attempts(desk: Desk) -> None:
     desk.world.push_contract(batchFiles=1)
     told = desk.run("retry", batch)
     assert told.stdout == (
-        f"Attempts a2, a3 and a4 at {batch} of nyc.flights are under way\nNext: lakegate wait {batch}\n"
+        f"Attempts a2, a3 and a4 of batch {batch} of nyc.flights are in progress\nNext: lakegate wait {batch}\n"
     )
 
 
@@ -80,17 +82,17 @@ def test_of_many_each_has_a_line_and_the_end_counts_them(desk: Desk, batches: li
     told = desk.run("retry", *batches)
     first, second, last = told.stdout.splitlines()
     assert told.exit_code == 0
-    assert first.startswith(f"Attempt a2 at {batches[0]} of nyc.flights is under way on ")
-    assert second.startswith(f"Attempt a2 at {batches[1]} of nyc.flights is under way on ")
-    assert last == "2 of 2 under way. Next: lakegate wait"
+    assert first.startswith(f"Attempt a2 of batch {batches[0]} of nyc.flights is in progress on ")
+    assert second.startswith(f"Attempt a2 of batch {batches[1]} of nyc.flights is in progress on ")
+    assert last == "In progress: 2 of 2 batches. Next: lakegate wait"
 
 
 def test_one_of_many_that_is_being_worked_on_counts_as_under_way(desk: Desk, batches: list[str]) -> None:
     desk.run("retry", batches[0])
     told = desk.run("retry", *batches)
     assert told.exit_code == 0
-    assert told.stdout.startswith(f"Under way already: batch {batches[0]} of nyc.flights is being worked on at wap-")
-    assert told.stdout.endswith("2 of 2 under way. Next: lakegate wait\n")
+    assert told.stdout.startswith(f"Not retried: batch {batches[0]} of nyc.flights is already in progress on wap-")
+    assert told.stdout.endswith("In progress: 2 of 2 batches. Next: lakegate wait\n")
 
 
 def test_a_batch_that_is_named_twice_is_one(desk: Desk, batches: list[str]) -> None:
@@ -107,11 +109,11 @@ def test_what_keeps_one_keeps_no_other_and_gives_the_exit_code(
     fail_at(desk, monkeypatch, batches[0], error)
     told = desk.run("retry", batches[0], UNKNOWN, batches[1])
     assert told.exit_code == code
-    assert f"Left: {batches[0]}: " in told.stdout
-    assert f"Left: {UNKNOWN}: batch {UNKNOWN} was never decided" in told.stdout
-    assert f"Attempt a2 at {batches[1]} " in told.stdout
-    assert told.stdout.endswith("1 of 3 under way. Next: lakegate wait\n")
-    assert isinstance(error, LakegateError) or "a fault of lakegate's own" in told.stderr
+    assert f"Not retried: {batches[0]}: " in told.stdout
+    assert f"Not retried: {UNKNOWN}: batch {UNKNOWN} has no decision on main" in told.stdout
+    assert f"Attempt a2 of batch {batches[1]} " in told.stdout
+    assert told.stdout.endswith("In progress: 1 of 3 batches. Next: lakegate wait\n")
+    assert isinstance(error, LakegateError) or "a fault in lakegate itself" in told.stderr
 
 
 def test_one_that_is_unknown_is_misuse_and_one_with_nothing_to_try_is_refused(desk: Desk, batches: list[str]) -> None:
@@ -126,7 +128,7 @@ def test_many_are_told_as_json(desk: Desk, batches: list[str]) -> None:
     assert [it["batch"] for it in told["retried"]] == [batches[1]]
     assert told["retried"][0]["attempt"] == 2
     assert told["under_way"] == [batches[0]]
-    assert told["left"] == {UNKNOWN: f"batch {UNKNOWN} was never decided; run: lakegate status"}
+    assert told["left"] == {UNKNOWN: f"batch {UNKNOWN} has no decision on main; run: lakegate status"}
 
 
 def test_by_the_words_of_the_docs_crashed_batches_are_found_in_status_and_no_others(desk: Desk) -> None:

@@ -11,7 +11,7 @@ from lakegate.workflow.status import Status
 AT = datetime(2013, 1, 31, tzinfo=UTC)
 LINE = Line(
     batch="20130131T0000-00000000", table="nyc.flights", branch="wap-1", files=("a",), versions=("1",), state="audited",
-    rows=0, reasons=(), since=AT, attempt=1, waits_for="wap-0 is to be published first", waits_until=AT,
+    rows=0, reasons=(), since=AT, attempt=1, waits_for="wap-0 is older and is published first", waits_until=AT,
 )  # fmt: skip
 NOW = Status(in_flight=(LINE,), unrouted=(), rejected=(), published=())
 
@@ -19,7 +19,7 @@ NOW = Status(in_flight=(LINE,), unrouted=(), rejected=(), published=())
 def test_status_says_what_a_batch_waits_for_and_until_when() -> None:
     said = [part for part in _in_flight(NOW, AT) if isinstance(part, str)]
     assert f"{LINE.batch} waits:" in said
-    assert LINE.waits == "wap-0 is to be published first (until 2013-01-31 00:00:00 UTC at the latest)"
+    assert LINE.waits == "wap-0 is older and is published first (until 2013-01-31 00:00:00 UTC at the latest)"
 
 
 def test_a_wait_that_is_over_says_what_its_files_still_wait_for() -> None:

@@ -60,7 +60,7 @@ MADE = [  # by each example, in their order: what the check is called, what it m
     ("rowCount against the last 30 files must be between -50 and 100 percent", "rows", "mustBeBetween -50 100 percent"),
     ("mean of a against the last 30 files must be between -20 and 20 percent", "value", "mustBeBetween -20 20 percent"),
     ("latency of a in d", "value", "mustBeLessOrEqualTo 4 rows"),
-    ("rows that do not parse", "unparsed", NONE),
+    ("rows that do not parse", "malformed", NONE),
 ]
 
 

@@ -55,13 +55,13 @@ def test_a_column_spells_its_dates_its_own_way() -> None:
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_text_has_the_check_that_every_row_parses(kind: str) -> None:
     by = planned(f"format: {kind}")
-    [check] = [check for check in by.checks if by.metric(check.metric).kind is MetricKind.UNPARSED]
+    [check] = [check for check in by.checks if by.metric(check.metric).kind is MetricKind.MALFORMED]
     assert (check.operator, check.threshold, check.severity) == (Operator.MUST_BE, (0,), Severity.ERROR)
     assert check.line == GOOD[: GOOD.index("format: parquet")].count("\n") + 1
 
 
 def test_parquet_has_no_such_check() -> None:
-    assert MetricKind.UNPARSED not in {metric.kind for metric in planned("format: parquet").metrics}
+    assert MetricKind.MALFORMED not in {metric.kind for metric in planned("format: parquet").metrics}
 
 
 def test_binary_cannot_be_read_from_text() -> None:

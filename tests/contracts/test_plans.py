@@ -14,7 +14,6 @@ from lakegate.audit.model.codec import from_json, from_plain, to_json, to_plain
 from lakegate.audit.model.plan import (
     Budget,
     Check,
-    Column,
     Metric,
     MetricKind,
     Operator,
@@ -25,6 +24,7 @@ from lakegate.audit.model.plan import (
     Scope,
     Severity,
     Stance,
+    TableColumn,
     Unit,
 )
 from lakegate.contracts import load, overlaps
@@ -41,10 +41,10 @@ def test_a_contract_becomes_a_route_and_a_plan() -> None:
     assert (contract.table, contract.id, contract.version) == ("shop.orders", "shop-orders", "1.0.0")
     assert contract.route == Route(table="shop.orders", pattern="shop/orders/*.parquet")
     assert contract.plan.columns == (
-        Column(name="id", type="bigint"),
-        Column(name="amount", type="double"),
-        Column(name="state", type="string"),
-        Column(name="placed", type="timestamp"),
+        TableColumn(name="id", type="bigint"),
+        TableColumn(name="amount", type="double"),
+        TableColumn(name="state", type="string"),
+        TableColumn(name="placed", type="timestamp"),
     )
     assert contract.plan.partitions == ("days(`placed`)",)
     assert [(check.line, check.name) for check in contract.plan.checks] == [

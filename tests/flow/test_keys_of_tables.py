@@ -44,8 +44,8 @@ def test_a_key_that_is_taken_and_one_that_refers_to_nothing_are_refused(installa
     assert installation.runner.submit_all() == [second.next().branch]  # it was good beside what main held before
     installation.settle(second.next())
     assert ids(installation) == [1]
-    orphan = f"plane refers to {planes.table}.tail: 1 of 1 rows, expected none"
-    assert sorted(reasons(installation)) == ["id unique in the table: 1 of 1 rows, expected none", orphan, orphan]
+    orphan = f"plane refers to {planes.table}.tail: 1 of 1 row, expected none"
+    assert sorted(reasons(installation)) == ["id unique in the table: 1 of 1 row, expected none", orphan, orphan]
     assert sorted(installation.branches()) == sorted([first.branch, second.branch, second.next().branch])
 
 
@@ -70,7 +70,7 @@ def test_batches_from_one_base_are_audited_again_in_turn_and_not_appended_again(
             assert [check.name for check in one.checks] == [check.name for check in other.checks]
             assert len(one.checks) == 3
     assert ids(installation) == [0, 1, 2, 3, 9]
-    assert reasons(installation) == ["id unique in the table: 1 of 1 rows, expected none"] * 2
+    assert reasons(installation) == ["id unique in the table: 1 of 1 row, expected none"] * 2
     assert installation.branches() == [attempt.next().branch for attempt in attempts[1:]]
 
 

@@ -3,6 +3,7 @@
 It knows nothing of what is run. A run that grows faster than its input is ended as soon as that is certain.
 """
 
+import gc
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -27,12 +28,25 @@ def assert_linear(make: Callable[[int], T], run: Callable[[T], object], size: in
 
     An input that is refused by a limit costs less than that, whatever its size.
     """
-    small = make(size)
-    least = max(GRAIN, min(_seconds(run, small) for _ in range(RUNS)))
-    for factor in FACTORS:
-        large = make(size * factor)
-        with _at_most(least * factor * SLACK, f"{factor} times the input: over {factor * SLACK:.0f} times as long"):
-            run(large)
+    with _others_objects_uncollected():
+        small = make(size)
+        least = max(GRAIN, min(_seconds(run, small) for _ in range(RUNS)))
+        for factor in FACTORS:
+            large = make(size * factor)
+            with _at_most(least * factor * SLACK, f"{factor} times the input: over {factor * SLACK:.0f} times as long"):
+                run(large)
+
+
+@contextmanager
+def _others_objects_uncollected() -> Iterator[None]:
+    """Let the garbage collector pass over every object that is there already: a full collection takes in proportion to
+    what a thousand tests before this one have left, and only a large input sets one off.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _seconds(run: Callable[[T], object], value: T) -> float:

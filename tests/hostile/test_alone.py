@@ -537,7 +537,7 @@ def test_what_lies_beside_the_contracts_and_is_none_routes_nothing_and_is_told(n
 def test_a_contract_under_another_table_s_name_is_not_that_table_s() -> None:
     world = two_tables()
     world.store.write("contracts/nyc.ships.yaml", CONTRACT.encode())
-    with pytest.raises(ContractFaults, match=r"it is of nyc\.flights, and stands under another's name"):
+    with pytest.raises(ContractFaults, match=r"it is the contract of nyc\.flights, stored under another table's name"):
         registry.contract_of(world.store, "nyc.ships")
 
 
@@ -679,7 +679,7 @@ def test_a_report_that_cannot_be_read_hides_no_other_attempt_of_its_batch(body: 
 def test_a_receipt_that_cannot_be_read_is_never_written_over_nor_taken_for_none() -> None:
     broken = Receipt.read("nyc/flights/1", b"{")
     assert broken.unreadable
-    with pytest.raises(Misconfigured, match=r"nyc/flights/1.*Nothing of this key is ingested or decided"):
+    with pytest.raises(Misconfigured, match=r"nyc/flights/1.*No file under this key is ingested or decided"):
         broken.to_json()
     with pytest.raises(Misconfigured, match="can't be read"):
         broken.decided(

@@ -210,7 +210,9 @@ def test_a_line_has_a_limit_in_every_form_of_text(
     )
     assert sound.faults == ()
     size = "1,000,018" if len(body) > 10**6 else "1,000"
-    assert found.faults[0].startswith(f"a line of it has {size} bytes, and the limit is 999: to take it, set maxLineB")
+    assert found.faults[0].startswith(
+        f"one of its lines has {size} bytes, and the limit is 999: to take it, set maxLineB"
+    )
 
 
 @pytest.mark.parametrize("depth", [1_001, 100_000])
@@ -220,7 +222,7 @@ def test_a_line_that_is_nested_too_deep_is_a_row_that_does_not_parse(
     sound, found = inspections(spark, tmp_path, JSON, LINES, LINES + files.deep(depth))
     assert (sound.rows, found.rows, found.faults) == (2, 3, ())
     [part] = parsed(spark, JSON, [found])
-    assert [row["why"] for row in part.unparsed().collect()] == ["it is not a JSON object"]
+    assert [row["why"] for row in part.malformed().collect()] == ["it is not a JSON object"]
     assert rows_of(spark, JSON, [sound, found]).count() == 4
 
 

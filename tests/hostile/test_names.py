@@ -8,7 +8,7 @@ import re
 import pytest
 
 from lakegate.adapters import slack
-from lakegate.adapters.notes import LIMIT, decided, message, properties
+from lakegate.adapters.nessie.notes import LIMIT, decided, message, properties
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, receipt_name

@@ -59,7 +59,7 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"landing_days": "29"}, "landing_days is 30 or more"),
         ({"landing_days": "60", "compact_after_days": "60"}, "landing_days is 61 or more"),
         ({"landing_days": "-1"}, "landing_days is 30 or more"),
-        ({}, "without, jobs reach AWS alone"),
+        ({}, "without, jobs reach only AWS"),
         ({"subnets": "subnet-1"}, "subnets and -c security_groups are given together"),
         ({"security_groups": "sg-1"}, "subnets and -c security_groups are given together"),
         ({"slack_secret": "token"}, "slack_channel"),

@@ -174,7 +174,7 @@ CALLS: dict[str, Callable[[str], object]] = {
     "head": lambda uri: catalog(uri).head("main"),
     "commit": lambda uri: catalog(uri).compact(HASH, ["key"], None),
     "create": lambda uri: catalog(uri).create_branch("wap-x", HASH),
-    "delete": lambda uri: catalog(uri)._references.delete_branch("wap-x", HASH),
+    "delete": lambda uri: catalog(uri)._rest.references.delete_branch("wap-x", HASH),
     "iceberg": iceberg_catalog,
 }
 
@@ -293,7 +293,7 @@ def test_slack_and_the_job_take_no_answer_without_an_end() -> None:
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("call", ["head", "commit", "create"])
 def test_an_answer_that_is_nested_without_an_end_is_no_nessie_s(call: str) -> None:
-    with serving(deep_body) as server, pytest.raises(Misconfigured, match="what answered is no Nessie"):
+    with serving(deep_body) as server, pytest.raises(Misconfigured, match="the answer is not Nessie's"):
         CALLS[call](server.uri)
 
 
@@ -354,8 +354,8 @@ def test_a_connection_is_kept_from_one_answer_to_the_next() -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         its = catalog(f"http://127.0.0.1:{server.server_port}")
         assert [its.head("main") for _ in range(5)] == [HASH] * 5
-        its._session.close()
-        its._http.poolmanager.clear()
+        its._rest.session.close()
+        its._rest._http.poolmanager.clear()
         server.shutdown()
     assert len(Kept.made) == 1
 

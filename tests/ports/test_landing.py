@@ -356,7 +356,7 @@ def test_uploading_to_a_bucket_without_versions_is_a_mistake(tmp_path: Path) -> 
     boto3.client("s3").create_bucket(Bucket="plain")
     source = tmp_path / "x.parquet"
     source.write_bytes(b"x")
-    with pytest.raises(Misconfigured, match="keeps no versions"):
+    with pytest.raises(Misconfigured, match="is not versioned"):
         S3Landing("plain", "service").upload(source, "k")
 
 

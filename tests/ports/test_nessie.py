@@ -20,7 +20,8 @@ from pynessie.error import NessieException
 
 from lakegate.adapters.http import TimeoutAdapter, mount
 from lakegate.adapters.nessie import NessieCatalog, nessie_errors
-from lakegate.adapters.notes import LIMIT, decided, message, properties
+from lakegate.adapters.nessie.notes import LIMIT, decided, message, properties
+from lakegate.adapters.nessie.rest import NessieRest
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.ingestion import MOST_FILES
@@ -77,7 +78,7 @@ def test_what_lies_between_two_commits_is_asked_for_once(lake: Lake, monkeypatch
     catalog.create_branch(attempt.branch, base)
     head = catalog.commit_receipts(attempt.branch, base, [receipt(file, attempt)])
     found = catalog.changes(base, head)
-    monkeypatch.setattr(catalog, "_send", lambda *_, **__: pytest.fail("it is known already"))
+    monkeypatch.setattr(NessieRest, "_send", lambda *_, **__: pytest.fail("it is known already"))
     assert catalog.changes(base, head) == found
     assert list(found.receipts) == [file.key]
 
@@ -96,7 +97,7 @@ def test_what_a_commit_holds_is_asked_for_once_and_what_a_branch_holds_each_time
     head = others.commit_receipts(attempt.branch, base, [receipt(first, attempt)])
     for ref in (Ref("", head), Ref(attempt.branch)):
         assert list(catalog.receipts(ref, asked)) == [first.key]
-    monkeypatch.setattr(catalog, "_send", lambda *_, **__: pytest.fail("it is known already"))
+    monkeypatch.setattr(NessieRest, "_send", lambda *_, **__: pytest.fail("it is known already"))
     assert catalog.receipts(Ref(MAIN, base), asked) == {}
     assert list(catalog.receipts(Ref(attempt.branch, head), asked)) == [first.key]
 
@@ -126,7 +127,7 @@ def test_nessie_looks_for_a_batchs_decisions_no_further_back_than_a_day_before_i
     told = note(attempt, [file], Decision.REJECTED)
     catalog.commit_receipts(MAIN, catalog.head(MAIN) or "", [rejected], told)
     pages = list[dict[str, Any]]()
-    catalog._session.hooks["response"].append(lambda answer, **_: pages.append(answer.json()))
+    catalog._rest.session.hooks["response"].append(lambda answer, **_: pages.append(answer.json()))
     assert len(list(catalog.decisions(9, batch=batch))) == found
     [page] = pages
     assert page["logEntries"], "Nessie gives what is older, and so looks no further"
@@ -294,7 +295,7 @@ def test_a_deletion_that_something_before_nessie_does_not_find_has_not_happened(
 
     catalog = NessieCatalog("http://nessie")
     monkeypatch.setattr(catalog, "head", lambda _: "ab" * 32)
-    monkeypatch.setattr(catalog._session, "delete", nowhere)
+    monkeypatch.setattr(catalog._rest.session, "delete", nowhere)
     with pytest.raises(Misconfigured, match="deleting branch wap-x"):
         catalog.delete_branch("wap-x")
 
@@ -316,7 +317,7 @@ def nobody() -> Iterator[str]:
 
 def test_a_merge_that_is_not_answered_may_have_happened(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = NessieCatalog(silent)
-    catalog._session = mount(requests.Session(), TimeoutAdapter((60, 0.05)))
+    catalog._rest.session = mount(requests.Session(), TimeoutAdapter((60, 0.05)))
     monkeypatch.setattr(catalog, "_main", lambda: "ab" * 32)
     with pytest.raises(OutcomeUnknown, match="merging wap-x"):
         catalog.merge("wap-x", "cd" * 32, note_of(1))
@@ -324,7 +325,7 @@ def test_a_merge_that_is_not_answered_may_have_happened(silent: str, monkeypatch
 
 def test_a_merge_that_reached_nobody_did_not_happen(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = NessieCatalog(nobody)
-    catalog._session = mount(requests.Session(), TimeoutAdapter((60, 0.05)))
+    catalog._rest.session = mount(requests.Session(), TimeoutAdapter((60, 0.05)))
     monkeypatch.setattr(catalog, "_main", lambda: "ab" * 32)
     with pytest.raises(Retryable, match="merging wap-x"):
         catalog.merge("wap-x", "cd" * 32, note_of(1))

@@ -18,8 +18,8 @@ from pyiceberg.types import IntegerType, NestedField, StringType
 
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.iceberg.tables import data_files, table_identity
-from lakegate.adapters.nessie import SPACE, SPACES
-from lakegate.adapters.notes import decided
+from lakegate.adapters.nessie.contents import SPACE, SPACES
+from lakegate.adapters.nessie.notes import decided
 from lakegate.audit.errors import JobError
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.errors import Conflict, LakegateError

@@ -22,7 +22,7 @@ from lakegate.audit.evaluation.table_scope import Orphans
 from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import CUT_OFF, Job, JobFile
-from lakegate.audit.model.plan import Column, Metric, MetricKind, Plan, Severity
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Severity, TableColumn
 from lakegate.audit.model.report import CheckResult, Source
 from lakegate.audit.run import Run, append_and_audit
 from lakegate.audit.schema.fit import FILE_COLUMN, FileColumn
@@ -192,7 +192,7 @@ class StoryFiles:
     def find_faulty(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return list(inspections)
 
-    def count_unparsed(self, _: Plan, inspections: Sequence[Inspection], __: Mapping[str, int]) -> dict[str, int]:
+    def count_malformed(self, _: Plan, inspections: Sequence[Inspection], __: Mapping[str, int]) -> dict[str, int]:
         return {inspection.id: 1 for inspection in inspections if not self.stories[inspection.id].arrive}
 
 
@@ -348,7 +348,7 @@ class StoryEngine:
         tables = {name: self.load(name, base)[0] for name in sorted(names)}
         return StoryView(plan=plan, proved=proved, stories=self.cluster.stories, at_base=tables)
 
-    def prepare(self, table: StoryTable | None, columns: Sequence[Column]) -> None:
+    def prepare(self, table: StoryTable | None, columns: Sequence[TableColumn]) -> None:
         self.head()
         new, by = [column.name for column in columns], self.job.plan.contract_hash
         self.wanted = grown(table.state.identity if table else self._new_table(), new, by)

@@ -28,8 +28,7 @@ from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, unforgiving
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements, evaluate, good
 from lakegate.audit.model.codec import to_json
-from lakegate.audit.model.plan import Column as PlanColumn
-from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
@@ -176,8 +175,8 @@ class Audit:
         return evaluate(unforgiving(plan), mine, of_others, self.history(plan))
 
 
-def _columns(columns: Sequence[Column]) -> list[PlanColumn]:
-    return [PlanColumn(name=column.name, type=column.type) for column in columns]
+def _columns(columns: Sequence[Column]) -> list[TableColumn]:
+    return [TableColumn(name=column.name, type=column.type) for column in columns]
 
 
 def _renamed(dependent: Dependent, at: int, file: str, earlier: Sequence[str]) -> Any:
@@ -280,7 +279,7 @@ def others(spark: SparkSession) -> tuple[Parents, Any]:
     """The one table that all foreign keys refer to, and what it is in the lake: two data files."""
     drawn = parents(random.Random(SEED))
     columns = _columns(drawn.columns)
-    file = PlanColumn(name=FILE_COLUMN, type="string")
+    file = TableColumn(name=FILE_COLUMN, type="string")
     for statement in create_table_sql(PARENTS, [*columns, file], FIXED, f" PARTITIONED BY ({FILE_COLUMN})"):
         spark.sql(statement)
     held.write(spark, PARENTS, columns, {"p0": drawn.rows[::2], "p1": drawn.rows[1::2]})

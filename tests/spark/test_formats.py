@@ -438,7 +438,7 @@ def test_a_line_with_too_many_fields_is_a_row_that_does_not_parse(spark: SparkSe
     [found] = inspections(spark, tmp_path, plan, b"id,name\n1,x\n2" + b",y" * 30_000 + b"\n3,z\n")
     assert (found.faults, found.rows) == ((), 3)
     [part] = parsed(spark, plan, [found])
-    assert [(row["at"], row["why"]) for row in part.unparsed().collect()] == [(2, "it does not have 2 fields")]
+    assert [(row["at"], row["why"]) for row in part.malformed().collect()] == [(2, "it does not have 2 fields")]
     assert [row["id"] for row in rows_of(spark, plan, [found]).collect()] == [1, 3]
 
 

@@ -61,8 +61,8 @@ def test_what_was_written_is_what_is_read(spark: SparkSession, tmp_path: Path, f
     by = written(form, COLUMNS)
     made = Maker(plan=by, seed=5).good(ROWS)
     write(made, by, tmp_path / "made.up")
-    found, unparsed = read(spark, tmp_path, by, (tmp_path / "made.up").read_bytes())
-    assert unparsed == []
+    found, malformed = read(spark, tmp_path, by, (tmp_path / "made.up").read_bytes())
+    assert malformed == []
     assert in_order(row.asDict() for row in found) == in_order(made.to_pylist())
 
 
@@ -130,13 +130,13 @@ def test_a_null_of_a_csv_with_one_column_is_no_line_that_is_passed_over(spark: S
         by = written(FileFormat(kind=FileKind.CSV), {"a": kind})
         made = Maker(plan=by, seed=5).good(ROWS)
         write(made, by, tmp_path / "made.up")
-        found, unparsed = read(spark, tmp_path, by, (tmp_path / "made.up").read_bytes())
-        assert (len(found), unparsed, made["a"].null_count) == (ROWS, [], nulls)
+        found, malformed = read(spark, tmp_path, by, (tmp_path / "made.up").read_bytes())
+        assert (len(found), malformed, made["a"].null_count) == (ROWS, [], nulls)
 
 
 def test_a_row_that_does_not_parse_can_be_made_up(spark: SparkSession, tmp_path: Path) -> None:
     for form in (FileFormat(kind=FileKind.CSV), FileFormat(kind=FileKind.JSON)):
         by = written(form, COLUMNS)
         write(Maker(plan=by, seed=5).good(ROWS), by, tmp_path / "made.up", broken=True)
-        found, unparsed = read(spark, tmp_path, by, (tmp_path / "made.up").read_bytes())
-        assert (len(found), len(unparsed)) == (ROWS - 1, 1)
+        found, malformed = read(spark, tmp_path, by, (tmp_path / "made.up").read_bytes())
+        assert (len(found), len(malformed)) == (ROWS - 1, 1)

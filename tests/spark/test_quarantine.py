@@ -141,7 +141,7 @@ def test_failing_rows_leave_the_files_that_may_give_them_up(
 
 
 KEY, BOSS = duplicates("id", scope=Scope.TABLE), "boss"
-UNPARSED = Metric(id="unparsed", kind=MetricKind.UNPARSED)
+MALFORMED = Metric(id="malformed", kind=MetricKind.MALFORMED)
 
 
 def test_a_row_is_in_the_future_of_the_moment_at_which_the_job_began(
@@ -179,7 +179,7 @@ def test_a_row_is_in_the_future_of_the_moment_at_which_the_job_began(
 def staff() -> Plan:
     """Keys that are taken, bosses that are not there and rows that do not parse go to quarantine."""
     table = f"{unique('nyc')}.staff"
-    metrics = (KEY, orphans([BOSS], table, ["id"]), UNPARSED)
+    metrics = (KEY, orphans([BOSS], table, ["id"]), MALFORMED)
     by = plan(table, {"id": "bigint", BOSS: "bigint", "x": "int"}, metrics)
     checks = tuple(none_of(metric, Severity.QUARANTINE) for metric in metrics)
     return replace(by, checks=checks, budget=Budget(rows=4), files=FileFormat(kind=FileKind.CSV))
@@ -233,7 +233,7 @@ def test_rows_that_tables_refuse_and_rows_that_do_not_parse_leave_their_file(
         "in quarantine: 4 of 6 rows",
         "duplicates-id: 2 of 5 rows, expected none",
         "orphans-boss: 2 of 5 rows, expected none",
-        "unparsed: 1 of 6 rows, expected none",
+        "malformed: 1 of 6 rows, expected none",
     )
     assert report.files[3].reasons[0] == "rows for quarantine: 5 of 6 rows, expected at most 4, and not all"
     kept = {row["id"] for row in rows_on(job, by.table) if row["_lakegate_file"] in (IDS[1], IDS[5])}
@@ -247,7 +247,7 @@ def test_rows_that_tables_refuse_and_rows_that_do_not_parse_leave_their_file(
         ("duplicates-id",): (1, None),
         ("orphans-boss",): (4, None),
         ("duplicates-id", "orphans-boss"): (1, None),
-        ("unparsed",): (None, 5),
+        ("malformed",): (None, 5),
     }
-    [unparsed] = [row for row in rows_on(job, quarantine_of(by.table)) if row["_lakegate_file"] == IDS[5]]
-    assert (unparsed["line"], unparsed["text"], unparsed["why"]) == (3, "13,2", "it does not have 3 fields")
+    [malformed] = [row for row in rows_on(job, quarantine_of(by.table)) if row["_lakegate_file"] == IDS[5]]
+    assert (malformed["line"], malformed["text"], malformed["why"]) == (3, "13,2", "it does not have 3 fields")

@@ -28,7 +28,7 @@ from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.formats.text.parsing import value
 from spark_jobs.jvm.spark_sql import literal
-from spark_jobs.metrics import samples, unparsed
+from spark_jobs.metrics import malformed, samples
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark
@@ -45,12 +45,12 @@ COLUMNS = {
     "say": "string",
 }
 zstd: Callable[[bytes], bytes] = partial(pa.Codec("zstd").compress, asbytes=True)
-UNPARSED = Metric(id="unparsed", kind=MetricKind.UNPARSED)
+MALFORMED = Metric(id="malformed", kind=MetricKind.MALFORMED)
 CSV, JSON = FileFormat(kind=FileKind.CSV), FileFormat(kind=FileKind.JSON)
 
 
 def written(form: FileFormat, columns: Mapping[str, str] = COLUMNS) -> Plan:
-    return replace(plan("nyc.t", dict(columns), [UNPARSED]), files=form)
+    return replace(plan("nyc.t", dict(columns), [MALFORMED]), files=form)
 
 
 def staged(folder: Path, by: Plan, **bodies: bytes) -> list[JobFile]:
@@ -72,9 +72,9 @@ def read(spark: SparkSession, folder: Path, by: Plan, body: bytes) -> tuple[list
     inspection = inspected(spark, folder, by, f1=body)["f1"]
     assert inspection.faults == ()
     good = rows_of(spark, by, [inspection]).drop("_lakegate_file").collect()
-    left_out = unparsed.count(spark, by, [inspection], {"f1": len(good)})
+    left_out = malformed.count(spark, by, [inspection], {"f1": len(good)})
     assert inspection.rows == len(good) + left_out.get("f1", 0)
-    sample = unparsed._sample(spark, by, inspection, most=1000) if left_out else ()
+    sample = malformed._sample(spark, by, inspection, most=1000) if left_out else ()
     assert len(sample) == left_out.get("f1", 0)
     return good, [(told.get("line") or told["row"], told["why"]) for told in sample]
 
@@ -279,8 +279,8 @@ def test_a_sign_that_stands_for_what_cannot_be_read_may_be_there(spark: SparkSes
     bodies = {"f1": "id,say\n1,a\ufffd\n".encode(), "f2": b"id,say\n2,\xff\n3,b\n"}
     seen = list(inspected(spark, tmp_path, by, **bodies).values())
     assert [tuple(row)[:2] for row in rows_of(spark, by, seen).collect()] == [(1, "a\ufffd"), (3, "b")]
-    assert unparsed.count(spark, by, seen, {"f1": 1, "f2": 1}) == {"f2": 1}
-    assert [told["why"] for told in unparsed._sample(spark, by, seen[1])] == ["its bytes are not UTF-8"]
+    assert malformed.count(spark, by, seen, {"f1": 1, "f2": 1}) == {"f2": 1}
+    assert [told["why"] for told in malformed._sample(spark, by, seen[1])] == ["its bytes are not UTF-8"]
 
 
 def test_a_year_that_a_timestamp_has_no_room_for_is_none(spark: SparkSession, tmp_path: Path) -> None:
@@ -519,8 +519,8 @@ def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession
         spark.conf.set(option, 8000)
     inspection = inspected(spark, tmp_path, by, f1=body)["f1"]
     assert rows_of(spark, by, [inspection]).rdd.getNumPartitions() > 5
-    assert unparsed.count(spark, by, [inspection], {}) == {"f1": 10}
-    assert [row["line"] for row in unparsed._sample(spark, by, inspection)] == [n * 100 + 9 for n in range(10)]
+    assert malformed.count(spark, by, [inspection], {}) == {"f1": 10}
+    assert [row["line"] for row in malformed._sample(spark, by, inspection)] == [n * 100 + 9 for n in range(10)]
 
 
 @pytest.mark.parametrize(("limits", "kept"), [({"ALL_ROWS": 12}, 6), ({"ALL_ROWS": 2}, 5), ({"BYTES": 450}, 3)])
@@ -535,9 +535,9 @@ def test_many_files_with_rows_that_do_not_parse_share_what_a_report_takes(
     )
     failed = CheckResult(
         check="c", name="", columns=(), severity=Severity.ERROR, verdict=Verdict.FAIL, value=10, expected="none",
-        failing_rows=10, rows=10, source=Source.QUERY, metric=UNPARSED.id,
+        failing_rows=10, rows=10, source=Source.QUERY, metric=MALFORMED.id,
     )  # fmt: skip
-    found = unparsed.with_samples(spark, by, inspections, {"f1": (failed,), "f2": (failed,)})
+    found = malformed.with_samples(spark, by, inspections, {"f1": (failed,), "f2": (failed,)})
     lines = {file: [row["line"] for row in check.sample] for file, [check] in found.items()}
     assert lines == {file: list(range(2, 2 + kept)) for file in ("f1", "f2")}
 
@@ -559,13 +559,13 @@ def test_rows_that_are_put_aside_have_their_line_their_text_and_what_is_wrong(
 ) -> None:
     """The text as far as it is kept, and none of it where a column is masked: it may be that column's."""
     by = written(JSON, {"id": "int", "say": "string"})
-    long = '{"id": "x", "say": "' + "a" * unparsed.MOST_TEXT + '"}'
+    long = '{"id": "x", "say": "' + "a" * malformed.MOST_TEXT + '"}'
     body = b'{"id": 1}\n\n}{\n' + long.encode() + b'\n{"id": 2}\n'
-    for is_masked, texts in ((False, ["}{", long[: unparsed.MOST_TEXT]]), (True, ["•••", "•••"])):
+    for is_masked, texts in ((False, ["}{", long[: malformed.MOST_TEXT]]), (True, ["•••", "•••"])):
         columns = tuple(replace(column, masked=is_masked) for column in by.columns)
         masked = replace(by, columns=columns)
         inspection = inspected(spark, tmp_path, masked, f1=body)["f1"]
-        rows = [tuple(row) for row in unparsed.unparsed_rows(spark, masked, [inspection]).collect()]
+        rows = [tuple(row) for row in malformed.malformed_rows(spark, masked, [inspection]).collect()]
         assert [row[:2] for row in rows] == [("f1", 3), ("f1", 4)]
         assert [row[2] for row in rows] == texts
         assert [row[3] for row in rows] == ["it is not a JSON object", 'column "id" is not a valid int']

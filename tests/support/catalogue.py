@@ -245,7 +245,7 @@ def cost(metric: Metric) -> str:
             return "statistics"
         case MetricKind.DUPLICATES | MetricKind.ORPHANS | MetricKind.QUERY:
             return "a query of its own"
-        case MetricKind.UNPARSED:
+        case MetricKind.MALFORMED:
             return "reading the file"
     if metric.alone:
         return "a pass of its own"

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lakegate.audit.data_files.difference import DataFiles
 from lakegate.audit.data_files.statistics import DataFileStatistics
 from lakegate.audit.evaluation.verdicts import Measurements, evaluate
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, DataFile
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import spark_identifier
@@ -31,7 +31,7 @@ Files = Mapping[str, Sequence[tuple[object, ...]]]
 """Rows by the id of their file version."""
 
 
-def together(plans: Sequence[Plan], table: str, columns: Sequence[Column]) -> Plan:
+def together(plans: Sequence[Plan], table: str, columns: Sequence[TableColumn]) -> Plan:
     """A plan with the metrics of all of these, so that they are measured at once, of a table that has every file apart
     however it is written.
     """
@@ -41,7 +41,7 @@ def together(plans: Sequence[Plan], table: str, columns: Sequence[Column]) -> Pl
     return replace(every, checks=(), key=())
 
 
-def write(spark: SparkSession, table: str, columns: Sequence[Column], files: Files) -> None:
+def write(spark: SparkSession, table: str, columns: Sequence[TableColumn], files: Files) -> None:
     """Append the files to such a table, at once."""
     schema = (
         ", ".join(f"{spark_identifier(column.name)} {column.type}" for column in columns) + f", {FILE_COLUMN} string"

@@ -117,6 +117,7 @@ def job(*files: JobFile) -> Job:
         nessie_uri="",
         warehouse="",
         report_uri="",
+        begun_uri="",
         plan=made("nyc.t", {"id": "bigint"}),
         files=files,
     )

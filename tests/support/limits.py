@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakegate import bootstrap, shown
-from lakegate.adapters import notes, slack
+from lakegate.adapters import slack
+from lakegate.adapters.nessie import notes
 from lakegate.audit import bounded_http
 from lakegate.audit.model import limits
 from lakegate.audit.model.limits import DEFAULTS
@@ -22,7 +23,7 @@ from lakegate.landing import ingestion, routes
 from lakegate.workflow import backlog, reconcile, registry, status
 from spark_jobs.appending import partition_counts
 from spark_jobs.formats.avro import blocks, claims
-from spark_jobs.metrics import samples, unparsed
+from spark_jobs.metrics import malformed, samples
 from spark_jobs.tables import nessie
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
@@ -138,7 +139,7 @@ PARTS: dict[str, list[Row]] = {
         row("characters of a check's name", check.LONGEST_NAME, "the report"),
         row("sample rows of a check on a file", samples.ROWS, "the report"),
         row("characters of a value in a sample", samples.TEXT, "the report"),
-        row("characters of a row that does not parse, in quarantine", unparsed.MOST_TEXT, "the job"),
+        row("characters of a row that does not parse, in quarantine", malformed.MOST_TEXT, "the job"),
         row(
             "files, and reasons of each, in a Slack message",
             f"{slack.FILES}, {slack.REASONS}",

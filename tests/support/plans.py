@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from lakegate.audit.model.plan import (
     Check,
-    Column,
     Metric,
     MetricKind,
     Operator,
@@ -16,6 +15,7 @@ from lakegate.audit.model.plan import (
     SchemaPolicy,
     Scope,
     Severity,
+    TableColumn,
 )
 
 ROWS = Metric(id="rows", kind=MetricKind.ROWS)
@@ -66,7 +66,7 @@ def plan(
         contract_id="test",
         contract_version="1.0.0",
         contract_hash=contract_hash,
-        columns=tuple(Column(name=name, type=kind) for name, kind in columns.items()),
+        columns=tuple(TableColumn(name=name, type=kind) for name, kind in columns.items()),
         partitions=tuple(partitions),
         metrics=tuple(metrics),
         policy=policy or SchemaPolicy(),

@@ -106,9 +106,9 @@ def test_a_file_that_is_more_than_the_contract_takes_is_refused(limits: Limits, 
 
 def test_a_row_that_does_not_parse_is_none_of_the_files_rows() -> None:
     rows = Check(id="n", name="n", metric="rows", operator=Operator.MUST_BE, threshold=(20,))
-    unparsed = Metric(id="u", kind=MetricKind.UNPARSED)
-    by = plan("nyc.t", {"a": "int"}, [Metric(id="rows", kind=MetricKind.ROWS), unparsed])
-    by = replace(by, checks=(rows, none_of(unparsed)))
+    malformed = Metric(id="u", kind=MetricKind.MALFORMED)
+    by = plan("nyc.t", {"a": "int"}, [Metric(id="rows", kind=MetricKind.ROWS), malformed])
+    by = replace(by, checks=(rows, none_of(malformed)))
     assert Maker(plan=by, seed=3).failing(21, by.checks[1]).num_rows == 21
     with pytest.raises(Misconfigured, match="no rows were found that pass 'n'"):
         Maker(plan=by, seed=3).failing(20, by.checks[1])

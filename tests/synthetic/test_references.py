@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lakegate.audit.model.plan import Check, Column, Metric, MetricKind, Operator, Plan, Reference, Scope
+from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Plan, Reference, Scope, TableColumn
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.rows import Maker
 from tests.support.plans import none_of
@@ -25,7 +25,8 @@ def plan_of(columns: tuple[str, ...]) -> Plan:
     )  # fmt: skip
     return Plan(
         table="made.children", contract_id="", contract_version="", contract_hash="",
-        columns=(Column(name="a", type="int"), Column(name="b", type="string")), metrics=(metric,), checks=(check,),
+        columns=(TableColumn(name="a", type="int"), TableColumn(name="b", type="string")),
+        metrics=(metric,), checks=(check,),
     )  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def test_failing_rows_have_one_that_refers_to_none(columns: tuple[str, ...]) -> 
 def test_rows_may_refer_to_rows_of_their_own_table(given: dict[str, pa.Table]) -> None:
     own = Reference(table="made.children", columns=("id",))
     metric = Metric(id="o", kind=MetricKind.ORPHANS, columns=("a",), scope=Scope.TABLE, refers_to=own)
-    columns = (Column(name="id", type="int"), *plan_of(("a",)).columns)
+    columns = (TableColumn(name="id", type="int"), *plan_of(("a",)).columns)
     plan = replace(plan_of(("a",)), columns=columns, metrics=(metric,))
     maker = Maker(plan=plan, seed=3, references=given)
     good, bad = maker.good(50), maker.failing(50, plan.checks[0])

@@ -129,14 +129,14 @@ def test_what_was_not_audited_cannot_be_approved(world: World) -> None:
     world.kill_jobs("killed")
     world.run()
     [line] = status(world.service).rejected
-    refused(world, line.batch, "it was not audited. Run: lakegate retry")
+    refused(world, line.batch, "its last attempt left no report to approve. Run: lakegate retry")
 
 
 def test_a_batch_whose_branch_is_gone_cannot_be_approved(world: World) -> None:
     batch = rejected(world, "1")
     [branch] = world.branches()
     world.service.branches.delete_branch(branch)
-    refused(world, batch, "is gone. Run: lakegate retry")
+    refused(world, batch, "no longer exists. Run: lakegate retry")
 
 
 def test_a_branch_that_was_put_elsewhere_cannot_be_approved(world: World) -> None:
@@ -151,7 +151,7 @@ def test_verdicts_that_depend_on_a_table_that_moved_cannot_be_approved(world: Wo
     world.depends_on = ("nyc.planes",)
     batch = rejected(world, "1")
     world.change_on_main("nyc.planes")
-    refused(world, batch, "nyc.planes on main changed .* Run: lakegate retry .*approve")
+    refused(world, batch, "nyc.planes changed on main .* Run: lakegate retry .*approve")
 
 
 def test_an_audit_by_an_earlier_contract_cannot_be_approved(world: World) -> None:
@@ -190,7 +190,7 @@ def test_a_table_that_was_dropped_since_the_audit_is_not_made_again_by_an_approv
 def test_what_is_being_retried_cannot_be_approved(world: World) -> None:
     batch = rejected(world, "1")
     retry(world.service, batch)
-    refused(world, batch, "is being worked on")
+    refused(world, batch, "is already in progress")
 
 
 def test_nothing_is_approved_twice(world: World) -> None:
@@ -250,4 +250,4 @@ def test_an_approval_says_what_it_published_though_it_fails_at_another_attempt_o
     with pytest.raises(Retryable) as failed:
         approve(world.service, batch, why="known", by="ann")
     assert "1" in world.rows_on_main()
-    assert failed.value.__notes__ == [f"1 file of {batch} published before that"]
+    assert failed.value.__notes__ == [f"1 file was published from batch {batch} before this error"]

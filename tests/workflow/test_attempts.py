@@ -1,6 +1,5 @@
 """Jobs that crash: another attempt after a while, an end to that, and nothing by a job that was given up."""
 
-import json
 from datetime import UTC, datetime
 
 import pytest
@@ -11,7 +10,6 @@ from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState, MessageKind
-from lakegate.workflow.attempts.job import job_name
 from lakegate.workflow.attempts.reports import End, begun_name, note_end
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -70,12 +68,12 @@ def test_the_next_attempt_waits_and_status_says_until_when(world: World) -> None
     wait(world, world.service.grace.total_seconds() - 1)
     assert world.branches() == [first.branch]
     [line] = status(world.service).in_flight
-    assert line.state == "job failed, attempt 2 begins after 2013-01-01 00:02:01 UTC"
+    assert line.state == "in a job that failed; attempt a2 starts after 2013-01-01 00:02:01 UTC"
     assert "out of memory" in line.waits_for
     assert line.waits_until == datetime(2013, 1, 1, 0, 2, 1, tzinfo=UTC)
     wait(world, 1)
     [line] = status(world.service).in_flight
-    assert (line.attempt, line.state) == (2, "waits for its job to begin")
+    assert (line.attempt, line.state) == (2, "waiting for a job")
     world.store.write(begun_name(first.next()), b"")
     assert status(world.service).in_flight[0].state == "appending and auditing"
 
@@ -152,7 +150,7 @@ def test_attempts_that_never_begin_are_further_and_further_apart_and_status_says
     dropped(world)
     crash(world, "no room", never_began=True)
     [line] = status(world.service).in_flight
-    assert line.state == "job did not get through, attempt 2 begins after 2013-01-01 00:02:01 UTC"
+    assert line.state == "in a job that read no file; attempt a2 starts after 2013-01-01 00:02:01 UTC"
     assert line.reasons == ("no room",)
     wait(world, world.service.grace.total_seconds())
     crash(world, "no room", never_began=True)
@@ -180,8 +178,8 @@ def test_files_on_which_no_job_begins_for_an_hour_are_told_of_once_a_day_for_the
         crash(world, "no room", never_began=True)
     first, second = world.messages()
     assert (first.kind, first.table, len(first.files)) == (MessageKind.WAITING, "nyc.flights", 1)
-    assert first.why.startswith("Nothing is lost")
-    assert first.why.endswith("The last try: the Spark job did not get through to its files (run run-0001): no room")
+    assert first.why.startswith("No file is lost")
+    assert first.why.endswith("The last attempt: the Spark job ended before it read a file (run run-0001): no room")
     assert first.commands == ("lakegate status", f"lakegate show {first.batch}")
     assert second.kind is MessageKind.WAITING
     wait(world, LONGEST.total_seconds())
@@ -220,25 +218,14 @@ def test_one_that_is_cut_off_after_it_was_given_up_has_crashed(world: World) -> 
     world.kill_jobs("it took longer than it may")
     assert note_end(world.service.store, first, End.GIVEN_UP)
     world.store.write(begun_name(first), CUT_OFF)
-    assert status(world.service).in_flight[0].state.startswith("job failed, attempt 2 begins")
+    assert status(world.service).in_flight[0].state.startswith("in a job that failed; attempt a2 starts")
     for _ in range(world.service.attempts):
         wait(world, LONGEST.total_seconds())
         crash(world)
     assert world.rejected()["1"][0].endswith("attempts a1, a2 and a3 crashed in a row")
 
 
-def test_a_job_that_an_earlier_release_froze_is_taken_to_have_begun(world: World) -> None:
-    first = dropped(world)
-    name = job_name(first)
-    frozen = json.loads(world.store.objects[name])
-    del frozen["begun_uri"]
-    world.store.objects[name] = json.dumps(frozen).encode()
-    crash(world)
-    [line] = status(world.service).in_flight
-    assert line.state.startswith("job failed, attempt 2")
-
-
-def test_one_that_waited_and_was_given_up_by_an_earlier_release_is_followed_by_another(world: World) -> None:
+def test_one_that_waited_and_was_given_up_is_followed_by_another(world: World) -> None:
     first = dropped(world)
     world.kill_jobs("no room", never_began=True)
     assert note_end(world.service.store, first, End.GIVEN_UP)
@@ -284,7 +271,7 @@ def test_an_audit_between_two_crashes_starts_the_count_anew(world: World) -> Non
     settle(world.service, second)
     crash(world)
     [line] = status(world.service).in_flight
-    assert (line.attempt, line.state[:26]) == (3, "job failed, attempt 4 begi")
+    assert (line.attempt, line.state[:33]) == (3, "in a job that failed; attempt a4 ")
     assert "a1" not in line.state
     crash_until_rejected(world)
     assert world.rejected()["1"][0].endswith("attempts a3, a4 and a5 crashed in a row")
@@ -412,7 +399,7 @@ def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeyp
         return Ended(why="killed")
 
     monkeypatch.setattr("lakegate.workflow.settle.accept_end", looked_before)
-    with pytest.raises(Conflict, match="settle it again"):
+    with pytest.raises(Conflict, match="settles it again"):
         settle(world.service, attempt)
     assert world.rows_on_main() == {"1": 3}
     settle(world.service, attempt)

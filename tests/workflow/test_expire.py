@@ -53,7 +53,7 @@ def test_people_are_told_to_approve_where_there_are_rows(unreadable: str, *, app
     sweep(world, 27.1)
     [message] = [it for it in world.messages() if it.kind is MessageKind.EXPIRING]
     assert any(command.startswith("lakegate approve") for command in message.commands) == approves
-    assert ("Until then approve" in message.why) == approves
+    assert ("Until then, lakegate approve" in message.why) == approves
 
 
 def test_people_are_told_of_the_files_with_which_something_can_still_be_done() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.adapters.notes import decided, properties
+from lakegate.adapters.nessie.notes import decided, properties
 from lakegate.adapters.slack import blocks
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.report import Report

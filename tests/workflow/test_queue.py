@@ -59,7 +59,7 @@ def test_status_says_which_batch_is_published_first_and_notes_nothing(world: Wor
     before = dict(world.store.objects)
     lines = {line.batch: line for line in status(world.service).in_flight}
     assert {line.state for line in lines.values()} == {"audited"}
-    assert lines[second.batch].waits == f"{first.branch} is to be published first"
+    assert lines[second.batch].waits == f"{first.branch} is older and is published first"
     assert lines[first.batch].waits == ""
     assert world.store.objects == before
 

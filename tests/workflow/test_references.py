@@ -154,7 +154,7 @@ def test_a_wait_to_put_rows_aside_has_an_end(world: World) -> None:
     assert reconcile(world.service) == []
     assert world.rows_on_main() == {}
     [waits] = [line for line in status(world.service).in_flight if line.state == "audited"]
-    assert waits.waits_for == f"rows that it refers to are missing, and {PLANES} has files under way"
+    assert waits.waits_for == f"rows that it refers to are missing from {PLANES}, and files are in progress there"
     assert waits.waits_until is not None
     assert waits.waits_until - world.clock.now() <= PATIENCE
     world.clock.advance(PATIENCE.total_seconds() + 1)

@@ -97,7 +97,7 @@ def test_a_message_that_waits_for_an_hour_is_a_failure_that_is_heard_of_elsewher
     assert reconcile(world.service) == []
     world.clock.advance(3600)
     [error] = reconcile(world.service)
-    assert "can't be sent since 1:0" in str(error)
+    assert "has waited for 1:0" in str(error)
     world.notifier_up()
     assert reconcile(world.service) == []
     assert world.told() == {"1": [MessageKind.REJECTED]}

@@ -39,7 +39,7 @@ def _add(check: Check, rule: Rule) -> None:
     match rule.kind:
         case "required":
             check.isComplete(rule.column)
-        case "range" if isinstance(rule.arguments[0], str):  # hasMin takes numbers alone
+        case "range" if isinstance(rule.arguments[0], str):  # hasMin takes only numbers
             low, high = rule.arguments
             check.satisfies(f"{rule.column} between timestamp '{low}' and timestamp '{high}'", rule.name, _all)
         case "range":

@@ -46,7 +46,7 @@ def _check(rule: Rule) -> Any:  # noqa: PLR0911 - a table
     match rule.kind:
         case "required":
             return f"missing_count({name}) = 0"
-        case "range" if isinstance(given[0], str):  # valid min and max take numbers alone
+        case "range" if isinstance(given[0], str):  # valid min and max take only numbers
             outside = f"{name} < timestamp '{given[0]}' or {name} > timestamp '{given[1]}'"
             return {f"{name}_outside = 0": {f"{name}_outside expression": f"count(case when {outside} then 1 end)"}}
         case "range":

@@ -115,8 +115,8 @@ def _check_address(*, asked: str, told: str) -> None:
     request as it sees it, which a proxy in front may have changed; clients, Spark too, would go there.
     """
     if _server(told) != _server(asked):
-        why = "behind a load balancer it has to be told what was asked for (docs/operating.md, Nessie)"
-        raise Misconfigured(f"Nessie was asked at {asked} and says that its tables are at {told}: {why}")
+        why = "behind a load balancer it must know the address that clients use (docs/operating.md, Nessie)"
+        raise Misconfigured(f"Nessie at {asked} says that its tables are at {told}: {why}")
 
 
 def _server(address: str) -> tuple[str, str | None, int | None]:

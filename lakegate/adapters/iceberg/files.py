@@ -81,7 +81,7 @@ class MetadataIO(FsspecFileIO):
 def check_storage(location: str) -> None:
     """Raise Misconfigured if a table names a file outside S3, for example on this machine."""
     if urlparse(location).scheme not in STORAGE:
-        raise Misconfigured(f"a table has a file at {location}, and tables are in S3 alone: somebody made it otherwise")
+        raise Misconfigured(f"a table has a file at {location}, and lakegate reads tables in S3 only")
 
 
 class _Whole(FsspecInputFile):

@@ -1,4 +1,4 @@
-"""The difference of two states of a table, by its data files. It reads no manifest: an engine does."""
+"""Difference of two states of a table, by its data files."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class DataFiles:
     entries: Mapping[str, Any] = field(default_factory=dict)
 
     def but(self, paths: Collection[str]) -> "DataFiles":
-        """The same, without those at these paths."""
+        """Return them without those at these paths."""
         return DataFiles(
             statistics={path: told for path, told in self.statistics.items() if path not in paths},
             entries={path: entry for path, entry in self.entries.items() if path not in paths},

@@ -115,7 +115,7 @@ def _inside(ranges: KeyRanges, pairs: Pairs) -> Any:
             continue  # by partition values, rows of such a range may be in any partition
         if theirs.type == "string":
             low, high = _beyond_doubt(low, high)
-        least, most = _said(theirs.type, low), _said(theirs.type, high)
+        least, most = _literal(theirs.type, low), _literal(theirs.type, high)
         if least is not None and most is not None:
             said = _both(said, _both(_compared("gt-eq", theirs, least), _compared("lt-eq", theirs, most)))
     return said
@@ -133,7 +133,7 @@ def _beyond_doubt(low: str, high: str) -> tuple[str, str]:
     return low[:least], high if most is None else high[:most] + REPLACED[1]
 
 
-def _said(kind: str, value: Any) -> Any:
+def _literal(kind: str, value: Any) -> Any:
     """Return a bound as Iceberg's JSON of single values; None for a moment beyond the calendar's range."""
     try:
         if kind == "date":

@@ -1,4 +1,4 @@
-"""The difference of two states of a table, by their manifests. Nothing here reads a manifest: an engine does.
+"""Difference of two states of a table, by their manifests. Nothing here reads a manifest: an engine does.
 
 A manifest never changes once written, so a manifest that both states list is not opened: the cost is that of the
 commits between them, whatever the table holds.
@@ -29,7 +29,7 @@ class Manifest(Protocol):
 
     @property
     def oldest(self) -> int:
-        """The least sequence number of its files."""
+        """Least sequence number of its files."""
 
 
 M = TypeVar("M", bound=Manifest)

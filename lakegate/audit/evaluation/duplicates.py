@@ -1,9 +1,9 @@
 """Duplicate rows of a batch, and the file that each one counts against. It is given counts, not rows.
 
-In batch scope each file is judged on its own, because timing decides which files are ingested together. In table scope
-files are judged in the order they landed. A row is a duplicate if it repeats another of its own file, one of an earlier
-file that is itself good, or one of the table, whose rows precede every row of the batch. So of two files with the same
-key the later one fails, unless the earlier one is rejected anyway.
+In batch scope each file is evaluated on its own, because timing decides which files are ingested together. In table
+scope files are evaluated in the order they landed. A row is a duplicate if it repeats another of its own file, one of
+an earlier file that is itself good, or one of the table, whose rows precede every row of the batch. So of two files
+with the same key the later one fails, unless the earlier one is rejected anyway.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -6,17 +6,17 @@ Numbers about all rows (a count, a mean) are no values of a row and are not mask
 
 from collections.abc import Iterable
 
-from lakegate.audit.model.plan import Column
+from lakegate.audit.model.plan import TableColumn
 
 MASK = "•••"
 
 
-def masked(columns: Iterable[Column]) -> tuple[str, ...]:
+def masked(columns: Iterable[TableColumn]) -> tuple[str, ...]:
     """Return the columns whose values are not shown."""
     return tuple(column.name for column in columns if column.masked)
 
 
-def raw(columns: Iterable[Column], text: str) -> str:
+def raw(columns: Iterable[TableColumn], text: str) -> str:
     """Return a piece of a file as it came (a line that does not parse, …), for a fault or a sample.
 
     Its column is unknown, so it is shown only if no column is masked. All raw text of a file that goes into a report

@@ -18,13 +18,13 @@ def bind_now(plan: Plan, moment: datetime) -> Plan:
 
 
 def _metric(metric: Metric, moment: datetime) -> Metric:
-    sql, passes = _said(metric.sql, moment), _said(metric.passes, moment)
+    sql, passes = _bound(metric.sql, moment), _bound(metric.passes, moment)
     if sql == metric.sql:
         return metric
     return replace(metric, sql=sql, passes=passes, proof=metric.proof and _proof(metric.proof, moment))
 
 
-def _said(sql: str, moment: datetime) -> str:
+def _bound(sql: str, moment: datetime) -> str:
     literal = f"TIMESTAMP '{moment.isoformat()}'"
     return _PIECES.sub(lambda piece: literal if piece[0] == _NOW else piece[0], sql)
 

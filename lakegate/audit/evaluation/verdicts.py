@@ -130,9 +130,9 @@ def _budget(
     Rows that do not parse are not in the table, so they count in addition to the other failing rows and to the file's
     rows.
     """
-    unparsed = unparsed_checks(plan) & asked.keys()
-    left_out = sum(asked[check] for check in unparsed)
-    failing = {check: rows for check, rows in asked.items() if check not in unparsed}
+    malformed = malformed_checks(plan) & asked.keys()
+    left_out = sum(asked[check] for check in malformed)
+    failing = {check: rows for check, rows in asked.items() if check not in malformed}
     rows = file.rows + left_out
     # Rows that fail any of several checks are at least as many as fail one: if those exceed the budget, counting stops.
     least = within(plan.budget, left_out + max(failing.values(), default=0), rows, at_least=len(failing) > 1)
@@ -142,9 +142,9 @@ def _budget(
     return within(plan.budget, left_out + counted, rows)
 
 
-def unparsed_checks(plan: Plan) -> set[str]:
+def malformed_checks(plan: Plan) -> set[str]:
     """Return the checks, by id, that require rows to parse."""
-    return {check.id for check in plan.checks if plan.metric(check.metric).kind is MetricKind.UNPARSED}
+    return {check.id for check in plan.checks if plan.metric(check.metric).kind is MetricKind.MALFORMED}
 
 
 def _waiting(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:

@@ -1,13 +1,13 @@
 """Frozen dataclasses to JSON and back, by their type hints. It supports only the few shapes of plans, jobs and reports.
 
-A stored object has a `format`, and its default is the one that is written. Older formats are read, because every member
-that came later has a default; a format newer than the reader is refused, never guessed.
+A stored object has a `format`, and its default is the one that is written. A format newer than the reader is refused,
+never guessed.
 """
 
 import json
 import types
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import MISSING, field, fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -15,18 +15,10 @@ from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
-_LATER = "later"
 _PLAIN = (str, int, float, bool, type(None))
 _TAKEN: dict[Any, tuple[type, ...]] = {str: (str,), int: (int, bool), float: (float, int), bool: (bool,)}
 BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """Errors raised by reading a text that is not of the expected kind."""
-
-
-def later(default: T) -> T:
-    """Declare a member that was added later. It is written only if it differs from this default, so that an object
-    without it keeps its hash.
-    """
-    return field(default=default, metadata={_LATER: default})
 
 
 class NewerFormat(ValueError):
@@ -44,7 +36,7 @@ def to_plain(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     if names := _names(cast(Any, type(value))):
-        return {name: to_plain(member) for name, member in _members(value, names)}
+        return {name: to_plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -61,16 +53,9 @@ def _one(value: Any) -> Any:
 
 
 @cache
-def _names(kind: type) -> tuple[tuple[str, Any], ...]:
-    """Return a dataclass's members, each with the value that is not written."""
-    return tuple((it.name, it.metadata.get(_LATER, MISSING)) for it in fields(kind)) if is_dataclass(kind) else ()
-
-
-def _members(value: Any, names: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    for name, unwritten in names:
-        member = getattr(value, name)
-        if unwritten is MISSING or member != unwritten:
-            yield name, member
+def _names(kind: type) -> tuple[str, ...]:
+    """Return a dataclass's members."""
+    return tuple(it.name for it in fields(kind)) if is_dataclass(kind) else ()
 
 
 def to_json(value: Any) -> str:
@@ -80,7 +65,7 @@ def to_json(value: Any) -> str:
 def _opened(value: Any) -> Any:
     """Return one level of a value that JSON's encoder does not know: the encoder itself descends far quicker."""
     if names := _names(cast(Any, type(value))):
-        return dict(_members(value, names))
+        return {name: getattr(value, name) for name in names}
     return list(value) if isinstance(value, set | frozenset) else _one(value)
 
 

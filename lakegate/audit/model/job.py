@@ -35,8 +35,8 @@ class Job:
     `baseline` holds the values that the table's last published file versions measured when the attempt began, oldest
     first, by metric id. `consecutive_crashes` are the numbers of the attempts at these files whose jobs crashed in
     succession just before this one, and `never_began` those among them whose jobs never reached the files: a job notes
-    at `begun_uri` that it reaches them, and `CUT_OFF` if it is cut off then (a job frozen by an earlier release has no
-    such URI). `left_out` maps claimed file versions (by id) that are not among the files to the reason.
+    at `begun_uri` that it reaches them, and `CUT_OFF` if it is cut off then.
+    `left_out` maps claimed file versions (by id) that are not among the files to the reason.
 
     With `reuses` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: its verdicts of batch scope hold, and only checks of table scope run.
@@ -49,6 +49,7 @@ class Job:
     nessie_uri: str
     warehouse: str
     report_uri: str
+    begun_uri: str
     plan: Plan
     files: tuple[JobFile, ...]
     baseline: dict[str, tuple[float, ...]] = field(default_factory=dict)
@@ -56,22 +57,21 @@ class Job:
     never_began: tuple[int, ...] = ()
     reuses: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
-    begun_uri: str = ""
-    format: int = 4
+    format: int = 1
 
     @property
     def replaced(self) -> tuple[DataFile, ...]:
-        """Data files that were taken off the branch's table before the job."""
+        """Data files that were removed from the branch's table before the job."""
         return tuple(data for file in self.files for data in file.replaces.data_files)
 
     @property
     def rewritten(self) -> frozenset[str]:
-        """File versions, by id, whose rows the job takes out of other data files of the branch's table."""
+        """File versions, by id, of which the job removes rows from other data files of the branch's table."""
         return frozenset(file for each in self.files for file in each.replaces.rewritten)
 
     @property
     def replaced_quarantined(self) -> tuple[DataFile, ...]:
-        """Data files that were taken off the quarantine table before the job."""
+        """Data files that were removed from the quarantine table before the job."""
         return tuple(data for file in self.files for data in file.replaces.quarantined)
 
 

@@ -6,8 +6,6 @@ It opens no file. A limit keeps one file from delaying, or crashing, the job of 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from lakegate.audit.model.codec import later
-
 _MIB, _GIB = 1024**2, 1024**3
 MOST_FAULTS = 20
 """A number of faults: so many of one file are listed, and more are counted."""
@@ -21,12 +19,12 @@ class Limits:
     uncompressed: int = 100 * _GIB  # bytes
     rows: int = 1_000_000_000
     row_groups: int = 10_000
-    blocks: int = later(1_000_000)  # of Avro
+    blocks: int = 1_000_000  # of Avro
     columns: int = 5_000  # parts of nested columns included, as the file's schema counts them
     nesting: int = 32  # as in the file's schema
     footer: int = 16 * _MIB  # bytes
-    line: int = later(64 * _MIB)  # bytes
-    tries: int = later(3 * 10**11)  # of backtracking patterns, over all texts of the file
+    line: int = 64 * _MIB  # bytes
+    tries: int = 3 * 10**11  # of backtracking patterns, over all texts of the file
 
 
 DEFAULTS = Limits()
@@ -50,8 +48,8 @@ _SAYS = {
     "blocks": "it has {found} blocks",
     "columns": "it has {found} columns",
     "nesting": "its columns are nested {found} deep",
-    "footer": "what describes its columns has {found} bytes",
-    "line": "a line of it has {found} bytes",
+    "footer": "its footer or header has {found} bytes",
+    "line": "one of its lines has {found} bytes",
     "tries": "the contract's patterns and SQL may take {found} tries with its texts",
 }
 
@@ -59,16 +57,16 @@ _SAYS = {
 def beyond(limits: Limits, **found: int) -> tuple[str, ...]:
     """Return a fault for each limit that these measures (named as in Limits) exceed."""
     order = [each.name for each in fields(Limits) if found.get(each.name, 0) > getattr(limits, each.name)]
-    return tuple(_said(name, f"{found[name]:,}", getattr(limits, name)) for name in order)
+    return tuple(_fault(name, f"{found[name]:,}", getattr(limits, name)) for name in order)
 
 
 def more_than(limits: Limits, name: str) -> str:
     """Return the fault for a measure whose counting stopped at the limit."""
     limit = getattr(limits, name)
-    return _said(name, f"more than {limit:,}", limit)
+    return _fault(name, f"more than {limit:,}", limit)
 
 
-def _said(name: str, found: str, limit: int) -> str:
+def _fault(name: str, found: str, limit: int) -> str:
     taken = f"the limit is {limit:,}: to take it, set {SETTINGS[name]} of the contract's landing server"
     return f"{_SAYS[name].format(found=found)}, and {taken}"
 

@@ -9,14 +9,14 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
-from lakegate.audit.model.codec import later, to_json
+from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.files import PARQUET, FileFormat
 
 
 class Others(StrEnum):
     """Effect of other files' rows on a metric of table scope about the table itself."""
 
-    APART = "it never looks at them"
+    IGNORED = "it never looks at them"
     NEEDED = "once they leave, a file that passed may fail"
     REPEATED = "once they leave, a file that failed may pass"
 
@@ -27,7 +27,7 @@ class MetricKind(StrEnum):
     counts_rows: bool
     others: Others
 
-    def __new__(cls, value: str, counts_rows: bool, others: Others = Others.APART) -> Self:  # noqa: FBT001
+    def __new__(cls, value: str, counts_rows: bool, others: Others = Others.IGNORED) -> Self:  # noqa: FBT001
         kind = str.__new__(cls, value)
         kind._value_, kind.counts_rows, kind.others = value, counts_rows, others
         return kind
@@ -39,7 +39,10 @@ class MetricKind(StrEnum):
     DUPLICATES = "duplicates", True, Others.REPEATED
     # how many rows have a key in `columns` that no row of `refers_to` has (a null makes it no key)
     ORPHANS = "orphans", True, Others.NEEDED
-    UNPARSED = "unparsed", True  # how many rows of a text file do not parse as the columns' types: they aren't appended
+    MALFORMED = (
+        "malformed",
+        True,
+    )  # how many rows of a text file do not parse as the columns' types: they aren't appended
     # the result of the aggregate `sql` over the rows; there may be none (a mean of nothing)
     VALUE = "value", False
     # the result of the query `sql` over the rows, which it calls ROWS_VIEW; there may be none
@@ -87,7 +90,7 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
+class TableColumn:
     """A column of the table. `type` is a Spark SQL type (`int`, `decimal(10,2)`, `timestamp_ntz`, …); the values of a
     `masked` one are shown only in the table.
     """
@@ -172,7 +175,7 @@ class Metric:
     alone: bool = False
     bound: str = ""
     passes: str = ""
-    tries: str = later("")
+    tries: str = ""
 
 
 class Comparison(StrEnum):
@@ -240,7 +243,7 @@ class Plan:
     contract_id: str
     contract_version: str
     contract_hash: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     partitions: tuple[str, ...] = ()
     metrics: tuple[Metric, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -248,7 +251,7 @@ class Plan:
     key: tuple[str, ...] = ()
     policy: SchemaPolicy = SchemaPolicy()
     files: FileFormat = PARQUET
-    format: int = 2
+    format: int = 1
 
     @cached_property
     def hash(self) -> str:

@@ -221,7 +221,7 @@ class Report:
     masked: tuple[str, ...] = ()
     reused_from: str = ""
     rewritten: Rewritten = field(default_factory=Rewritten)
-    format: int = 3
+    format: int = 1
 
     @property
     def rows(self) -> int:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from lakegate.audit.model.plan import Column, Plan, SchemaPolicy, Stance
+from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance, TableColumn
 from lakegate.audit.schema.names import display_name, folded
 from lakegate.audit.schema.partitions import IDENTITY, partition
 from lakegate.audit.schema.reserved import reserved_for
@@ -68,7 +68,7 @@ class Agreement:
     fit.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     evolves: tuple[str, ...]
     fits: tuple[Fit, ...]
 
@@ -277,10 +277,11 @@ def _changes(before: Struct, after: Struct) -> list[str]:
     ]
 
 
-def _columns(plan: Plan, table: Struct) -> tuple[Column, ...]:
+def _columns(plan: Plan, table: Struct) -> tuple[TableColumn, ...]:
     known = {column.name: column for column in plan.columns}
     return tuple(
-        replace(known.get(name) or Column(name=name, type=""), type=str(part)) for name, part in table.fields.items()
+        replace(known.get(name) or TableColumn(name=name, type=""), type=str(part))
+        for name, part in table.fields.items()
     )
 
 

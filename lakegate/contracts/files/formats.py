@@ -14,7 +14,7 @@ from lakegate.audit.model.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.model.plan import Severity
 from lakegate.contracts.checks.check import Checked, checked
 from lakegate.contracts.columns.fields import Field
-from lakegate.contracts.metrics.metric import unparsed
+from lakegate.contracts.metrics.metric import malformed
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
 
@@ -229,4 +229,4 @@ def parse_checks(files: FileSettings) -> list[Checked]:
     """Return the check that every row parses, for text alone: a row that does not cannot become a row."""
     if not files.form.kind.is_text:
         return []
-    return [checked("rows that do not parse", unparsed(), files.line, severity=files.severity)]
+    return [checked("rows that do not parse", malformed(), files.line, severity=files.severity)]

@@ -16,8 +16,8 @@ def row_count() -> Metric:
     return identified(Metric(id="", kind=MetricKind.ROWS))
 
 
-def unparsed() -> Metric:
-    return identified(Metric(id="", kind=MetricKind.UNPARSED))
+def malformed() -> Metric:
+    return identified(Metric(id="", kind=MetricKind.MALFORMED))
 
 
 def scoped(metric: Metric, scope: Scope) -> Metric:

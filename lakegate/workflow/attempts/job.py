@@ -21,10 +21,10 @@ def job_of(store: Store, attempt: Attempt) -> Job | None:
     try:
         return None if body is None else parse_job(body)
     except NewerFormat as error:
-        raise Misconfigured(f"{job_name(attempt)}: {error}. Nothing is decided until then") from error
+        raise Misconfigured(f"{job_name(attempt)}: {error}. Its files stay undecided until then") from error
     except BROKEN as error:
         what = f"the job {job_name(attempt)} can't be read: {error!r}"
-        raise Misconfigured(f"{what}. Nothing is decided until somebody has put it right") from error
+        raise Misconfigured(f"{what}. Its files stay undecided until it is repaired") from error
 
 
 def readable_job_of(store: Store, attempt: Attempt) -> Job | None:

@@ -7,7 +7,7 @@ job that finishes after it was given up changes nothing.
 from enum import StrEnum
 
 from lakegate.audit.model.codec import BROKEN, NewerFormat, to_json
-from lakegate.audit.model.job import CUT_OFF, Job
+from lakegate.audit.model.job import CUT_OFF
 from lakegate.audit.model.report import Report, parse_report
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
@@ -22,11 +22,11 @@ def begun_name(attempt: Attempt) -> str:
     return f"begun/{attempt.branch}"
 
 
-def has_begun(store: Store, attempt: Attempt, job: Job) -> bool:
+def has_begun(store: Store, attempt: Attempt) -> bool:
     """Return True if the attempt's job reached its files and was not cut off from them. Only then does a crash say
-    something about the files. A job that an earlier release froze notes nothing and counts as begun.
+    something about the files.
     """
-    return not job.begun_uri or store.read(begun_name(attempt)) not in (None, CUT_OFF)
+    return store.read(begun_name(attempt)) not in (None, CUT_OFF)
 
 
 class End(StrEnum):
@@ -59,8 +59,8 @@ def _noted_end(store: Store, attempt: Attempt) -> End | None:
     noted = store.read(_end_name(attempt))
     how = next((each for each in End if noted == to_json(each).encode()), None)
     if noted is not None and how is None:
-        what = f"the note {_end_name(attempt)} is not one of lakegate's: {noted[:40]!r}"
-        raise Misconfigured(f"{what}. Nothing is decided until somebody has put it right")
+        what = f"the note {_end_name(attempt)} has no content that lakegate writes: {noted[:40]!r}"
+        raise Misconfigured(f"{what}. The attempt's files stay undecided until it is repaired")
     return how
 
 
@@ -94,6 +94,8 @@ def _read(attempt: Attempt, body: bytes) -> Report:
     try:
         return parse_report(body)
     except NewerFormat as error:
-        raise Misconfigured(f"{report_name(attempt)}: {error}. Nothing is decided until then") from error
+        raise Misconfigured(
+            f"{report_name(attempt)}: {error}. The attempt's files stay undecided until then"
+        ) from error
     except BROKEN as error:
         raise Refused(f"the report {report_name(attempt)} can't be read: {error!r}") from error

@@ -70,7 +70,7 @@ def _source(service: Service, job: Job) -> Ref:
     attempt = Attempt.parse(job.reuses.rpartition("/")[2].removesuffix(".json"))
     report = read_report(service.store, attempt) if attempt else None
     if report is None:
-        raise Refused(f"the report {job.reuses} is gone")
+        raise Refused(f"the report {job.reuses} is missing, and this attempt reuses its data files")
     return Ref(report.branch, report.audited)
 
 

@@ -45,14 +45,14 @@ def start_attempts(
     service: Service,
     attempt: Attempt,
     files: Iterable[FileVersion],
-    portion: Callable[[list[FileVersion]], list[FileVersion]],
+    chunk: Callable[[list[FileVersion]], list[FileVersion]],
 ) -> Iterator[Attempt]:
     """Start as many attempts as the files need, from this number on. Each takes the files that are noted for it, or the
-    `portion` of what is left. The notes keep two workers, or a second try, from giving one file to two attempts.
+    `chunk` of what is left. The notes keep two workers, or a second try, from giving one file to two attempts.
     """
     left = list(files)
     while left:
-        noted = {file.id for file in _note_files(service, attempt, portion(left))}
+        noted = {file.id for file in _note_files(service, attempt, chunk(left))}
         its = [file for file in left if file.id in noted]
         if its and _claim(service, attempt, its):
             left = [file for file in left if file.id not in noted]
@@ -62,7 +62,7 @@ def start_attempts(
 
 
 def _launch(service: Service, attempt: Attempt) -> None:
-    with noting(f"Attempt a{attempt.number} at {attempt.batch} is noted all the same, and the next sweep starts it"):
+    with noting(f"Attempt a{attempt.number} of batch {attempt.batch} is noted; the next sweep starts it"):
         launch(service, attempt)
 
 
@@ -79,7 +79,7 @@ def _claim(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool
         return True
     use = _use_of(service, attempt, files)  # another worker was first
     if use is Use.NONE:
-        raise Retryable(f"branch {attempt.branch} was deleted before its files were claimed; do the same again")
+        raise Retryable(f"branch {attempt.branch} was deleted before its files were claimed. Try again")
     return use is Use.THESE_FILES
 
 
@@ -129,7 +129,7 @@ def _note_files(service: Service, attempt: Attempt, files: list[FileVersion]) ->
         return from_json(tuple[FileVersion, ...], service.store.read(name) or b"")
     except BROKEN as error:
         what = f"the note {name} can't be read: {error!r}"
-        raise Misconfigured(f"{what}. Its files wait until somebody has put it right") from error
+        raise Misconfigured(f"{what}. The attempt's files wait until it is repaired") from error
 
 
 def _claim_on_new_branch(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:

@@ -40,9 +40,7 @@ def compact(service: Service) -> None:
     before, last = service.ledger.watermark(), _last(service)
     if (before and due - before < STEP) or (last and service.clock.now() - last.at < STEP):
         return
-    unrouted = {each.file.id for each in unrouted_files(service)}  # their notes find them; some are never decided
-    files, _ = undecided(service)
-    watermark = min([due, *(file.landed_at for file in files if file.id not in unrouted)])
+    watermark = _next_watermark(service, due)
     turn = _take_turn(service)
     if turn is None:
         return
@@ -55,6 +53,15 @@ def compact(service: Service) -> None:
     service.store.delete(turn)
     for error in foreseen(errors):
         raise error
+
+
+def _next_watermark(service: Service, due: datetime) -> datetime:
+    """Return the time before which everything that landed is decided or unrouted, and no later than `due`. Notes find
+    the unrouted files, some of which are never decided.
+    """
+    unrouted = {each.file.id for each in unrouted_files(service)}
+    files, _ = undecided(service)
+    return min([due, *(file.landed_at for file in files if file.id not in unrouted)])
 
 
 def _last(service: Service) -> LastCompaction | None:

@@ -64,7 +64,10 @@ def _record(
             continue
         log.info("decided", decision=decision, table=attempt.table, batch=attempt.batch, files=len(open_ones))
         return open_ones
-    raise Retryable(f"batch {attempt.batch} of {attempt.table}: its receipts on main kept changing; it is tried again")
+    raise Retryable(
+        f"batch {attempt.batch} of {attempt.table}: other writers kept changing its receipts on main. "
+        "The next sweep tries again"
+    )
 
 
 def _by_receipts(

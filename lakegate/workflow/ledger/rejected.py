@@ -58,7 +58,7 @@ def decisions_of(service: Service, batch: str) -> list[Decided]:
     """Return the decisions of a batch, newest first. Raise Misconfigured if main's log has none."""
     found = list(service.ledger.decisions(DECISIONS, batch=batch))
     if not found:
-        raise Misconfigured(f"batch {batch} was never decided; run: lakegate status")
+        raise Misconfigured(f"batch {batch} has no decision on main; run: lakegate status")
     return found
 
 

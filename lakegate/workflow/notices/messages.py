@@ -95,7 +95,11 @@ def warned_message(
 def expiring_message(attempt: Attempt, files: Iterable[MessageFile], ends: datetime, *, has_rows: bool) -> Message:
     """Return the message that a rejected batch's branch is deleted soon, with what is possible before and after."""
     batch = attempt.batch
-    until = "Until then approve publishes its rows as they were audited; after that, " if has_rows else "After that, "
+    until = (
+        "Until then, lakegate approve publishes its rows as they were audited. Afterwards, "
+        if has_rows
+        else "Afterwards, "
+    )
     approve = [f'lakegate approve {batch} --why "…"'] if has_rows else []
     return Message(
         kind=MessageKind.EXPIRING,
@@ -103,8 +107,8 @@ def expiring_message(attempt: Attempt, files: Iterable[MessageFile], ends: datet
         table=attempt.table,
         branch=attempt.branch,
         files=tuple(files),
-        why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. {until}retry appends the files anew. They stay "
-        "rejected.",
+        why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. {until}"
+        "lakegate retry appends the files again. The files stay rejected.",
         commands=(f"lakegate show {batch}", f"lakegate retry {batch}", *approve, f'lakegate discard {batch} --why "…"'),
     )
 
@@ -133,8 +137,8 @@ def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) ->
         table=attempt.table,
         branch="",
         files=tuple(MessageFile(key=file.key, reasons=()) for file in files),
-        why="Nothing is lost: they are tried again, at least every hour, until a job gets through. Other batches of "
-        f"the table may wait as well; this is told once a day. The last try: {why}",
+        why="No file is lost: a new attempt starts at least every hour until a job reaches the files. Other batches of "
+        f"the table may wait as well. This message comes once a day. The last attempt: {why}",
         commands=("lakegate status", f"lakegate show {attempt.batch}"),
     )
 

@@ -84,7 +84,7 @@ def resend(service: Service) -> None:
             errors.append(error)
             continue
         if waits and waits > LATE:
-            errors.append(Retryable(f"message {name} can't be sent since {waits}: can the functions reach Slack?"))
+            errors.append(Retryable(f"message {name} has waited for {waits}. Check that the functions reach Slack"))
         unsent += waits is not None
         if unsent == UNANSWERED:
             break
@@ -166,5 +166,5 @@ def _read(kind: type[T], name: str, body: bytes) -> T:
         return from_json(kind, body)
     except BROKEN as error:
         raise Misconfigured(
-            f"the note {name} can't be read: {error!r}. Delete it once it is known what it said"
+            f"the note {name} can't be read: {error!r}. Find out what it said, then delete it"
         ) from error

@@ -47,7 +47,7 @@ def notify_outcome(
         for decision in (Decision.REJECTED, Decision.PUBLISHED)
     )
     if published and ended.report is None:
-        raise Conflict(f"branch {attempt.branch}: another worker has published by its report; settle it again")
+        raise Conflict(f"branch {attempt.branch}: another worker published it. The next sweep settles it again")
     reports = ended.reported
     reported = [(file, reports[file.id]) for file in published if file.id in reports]
     if rejected:

@@ -20,15 +20,16 @@ from lakegate.workflow.attempts.reports import has_begun, report_name
 from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.backoff import ending
 from lakegate.workflow.settlement.queue import with_predecessor
 from lakegate.workflow.settlement.reader import crash_of, end_of, observe
 from lakegate.workflow.settlement.rules import Wait, settlement
 
 AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
 EXPLAINED = 20  # batches that say what they wait for: each costs some twenty requests
-UNREAD = "can't be read"
+UNREAD = "unreadable"
 AUDITED = "audited"
-ENDED = "job "  # a state of a job that has ended badly begins so
+ENDED = "in a job that "  # a state of a job that has ended badly begins so
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,14 +110,14 @@ def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
         return "claimed", ()
     job = job_of(service.store, attempt)
     if run.state is JobState.RUNNING:
-        began = job is None or has_begun(service.store, attempt, job)
-        return "appending and auditing" if began else "waits for its job to begin", ()
+        began = job is None or has_begun(service.store, attempt)
+        return "appending and auditing" if began else "waiting for a job", ()
     crashed = crash_of(service, attempt, job, run) if job else None
     reasons = (run.reason,) if run.reason else ()
     if crashed is None or crashed.is_last:
-        return f"{ENDED}{run.state}", reasons
-    what = f"{ENDED}{run.state}" if crashed.began else f"{ENDED}did not get through"
-    return f"{what}, attempt {attempt.number + 1} begins after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
+        return f"{ENDED}{ending(run)}", reasons
+    what = f"{ENDED}{ending(run) if crashed.began else 'read no file'}"
+    return f"{what}; attempt a{attempt.number + 1} starts after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
 
 
 def explained(service: Service, lines: Sequence[Line]) -> tuple[Line, ...]:

@@ -48,7 +48,7 @@ def _guard_standing(audited: Audited, file: FileVersion, main: Main) -> Objectio
     its = standing(main.receipts.get(file.key), file, audited.attempt.table, main.contract.ingestion.reuploads)
     branch = audited.attempt.branch
     if its.decision:
-        return DecidedMeanwhile(f"branch {branch}: {file.key} was published as another version meanwhile: {its.reason}")
+        return DecidedMeanwhile(f"branch {branch}: another version of {file.key} was published meanwhile: {its.reason}")
     if its.replaces != set(audited.reported[file.id].replaces.versions):
         return NeedsNewAttempt(f"{file.key} has other versions on main than those that it replaces on {branch}")
     return None
@@ -71,7 +71,7 @@ def guard_unmoved(service: Service, audited: Audited, main: Main) -> NeedsNewAtt
     may_gain = plan.refers_to if plan.hash == report.plan_hash else frozenset()
     changed = [it for it in sorted(moved) if it not in may_gain or not _only_gained(service, report, main, it)]
     if changed:
-        return NeedsNewAttempt(f"{', '.join(changed)} on main changed since {audited.attempt.branch} was audited")
+        return NeedsNewAttempt(f"{', '.join(changed)} changed on main since {audited.attempt.branch} was audited")
     return None
 
 

@@ -24,7 +24,10 @@ def prove_audited(service: Service, audited: Audited) -> Mapping[str, Receipt | 
             f"it was changed after the audit. Run: lakegate retry {audited.attempt.batch}"
         )
     if audited.base != report.base:
-        raise Refused(f"branch {branch}: its base is not the audited one, {report.base}")
+        raise Refused(
+            f"branch {branch}: its base is not {report.base}, the one that was audited; nothing is merged. "
+            f"Run: lakegate retry {audited.attempt.batch}"
+        )
     changes = service.branches.changes(report.base, report.audited)
     prove_changes(audited, changes, audited.claims, "the branch")
     return changes.receipts

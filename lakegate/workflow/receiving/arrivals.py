@@ -44,7 +44,7 @@ def look_up(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVer
         try:
             file = service.landing.describe(arrival.key, arrival.version_id)
         except Exception as error:  # noqa: BLE001 (one arrival)
-            log.warning("look_failed", key=arrival.key, error=str(error), kind=type(error).__name__)
+            log.warning("look_up_failed", key=arrival.key, error=str(error), kind=type(error).__name__)
             failures.append(Failure(arrivals=(arrival,), error=error))
             continue
         if file is None:

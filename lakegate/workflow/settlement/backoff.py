@@ -47,15 +47,20 @@ class Crash:
         return said if len(names) <= 1 else f"{said}; attempts {', '.join(names[:-1])} and {names[-1]} crashed in a row"
 
 
+def ending(run: JobRun) -> str:
+    """Return how a run without a report ended, as a verb with `job` for its subject."""
+    return _ENDED.get(run.state, "ended without a report")
+
+
 def why_no_report(run: JobRun) -> str:
-    return f"the Spark job {_ENDED.get(run.state, 'ended without a report')}{_told(run)}"
+    return f"the Spark job {ending(run)}{_run(run)}"
 
 
 def _not_through(run: JobRun) -> str:
-    return f"the Spark job did not get through to its files{_told(run)}"
+    return f"the Spark job ended before it read a file{_run(run)}"
 
 
-def _told(run: JobRun) -> str:
+def _run(run: JobRun) -> str:
     return f" (run {run.id})" + (f": {run.reason}" if run.reason else "")
 
 

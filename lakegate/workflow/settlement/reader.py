@@ -65,7 +65,7 @@ def crash_of(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash
     given up, the note says whether its job had begun: the job may have gone on since.
     """
     how = how_given_up(service.store, attempt)
-    began = how is End.GIVEN_UP if how else has_begun(service.store, attempt, job)
+    began = how is End.GIVEN_UP if how else has_begun(service.store, attempt)
     return crash(job, run, began=began, shortest=service.grace, most=service.attempts)
 
 

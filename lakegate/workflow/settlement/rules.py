@@ -213,13 +213,13 @@ def _behind(facts: Facts, plan: Settlement) -> Settlement:
     """Wait for the attempt that publishes first, with everything but superseded files."""
     if not plan.publish or facts.predecessor is None:
         return plan
-    why = f"{facts.predecessor.branch} is to be published first"
+    why = f"{facts.predecessor.branch} is older and is published first"
     return Settlement(superseded=plan.superseded, wait=Wait(why=why, files=plan.publish, behind=facts.predecessor))
 
 
 def _why(deferral: Deferral) -> str:
-    what = "has files under way" if deferral.until else "changed on main"
-    return f"rows that it refers to are missing, and {', '.join(sorted(deferral.tables))} {what}"
+    what = "files are in progress there" if deferral.until else "rows have changed there since"
+    return f"rows that it refers to are missing from {', '.join(sorted(deferral.tables))}, and {what}"
 
 
 def _finding(file: FileVersion, entry: FileReport) -> Finding:

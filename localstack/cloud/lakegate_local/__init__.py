@@ -1,1 +1,1 @@
-"""The local cloud: start it, deploy to it, stop it. The product does not know of it."""
+"""A local cloud: start it, deploy to it, stop it. The product does not know of it."""

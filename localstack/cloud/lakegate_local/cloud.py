@@ -1,4 +1,4 @@
-"""The local cloud as a whole: up, down, and the file by which the command line finds it.
+"""A local cloud as a whole: up, down, and the file by which the command line finds it.
 
 LocalStack and Nessie forget everything when they stop, and each relies on the other's state. So they start and stop
 together.
@@ -26,7 +26,7 @@ LOCK = "lock"
 POLL_SECONDS = 0.1
 PRETENCE = "will fail in upcoming"
 
-Tell = Callable[[str, str], None]  # takes the name of a part of the cloud, and a phrase for what it does
+Tell = Callable[[str, str], None]  # takes the name of a part of the cloud, and a phrase for its progress
 Started = Sequence[tuple[Server, Record]]
 
 
@@ -173,7 +173,7 @@ class Cloud:
         tell(record.name, "stopped" if self._processes.end(record) else "was not running")
 
     def require_real_resources(self) -> None:
-        """Raise Misconfigured if LocalStack only pretended to make a resource, which its log alone tells."""
+        """Raise Misconfigured if LocalStack only pretended to make a resource, which shows only in its log."""
         log = self.settings.logs / "localstack.log"
         if pretended := [line for line in log.read_text(errors="replace").splitlines() if PRETENCE in line]:
             raise Misconfigured("LocalStack only pretends to have made a resource:\n" + "\n".join(pretended))
@@ -202,7 +202,7 @@ class Cloud:
             "AWS_DEFAULT_REGION": REGION,
             **{name.upper(): value for name, value in CREDENTIALS.items()},
             "LAKEGATE_STACK": self.settings.stack,
-            "no_proxy": "127.0.0.1",  # a proxy does not know this machine; written so, as it goes before NO_PROXY
+            "no_proxy": "127.0.0.1",  # in small letters, which go before NO_PROXY
         }
 
     def _require_own_profile(self) -> None:

@@ -14,7 +14,7 @@ from lakegate_local.settings import LocalSettings
 from lakegate_local.slack_messages import read, rendered
 
 app = typer.Typer(
-    help="The Docker-free local cloud: LocalStack, Nessie and a Slack stand-in.",
+    help="Start and stop the local cloud without Docker: LocalStack, Nessie and a Slack stand-in.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -45,7 +45,7 @@ def down() -> None:
 
 
 @app.command()
-def slack(*, as_json: Annotated[bool, typer.Option("--json", help="The messages as they were sent.")] = False) -> None:
+def slack(*, as_json: Annotated[bool, typer.Option("--json", help="Print the messages as JSON.")] = False) -> None:
     """Print the messages sent to the Slack stand-in, oldest first."""
     messages = read(LocalSettings.from_env().messages)
     if as_json:

@@ -86,7 +86,7 @@ def keys(s3: Any, bucket: str) -> Iterator[str]:
 
 
 class Stack:
-    """The stack in the local cloud's CloudFormation."""
+    """A stack in the local cloud's CloudFormation."""
 
     def __init__(self, settings: LocalSettings, tell: Tell) -> None:
         self._name = settings.stack

@@ -49,7 +49,7 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True)
 class Processes:
-    """The processes of one run folder, with one record file each."""
+    """Processes of one run folder, with one record file each."""
 
     folder: Path
 

@@ -1,4 +1,4 @@
-"""The servers of the local cloud: each one's command, and a real call that proves it works. It starts none."""
+"""Servers of the local cloud: each one's command, and a real call that proves it works. It starts none."""
 
 import hashlib
 import json

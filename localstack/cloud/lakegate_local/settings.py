@@ -1,4 +1,4 @@
-"""The local cloud's settings, all LAKEGATE_LOCAL_* variables. Only this module reads the environment here."""
+"""Settings of the local cloud, all LAKEGATE_LOCAL_* variables. Only this module reads the environment here."""
 
 import math
 import os

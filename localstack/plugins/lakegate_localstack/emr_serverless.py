@@ -40,7 +40,7 @@ class Conflict(CommonServiceException):
 
 
 class EmrServerlessProvider(ServiceLifecycleHook):
-    """The API's operations. Applications and job runs are in memory, as all of the local cloud."""
+    """Operations of the API. Applications and job runs are in memory, as all of the local cloud."""
 
     service = "emr-serverless"
     version = "2021-07-13"

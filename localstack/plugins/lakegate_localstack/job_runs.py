@@ -11,7 +11,7 @@ ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 class State(Enum):
-    """A job run's state; each value says what it means."""
+    """A job run's state. Each value gives its meaning."""
 
     SUBMITTED = "accepted, not yet looked at"
     PENDING = "waits for one of the places for jobs"

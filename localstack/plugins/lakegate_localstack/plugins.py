@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProcessExecutorPlugin(RuntimeExecutorPlugin):
-    """The executor that LAMBDA_RUNTIME_EXECUTOR=process chooses."""
+    """An executor that LAMBDA_RUNTIME_EXECUTOR=process chooses."""
 
     name = "process"
 

@@ -10,7 +10,7 @@ from localstack.utils.patch import patch
 from werkzeug.exceptions import NotImplemented as NotThere
 
 OTHER_PROTOCOLS = {"sqs-query"}  # a second model of a service that LocalStack has
-SECOND = "v2"  # requests to it are signed as those to the first are
+SECOND = "v2"  # both versions of a service sign requests alike
 
 
 def apply() -> None:

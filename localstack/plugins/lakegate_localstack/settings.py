@@ -1,4 +1,4 @@
-"""The pack's settings, which the local cloud passes in variables. Only this module reads the environment here."""
+"""Settings of the pack, which the local cloud passes in variables. Only this module reads the environment here."""
 
 import os
 from collections.abc import Mapping

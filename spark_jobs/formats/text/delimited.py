@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.model.files import FileFormat
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical
 from lakegate.counts import count
@@ -68,7 +68,7 @@ def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) 
     return parsed_rows(plan, read, [_value(form, at, column) for at, column in enumerate(plan.columns)], broken)
 
 
-def _value(form: FileFormat, at: int, column: Column) -> Value:
+def _value(form: FileFormat, at: int, column: TableColumn) -> Value:
     typed = value(f"t{at}", column.type, form.patterns.get(column.name, ""))
     return Value(typed=typed, given=f"t{at} IS NOT NULL", is_checked=canonical(column.type) != "string")
 
@@ -184,7 +184,7 @@ def _options(form: FileFormat, width: int) -> dict[str, str]:
     }
 
 
-def _text_sql(form: FileFormat, column: Column, at: int | None) -> str:
+def _text_sql(form: FileFormat, column: TableColumn, at: int | None) -> str:
     """Return the SQL of a field's text, null if the contract says so. An empty text between quotes is null unless the
     column is a string.
     """

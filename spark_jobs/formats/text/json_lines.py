@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from secrets import token_hex
 
-from pyspark.sql import Column as SparkColumn
-from pyspark.sql import SparkSession, Window
+from pyspark.sql import Column, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.model.files import FileFormat
-from lakegate.audit.model.plan import Column, Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical, spark_identifier
 from spark_jobs.formats.format import Format
@@ -90,7 +89,7 @@ def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) 
     return parsed_rows(plan, rows, values, broken, [f"{_CORRUPT} IS NOT NULL"])
 
 
-def _value(form: FileFormat, at: int, column: Column) -> Value:
+def _value(form: FileFormat, at: int, column: TableColumn) -> Value:
     is_checked = canonical(column.type) not in ("string", "int", "bigint", "boolean")
     return Value(
         typed=_typed_sql(form, at, column),
@@ -99,7 +98,7 @@ def _value(form: FileFormat, at: int, column: Column) -> Value:
     )
 
 
-def _typed_sql(form: FileFormat, at: int, column: Column) -> str:
+def _typed_sql(form: FileFormat, at: int, column: TableColumn) -> str:
     kind = canonical(column.type)
     if _is_decimal(column):
         return scientific(f"t{at}", kind)
@@ -110,15 +109,15 @@ def _typed_sql(form: FileFormat, at: int, column: Column) -> str:
     return value(f"t{at}", kind, form.patterns.get(column.name, ""))
 
 
-def _json_value(column: Column) -> SparkColumn:
+def _json_value(column: TableColumn) -> Column:
     return F.col("spelled.row" if _is_decimal(column) else "f.row").getField(column.name)
 
 
-def _is_decimal(column: Column) -> bool:
+def _is_decimal(column: TableColumn) -> bool:
     return canonical(column.type).startswith("decimal")
 
 
-def _json_type(column: Column) -> str:
+def _json_type(column: TableColumn) -> str:
     kind = canonical(column.type)
     return kind if kind in ("int", "bigint", "float", "double", "boolean") else "string"
 

@@ -46,7 +46,7 @@ class Parsed:
         columns = [F.expr(sql).alias(name) for name, sql in self.values.items()]
         return self.rows.where(f"once >= 0 AND NOT ({self.bad})").select(*columns, FILE_COLUMN)
 
-    def unparsed(self) -> DataFrame:
+    def malformed(self) -> DataFrame:
         """Return the other rows: the file version, the place, the text and why."""
         values = ", ".join(f"CASE WHEN {sql} THEN {literal(fault)} END" for fault, sql in self.wrong.items())
         broken = " ".join(f"WHEN {sql} THEN {literal(fault)}" for fault, sql in self.broken.items())
@@ -65,7 +65,7 @@ def parsed_rows(
     # Spark would push the conditions below the parsing and parse each row once for each; it pushes nothing past an id.
     once = F.monotonically_increasing_id().alias("once")
     rows = rows.select("*", once, *(F.expr(value.typed).alias(f"v{at}") for at, value in enumerate(values)))
-    unparsed = [f"(t{at} IS NOT NULL AND v{at} IS NULL)" for at, value in enumerate(values) if value.is_checked]
+    malformed = [f"(t{at} IS NOT NULL AND v{at} IS NULL)" for at, value in enumerate(values) if value.is_checked]
     faults = [f"column {display_name(it.name)} is not a valid {canonical(it.type)}" for it in plan.columns]
     wrong = {
         fault: f"({value.given} AND v{at} IS NULL)"
@@ -76,7 +76,7 @@ def parsed_rows(
         values={column.name: f"v{at}" for at, column in enumerate(plan.columns)},
         broken=broken,
         wrong=wrong,
-        bad=" OR ".join(f"({condition})" for condition in (*broken.values(), *also_bad, *unparsed)),
+        bad=" OR ".join(f"({condition})" for condition in (*broken.values(), *also_bad, *malformed)),
     )
 
 

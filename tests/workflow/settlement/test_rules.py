@@ -74,7 +74,7 @@ def crashed(*, began: bool = True, before: int = 0, ago: timedelta = timedelta(0
 def facts(ended: Ended, *files: FileVersion, plan: Any = FREE, **known: Any) -> Facts:
     job = Job(
         branch=ATTEMPT.branch, batch=ATTEMPT.batch, attempt=2, base="", nessie_uri="", warehouse="", report_uri="",
-        plan=plan, files=(), left_out={B.id: "it is too large"},
+        begun_uri="", plan=plan, files=(), left_out={B.id: "it is too large"},
     )  # fmt: skip
     return Facts(attempt=ATTEMPT, job=job, now=NOW, files=files, ended=ended, **known)
 

@@ -9,7 +9,7 @@ from lakegate.audit.model.report import Source
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unparsed:
+class MalformedRows:
     """Rows of each file version (by id) that do not parse, out of its lines; files without such rows are absent."""
 
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -19,7 +19,7 @@ class Unparsed:
         return Measured(value=self.rows.get(file, 0), source=Source.FILE, rows=self.lines.get(file))
 
 
-def left_out(plan: Plan, lines: Mapping[str, int], parsed: Mapping[str, int]) -> dict[str, Dependent]:
+def malformed_metrics(plan: Plan, lines: Mapping[str, int], parsed: Mapping[str, int]) -> dict[str, Dependent]:
     """Return the plan's metric of rows that do not parse, from how many lines each file has and how many of them do."""
-    unparsed = Unparsed(rows={file: rows - parsed.get(file, 0) for file, rows in lines.items()}, lines=lines)
-    return {metric.id: unparsed for metric in plan.metrics if metric.kind is MetricKind.UNPARSED}
+    malformed = MalformedRows(rows={file: rows - parsed.get(file, 0) for file, rows in lines.items()}, lines=lines)
+    return {metric.id: malformed for metric in plan.metrics if metric.kind is MetricKind.MALFORMED}

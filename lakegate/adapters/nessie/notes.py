@@ -26,7 +26,7 @@ def message(note: Note) -> str:
     attempt = Attempt(table=note.table, batch=note.batch, number=note.attempt)
     files, rows = len(note.files) + note.more, sum(file.rows for file in note.files)
     replaced = sum(file.replaced for file in note.files)
-    instead = f" in the place of {replaced:,}" if replaced else ""
+    instead = f" in place of {replaced:,}" if replaced else ""
     said = f"{note.decision} {note.table}: {count(files, 'file')}, {count(rows, 'row')}{instead}"
     told = [said, "", attempt.branch]
     reasons = [f"{file.key}: {reason}" for file in note.files[:20] for reason in file.reasons]

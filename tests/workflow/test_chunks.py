@@ -1,4 +1,4 @@
-"""A batch that cannot get through is tried again in portions, by the limits that its contract has by then."""
+"""A batch that cannot get through is tried again in chunks, by the limits that its contract has by then."""
 
 from contextlib import suppress
 
@@ -40,8 +40,8 @@ def tried(world: World) -> list[list[str]]:
     return [[world.names[file.id] for file in world.claims(attempt)] for attempt in attempts]
 
 
-def files_of(portions: list[list[str]]) -> list[str]:
-    return sorted(name for portion in portions for name in portion)
+def files_of(chunks: list[list[str]]) -> list[str]:
+    return sorted(name for chunk in chunks for name in chunk)
 
 
 def test_a_retry_cuts_the_files_by_the_limits_of_now() -> None:
@@ -60,7 +60,7 @@ def test_a_batch_within_the_limits_is_one_attempt() -> None:
     assert tried(world) == [NAMES]
 
 
-def test_a_portion_that_is_still_appending_keeps_no_newer_batch_waiting() -> None:
+def test_a_chunk_that_is_still_appending_keeps_no_newer_batch_waiting() -> None:
     world, batch = too_large()
     world.push_contract(batchFiles=3)
     one, two = retry(world.service, batch).attempts
@@ -73,7 +73,7 @@ def test_a_portion_that_is_still_appending_keeps_no_newer_batch_waiting() -> Non
     assert two in world.attempts()
 
 
-def test_a_portion_that_crashes_is_rejected_alone_and_cut_again_by_the_next_retry() -> None:
+def test_a_chunk_that_crashes_is_rejected_alone_and_cut_again_by_the_next_retry() -> None:
     world, batch = too_large()
     world.push_contract(batchFiles=3)
     one, two = retry(world.service, batch).attempts
@@ -88,7 +88,7 @@ def test_a_portion_that_crashes_is_rejected_alone_and_cut_again_by_the_next_retr
     assert (two.number, world.branches()) == (3, [])
 
 
-def test_a_portion_is_tried_again_by_a_number_that_no_other_has() -> None:
+def test_a_chunk_is_tried_again_by_a_number_that_no_other_has() -> None:
     world, batch = too_large()
     world.allow_attempts(3)
     world.push_contract(batchFiles=3)
@@ -103,7 +103,7 @@ def test_a_portion_is_tried_again_by_a_number_that_no_other_has() -> None:
     assert world.branches() == []
 
 
-def test_done_again_while_all_portions_are_worked_on_it_says_so() -> None:
+def test_done_again_while_all_chunks_are_worked_on_it_says_so() -> None:
     world, batch = too_large()
     world.push_contract(batchFiles=2)
     retry(world.service, batch)
@@ -168,7 +168,7 @@ def test_files_that_were_rejected_without_an_attempt_are_cut_as_well() -> None:
     assert world.rows_on_main() == {"0b": 5, "1b": 5, "2b": 5}
 
 
-def test_while_a_portion_is_worked_on_the_rest_is_not_given_up() -> None:
+def test_while_a_chunk_is_worked_on_the_rest_is_not_given_up() -> None:
     world, batch = too_large()
     world.push_contract(batchFiles=2)
     with suppress(Crash):
@@ -182,7 +182,7 @@ def first_attempt(world: World, batch: str) -> Attempt:
     return next(it for it in world.attempts() if (it.batch, it.number) == (batch, 1))
 
 
-def test_the_branch_of_the_first_attempt_stays_until_its_last_portion_is_decided() -> None:
+def test_the_branch_of_the_first_attempt_stays_until_its_last_chunk_is_decided() -> None:
     world, batch = too_large()
     world.push_contract(batchFiles=3)
     first = first_attempt(world, batch)

@@ -33,9 +33,9 @@ def count(
 
     `there` has the number of appended rows.
     """
-    is_checked = any(metric.kind is MetricKind.UNPARSED for metric in plan.metrics)
+    is_checked = any(metric.kind is MetricKind.MALFORMED for metric in plan.metrics)
     short = [inspection for inspection in inspections if is_checked and there.get(inspection.id, 0) != inspection.rows]
-    found = [part.unparsed().groupBy(FILE_COLUMN).count().collect() for part in parsed(spark, plan, short)]
+    found = [part.malformed().groupBy(FILE_COLUMN).count().collect() for part in parsed(spark, plan, short)]
     return {file: rows for part in found for file, rows in part}
 
 
@@ -43,7 +43,7 @@ def with_samples(
     spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], checks: Mapping[str, tuple[CheckResult, ...]]
 ) -> dict[str, tuple[CheckResult, ...]]:
     """Return the same results, with rows at the check that every row parses."""
-    ours = {metric.id for metric in plan.metrics if metric.kind is MetricKind.UNPARSED}
+    ours = {metric.id for metric in plan.metrics if metric.kind is MetricKind.MALFORMED}
     wanted = [
         inspection
         for inspection in inspections
@@ -61,18 +61,18 @@ def with_samples(
     }
 
 
-def unparsed_rows(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> DataFrame:
+def malformed_rows(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> DataFrame:
     """Return the rows of these files that do not parse: file, line (or row, if fields may hold line ends), text and
     why.
 
     A task has rows of one file only.
     """
-    return reduce(DataFrame.union, (_unparsed_rows(spark, plan, inspection) for inspection in inspections))
+    return reduce(DataFrame.union, (_malformed_rows(spark, plan, inspection) for inspection in inspections))
 
 
-def _unparsed_rows(spark: SparkSession, plan: Plan, inspection: Inspection) -> DataFrame:
+def _malformed_rows(spark: SparkSession, plan: Plan, inspection: Inspection) -> DataFrame:
     [part] = parsed(spark, plan, [inspection])
-    rows = part.unparsed()
+    rows = part.malformed()
     blocks = {row[0] for row in rows.select(BLOCK).distinct().collect()}
     before = {0: 0} if plan.files.multiline else _lines_before(spark, plan, inspection, blocks)
     pairs = [F.lit(part).cast("bigint") for pair in before.items() for part in pair]
@@ -91,7 +91,7 @@ def _sample(
 ) -> tuple[dict[str, Any], ...]:
     """Return the first rows that do not parse: where, why, and the text."""
     [part] = parsed(spark, plan, [inspection])
-    chosen = part.unparsed().orderBy(BLOCK, AT).limit(most)
+    chosen = part.malformed().orderBy(BLOCK, AT).limit(most)
     rows = chosen.select(BLOCK, AT, WHY, _shown_text(plan, samples.TEXT)).collect()
     if plan.files.multiline:
         return tuple({"row": row[AT] + 1, "why": row[WHY], "text": row[TEXT]} for row in rows)

@@ -1,0 +1,261 @@
+"""`Branches`, `Ledger` and `Publisher` on Nessie."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import cached_property
+from threading import Lock
+
+from cachetools import LRUCache, cached
+from pynessie.error import NessieConflictException, NessieReferenceNotFoundException
+
+from lakegate.adapters.http import TimeoutAdapter
+from lakegate.adapters.nessie.contents import (
+    SPACE,
+    SPACES,
+    WATERMARK,
+    Json,
+    Key,
+    changing,
+    delete,
+    kind_of,
+    namespace,
+    put,
+    receipt_in,
+    text_content,
+)
+from lakegate.adapters.nessie.errors import nessie_errors
+from lakegate.adapters.nessie.notes import before, committed_at, decided, having, message, properties
+from lakegate.adapters.nessie.rest import PAGE, NessieRest
+from lakegate.adapters.refs import segment
+from lakegate.counts import count
+from lakegate.errors import Conflict, Refused, Retryable
+from lakegate.landing.attempts import PREFIX, not_before
+from lakegate.landing.receipts import Receipt, receipt_name
+from lakegate.ports import MAIN, Branch, Changes, Decided, Note, Ref
+
+FEW = 10  # decisions of one batch, mostly; a larger page would fill up with older, useless commits
+TRIES = 10
+REMEMBERED = 8  # cached change sets of branches: each is as large as its batch
+
+
+class NessieCatalog:
+    """A catalog on one Nessie. `uri` is its address without /api and without a trailing slash."""
+
+    def __init__(self, uri: str, http: TimeoutAdapter | None = None) -> None:
+        self._rest = NessieRest(uri, http or TimeoutAdapter())
+        self._between = cached(LRUCache(REMEMBERED), lock=Lock())(self._changes)
+
+    def head(self, branch: str) -> str | None:
+        """Read the head over the kept connection: this is the most frequent call, and pynessie keeps no connection."""
+        try:
+            return str(self._rest.branch(branch)["hash"])
+        except Conflict:  # it is not there
+            return None
+
+    def list_branches(self) -> list[Branch]:
+        """List all references and filter them here: Nessie compiles a filter on each call, which takes longer than a
+        listing.
+        """
+        found = self._rest.pages("listing branches", "trees", "references", {})
+        ours = (it for it in found if it["type"] == "BRANCH" and it["name"].startswith(PREFIX))
+        return [Branch(name=entry["name"], head=entry["hash"]) for entry in ours]
+
+    def create_branch(self, name: str, at: str) -> None:
+        """Create the branch. On a main without commits, make main's first commit, which holds our namespaces alone, and
+        create the branch there: two branches made from no commit have no common ancestor and could never be merged.
+        """
+        if at == self._no_commit:
+            at = self._first_commit()
+        with nessie_errors(f"creating branch {name}", changes=True):
+            self._rest.references.create_branch(name, "DETACHED", at)
+
+    @cached_property
+    def _no_commit(self) -> str:
+        return str(self._rest.get("reading its configuration", "config", {})["noAncestorHash"])
+
+    def _first_commit(self) -> str:
+        try:
+            return self._rest.commit(
+                MAIN, self._no_commit, [put(space, namespace(space)) for space in SPACES], "lakegate"
+            )
+        except Conflict:  # another worker committed first
+            return self._main()
+
+    def _main(self) -> str:
+        return str(self._rest.branch(MAIN)["hash"])
+
+    def delete_branch(self, name: str, expected: str | None = None) -> None:
+        for _ in range(TRIES):
+            head = self.head(name)
+            if head is None or expected not in (None, head):
+                return
+            with nessie_errors(f"deleting branch {name}"):  # repeating it is safe
+                try:
+                    self._rest.references.delete_branch(name, head)
+                except NessieReferenceNotFoundException:
+                    return
+                except NessieConflictException:
+                    continue
+                return
+        raise Retryable(f"Nessie: branch {name} kept changing and is not deleted")
+
+    def receipts(self, ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
+        """Read our namespaces along with the receipts: a caller often puts receipts next, and needs them then."""
+        wanted: dict[Key, str] = {(*SPACE, receipt_name(key)): key for key in sorted(set(keys))}
+        contents = self._rest.contents(ref, [*wanted, *SPACES] if wanted else [])
+        return {key: Receipt.read(key, contents[at].get("sqlText", "")) for at, key in wanted.items() if at in contents}
+
+    def all_receipts(self, ref: Ref) -> Iterator[Receipt]:
+        wanted = {"prefix-key": ".".join(SPACE), "content": "true"}
+        for entry in self._rest.pages(f"listing receipts at {ref}", f"trees/{segment(ref)}/entries", "entries", wanted):
+            receipt = receipt_in(tuple(entry["name"]["elements"]), entry["content"])
+            if receipt is not None:
+                yield receipt
+
+    def compact(
+        self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
+    ) -> None:
+        operations = [delete((*SPACE, receipt_name(key))) for key in keys]
+        wanted: dict[Key, Receipt] = {(*SPACE, receipt.name): receipt for receipt in shorter}
+        what = f"compact {count(len(operations), 'receipt')}, truncate {len(wanted)}"
+        there = self._rest.contents(Ref(MAIN, expected), [*wanted, *((*SPACES, WATERMARK) if watermark else ())])
+        operations += [put(key, text_content(receipt.to_json(), there.get(key))) for key, receipt in wanted.items()]
+        if watermark:
+            text = json.dumps({"decided_before": watermark.isoformat()})
+            operations += self._missing(MAIN, there)
+            operations.append(put(WATERMARK, text_content(text, there.get(WATERMARK))))
+        self._rest.commit(MAIN, expected, operations, what)
+
+    def watermark(self) -> datetime | None:
+        found = self._rest.contents(Ref(MAIN), [WATERMARK]).get(WATERMARK)
+        return datetime.fromisoformat(json.loads(found["sqlText"])["decided_before"]) if found else None
+
+    def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
+        wanted = {(*SPACE, receipt.name): receipt for receipt in receipts}
+        there = self._rest.contents(Ref(branch, expected), [*SPACES, *wanted])
+        spaces = self._missing(branch, there)
+        puts = [put(key, text_content(receipt.to_json(), there.get(key))) for key, receipt in wanted.items()]
+        text = message(note) if note else f"claim {count(len(puts), 'file')}"
+        return self._rest.commit(branch, expected, [*spaces, *puts], text, properties(note) if note else {})
+
+    def _missing(self, branch: str, there: Mapping[Key, Json]) -> list[Json]:
+        """Return the operations that create those of our namespaces that the branch lacks. The branch's own head
+        counts, not the commit that was read.
+        """
+        wanted: list[Key] = [space for space in SPACES if space not in there]
+        found = self._rest.contents(Ref(branch), wanted)
+        return [put(space, namespace(space)) for space in wanted if space not in found]
+
+    def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
+        wanted: list[Key] = [(*SPACE, receipt_name(key)) for key in sorted(set(keys))]
+        before, now = self._rest.contents(Ref(MAIN, base), wanted), self._rest.contents(Ref(branch, expected), wanted)
+        operations = changing({key: before.get(key) for key in wanted}, now)
+        if not operations:
+            return expected
+        return self._rest.commit(branch, expected, operations, f"give back {count(len(operations), 'file')}")
+
+    def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
+        left = {(*SPACE, receipt_name(key)) for key in without}
+        wanted = {key: content for key, content in self._touched(base, commit).items() if key not in left}
+        operations = changing(wanted, self._rest.contents(Ref(branch, base), sorted(wanted)))
+        return self._rest.commit(
+            branch, base, operations, f"replay {count(len(operations), 'change')} of {commit[:12]}"
+        )
+
+    def changes(self, base: str, head: str) -> Changes:
+        """Return the changes, cached: the difference of two commits is fixed, and a publish asks several times."""
+        found: Changes = self._between(base, head)
+        return found
+
+    def _changes(self, base: str, head: str) -> Changes:
+        now = self._touched(base, head)
+        before = self._rest.contents(Ref("", base), sorted(now))
+        changed: dict[str, set[str]] = {"ICEBERG_TABLE": set(), "NAMESPACE": set(), "": set()}
+        receipts: dict[str, Receipt | None] = {}
+        for key, new in now.items():
+            old = before.get(key)
+            if old == new:
+                continue
+            receipt = receipt_in(key, new or old or {})
+            if receipt is not None:
+                receipts[receipt.key] = receipt if new else None
+            elif key not in SPACES:
+                changed.get(kind_of(old, new), changed[""]).add(".".join(key))
+        return Changes(
+            tables=frozenset(changed["ICEBERG_TABLE"]),
+            namespaces=frozenset(changed["NAMESPACE"]),
+            receipts=receipts,
+            others=frozenset(changed[""]),
+        )
+
+    def _touched(self, base: str, head: str) -> dict[Key, Json | None]:
+        """Return the keys in the commits after `base`, with their content at `head` (None: deleted). Nessie's own diff
+        would read every key there is.
+        """
+        found: dict[Key, Json | None] = {}
+        log = self._rest.pages(
+            "reading commits", f"trees/@{head}/history", "logEntries", {"limit-hash": base, "fetch": "ALL"}
+        )
+        for entry in log:
+            if entry["commitMeta"]["hash"] == base:
+                return found
+            for operation in entry["operations"] or ():  # newest commit first
+                found.setdefault(tuple(operation["key"]["elements"]), operation.get("content"))
+        raise Refused(f"Nessie: commit {head} was not made from {base}")
+
+    def changed_tables(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
+        keys: list[Key] = [tuple(table.split(".")) for table in sorted(set(tables))]
+        before, now = self._rest.contents(Ref("", base), keys), self._rest.contents(Ref("", head), keys)
+        return frozenset(".".join(key) for key in keys if before.get(key) != now.get(key))
+
+    def base(self, branch: str) -> str:
+        """Return the common ancestor. Its cost grows with main's commits since (25 µs each, measured in memory). Merges
+        don't move it.
+        """
+        ancestor = self._rest.branch(branch, fetch="ALL")["metadata"].get("commonAncestorHash")
+        if ancestor is None:
+            raise Refused(f"Nessie: branch {branch} has no commit in common with {MAIN}")
+        return str(ancestor)
+
+    def merge(self, branch: str, head: str, note: Note) -> None:
+        body = {
+            "fromRefName": branch,
+            "fromHash": head,
+            "defaultKeyMergeMode": "NORMAL",
+            "isDryRun": False,
+            "isReturnConflictAsResult": False,
+            "commitMeta": {"message": message(note), "properties": properties(note)},
+        }
+        self._rest.post(f"merging {branch}", f"trees/{MAIN}@{self._main()}/history/merge", body, changes=True)
+
+    def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
+        since = _not_before(batch) if batch else None
+        for meta in self._log(having({"table": table, "batch": batch}), since):
+            if limit <= 0:
+                return
+            found = decided(meta)
+            if found:
+                limit -= 1
+                yield found
+
+    def _log(self, wanted: str, since: datetime | None) -> Iterator[Json]:
+        """Yield main's commits since a given time, newest first. Nessie searches the whole log for matches, so the
+        filter also matches older commits, and the search stops at the first of them.
+        """
+        query = {"filter": f"({wanted}) || {before(since)}" if since else wanted} if wanted else {}
+        size = FEW if since else PAGE
+        for entry in self._rest.pages("reading main's log", f"trees/{MAIN}/history", "logEntries", query, size):
+            if since and committed_at(entry["commitMeta"]) < since:
+                return
+            yield entry["commitMeta"]
+
+
+def _not_before(batch: str) -> datetime | None:
+    """Return a time that no decision of the batch precedes, or None if the text is no batch's name. No batch is decided
+    before its first file landed.
+    """
+    try:
+        return not_before(batch)
+    except (ValueError, OverflowError):
+        return None

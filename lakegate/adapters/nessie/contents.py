@@ -1,0 +1,68 @@
+"""Contents and operations as Nessie spells them: a receipt is a UDF content that holds JSON."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lakegate.audit.model.codec import BROKEN
+from lakegate.landing.receipts import Receipt
+
+SPACE = ("_lakegate", "receipts")
+SPACES = (SPACE[:1], SPACE)
+WATERMARK = ("_lakegate", "watermark")
+DIALECT = "lakegate"
+
+Key = tuple[str, ...]
+Json = dict[str, Any]
+
+
+def kind_of(old: Json | None, new: Json | None) -> str:
+    """Return Nessie's type of a changed content, or nothing if its type changed."""
+    kinds = {content["type"] for content in (old, new) if content}
+    return str(kinds.pop()) if len(kinds) == 1 else ""
+
+
+def receipt_in(key: Key, content: Json) -> Receipt | None:
+    """Return the receipt that a content holds, if it is one and is stored under its own name."""
+    if key[:-1] != SPACE or content.get("type") != "UDF":
+        return None
+    try:
+        receipt = Receipt.from_json(content["sqlText"])
+    except BROKEN:
+        return None
+    return receipt if receipt.name == key[-1] else None
+
+
+def put(key: Key, content: Json) -> Json:
+    """Return the operation that puts a content."""
+    return {"type": "PUT", "key": {"elements": list(key)}, "content": content}
+
+
+def delete(key: Key) -> Json:
+    """Return the operation that deletes a content."""
+    return {"type": "DELETE", "key": {"elements": list(key)}}
+
+
+def changing(wanted: Mapping[Key, Json | None], there: Mapping[Key, Json]) -> list[Json]:
+    """Return the operations that turn the contents in `there` into those in `wanted` (None: delete)."""
+    different = [(key, content) for key, content in wanted.items() if content != there.get(key)]
+    return [put(key, _again(content, there.get(key))) if content else delete(key) for key, content in different]
+
+
+def _again(content: Json, before: Json | None) -> Json:
+    """Return a content for another branch, without its id if the key is new there: Nessie then assigns an id of its
+    own.
+    """
+    return content if before else {name: value for name, value in content.items() if name != "id"}
+
+
+def namespace(key: Key) -> Json:
+    """Return a content that is a namespace."""
+    return {"type": "NAMESPACE", "elements": list(key)}
+
+
+def text_content(text: str, there: Json | None) -> Json:
+    """Return a content that holds the text. Nessie accepts a new value for an existing content only with that content's
+    id.
+    """
+    content = {"type": "UDF", "dialect": DIALECT, "sqlText": text}
+    return content | ({"id": there["id"]} if there else {})

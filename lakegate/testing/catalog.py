@@ -1,0 +1,120 @@
+"""`Branches`, `Ledger` and `Publisher` in memory."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lakegate.errors import Conflict, Refused
+from lakegate.landing.attempts import PREFIX
+from lakegate.landing.receipts import Receipt
+from lakegate.ports import MAIN, Branch, Changes, Decided, Note, Ref
+from lakegate.testing.lake import Content, Key, KeyKind, MemoryLake
+
+WATERMARK = Key(kind=KeyKind.OTHER, name="_lakegate.watermark")
+
+
+@dataclass(kw_only=True)
+class MemoryCatalog:
+    """`Branches`, `Ledger` and `Publisher` on a lake in memory."""
+
+    lake: MemoryLake
+
+    def head(self, branch: str) -> str | None:
+        return self.lake.branches.get(branch)
+
+    def list_branches(self) -> list[Branch]:
+        found = sorted(self.lake.branches.items())
+        return [Branch(name=name, head=head) for name, head in found if name.startswith(PREFIX)]
+
+    def create_branch(self, name: str, at: str) -> None:
+        commit = self.lake.at(Ref(name, at))
+        if name in self.lake.branches:
+            raise Conflict(f"branch {name} exists already")
+        self.lake.branches[name] = commit.hash
+
+    def delete_branch(self, name: str, expected: str | None = None) -> None:
+        if expected in (None, self.head(name)):
+            self.lake.branches.pop(name, None)
+
+    def receipts(self, ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
+        return _receipts(self.lake.at(ref).contents, keys)
+
+    def all_receipts(self, ref: Ref) -> Iterator[Receipt]:
+        yield from (content for content in self.lake.at(ref).contents.values() if isinstance(content, Receipt))
+
+    def compact(
+        self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
+    ) -> None:
+        changes: dict[Key, Content | None] = {_receipt_key(key): None for key in keys}
+        changes |= _kept(shorter)
+        if watermark:
+            changes[WATERMARK] = watermark.isoformat()
+        self.lake.commit(MAIN, changes, expected=expected)
+
+    def watermark(self) -> datetime | None:
+        found = self.lake.at(Ref(MAIN)).contents.get(WATERMARK)
+        return datetime.fromisoformat(found) if isinstance(found, str) else None
+
+    def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
+        return self.lake.commit(branch, _kept(receipts), expected=expected, note=note).hash
+
+    def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
+        before = self.receipts(Ref(MAIN, base), keys := set(keys))
+        changes: dict[Key, Content | None] = {
+            _receipt_key(key): before.get(key)
+            for key in keys
+            if before.get(key) != self.lake.commits[expected].contents.get(_receipt_key(key))
+        }
+        return self.lake.commit(branch, changes, expected=expected).hash if changes else expected
+
+    def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
+        left, contents = {_receipt_key(key) for key in without}, self.lake.commits[commit].contents
+        changed = self.lake.changed(base, commit) - left
+        return self.lake.commit(branch, {key: contents.get(key) for key in changed}, expected=base).hash
+
+    def changes(self, base: str, head: str) -> Changes:
+        if base not in {commit.hash for commit in self.lake.line(head)}:
+            raise Refused(f"commit {head} was not made from {base}")
+        old, new = self.lake.commits[base].contents, self.lake.commits[head].contents
+        others = (key for key in old.keys() | new.keys() if old.get(key) is not new.get(key))
+        changed = [key for key in others if old.get(key) != new.get(key)]
+        names = {kind: frozenset(key.name for key in changed if key.kind is kind) for kind in KeyKind}
+        receipts = _receipts(new, names[KeyKind.RECEIPT])
+        return Changes(
+            tables=names[KeyKind.TABLE],
+            namespaces=names[KeyKind.NAMESPACE],
+            receipts={key: receipts.get(key) for key in names[KeyKind.RECEIPT]},
+            others=names[KeyKind.OTHER],
+        )
+
+    def changed_tables(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
+        before, now = Ref(MAIN, base), Ref(MAIN, head)
+        return frozenset(table for table in tables if self.lake.table(before, table) != self.lake.table(now, table))
+
+    def base(self, branch: str) -> str:
+        return self.lake.made_from(self.lake.head(branch).hash)
+
+    def merge(self, branch: str, head: str, note: Note) -> None:
+        self.lake.head(branch)
+        self.lake.merge(head, note)
+
+    def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
+        line = self.lake.line(self.lake.branches[MAIN])
+        noted = [it for it in line if it.note and table in (None, it.note.table) and batch in (None, it.note.batch)]
+        for commit in noted[:limit]:
+            if commit.note:
+                yield Decided(note=commit.note, commit=commit.hash, at=commit.at)
+
+
+def _kept(receipts: Iterable[Receipt]) -> dict[Key, Content | None]:
+    """Return the receipts as Nessie stores them: without the closed versions that a caller read from the archive."""
+    return {_receipt_key(receipt.key): replace(receipt, closed=()) for receipt in receipts}
+
+
+def _receipt_key(key: str) -> Key:
+    return Key(kind=KeyKind.RECEIPT, name=key)
+
+
+def _receipts(contents: Mapping[Key, Content], keys: Iterable[str]) -> dict[str, Receipt]:
+    found = {key: contents.get(_receipt_key(key)) for key in sorted(keys)}
+    return {key: receipt for key, receipt in found.items() if isinstance(receipt, Receipt)}

@@ -1,0 +1,72 @@
+"""`Landing` in memory."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from lakegate.errors import Refused
+from lakegate.landing.files import FileVersion, as_listed
+from lakegate.testing.clock import MemoryClock
+
+
+def _version_id(number: int) -> str:
+    """Return a version id whose sort order tells nothing of age, as with S3's."""
+    return f"{hashlib.sha256(str(number).encode()).hexdigest()[:4]}-v{number}"
+
+
+class MemoryLanding:
+    """`Landing` with bodies in memory; `staged` holds the copies by URI."""
+
+    def __init__(self, clock: MemoryClock, bucket: str = "landing", staging: str = "service") -> None:
+        self.clock, self.bucket, self.staging = clock, bucket, staging
+        self.landed: dict[tuple[str, str], FileVersion] = {}
+        self.bodies: dict[tuple[str, str], bytes] = {}
+        self.staged: dict[str, bytes] = {}
+        self.uploads = 0
+
+    def put(self, key: str, body: bytes, *, checksum: bool = True) -> FileVersion:
+        """Upload a body, as any client would."""
+        self.uploads += 1
+        file = FileVersion(
+            bucket=self.bucket,
+            key=key,
+            version_id=_version_id(self.uploads),
+            size=len(body),
+            landed_at=self.clock.now(),
+            checksum=f"SHA256:{hashlib.sha256(body).hexdigest()}" if checksum else None,
+        )
+        self.landed[key, file.version_id], self.bodies[key, file.version_id] = file, body
+        return file
+
+    def drop(self, key: str, version_id: str) -> None:
+        """Delete one version for good."""
+        del self.landed[key, version_id], self.bodies[key, version_id]
+
+    def describe(self, key: str, version_id: str) -> FileVersion | None:
+        return self.landed.get((key, version_id))
+
+    def versions(self) -> Iterator[FileVersion]:
+        files = [replace(file, checksum=None) for file in self.landed.values()]
+        files.reverse()  # newest first
+        return as_listed(sorted(files, key=lambda file: file.key))
+
+    def stage(self, file: FileVersion, name: str) -> str:
+        body = self.bodies.get((file.key, file.version_id))
+        if body is None:
+            raise Refused(f"{file.key}: version {file.version_id} is gone from {self.bucket}")
+        uri = f"s3://{self.staging}/staging/{name}"
+        self.staged[uri] = body
+        return uri
+
+    def stage_all(self, files: Mapping[str, FileVersion]) -> dict[str, str | Refused]:
+        return {name: self._staged(file, name) for name, file in files.items()}
+
+    def _staged(self, file: FileVersion, name: str) -> str | Refused:
+        try:
+            return self.stage(file, name)
+        except Refused as why:
+            return why
+
+    def upload(self, source: Path, key: str) -> FileVersion:
+        return self.put(key, source.read_bytes())

@@ -1,0 +1,79 @@
+"""`Tables` in memory, on the catalog's lake."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from lakegate.errors import Refused
+from lakegate.ports import FileChanges, Ref, TableIdentity
+from lakegate.testing.lake import Key, KeyKind, MemoryLake, TableState
+
+
+@dataclass(kw_only=True)
+class MemoryTables:
+    """`Tables` on the same lake as the catalog's."""
+
+    lake: MemoryLake
+
+    def identity(self, ref: Ref, table: str) -> TableIdentity | None:
+        state = self.lake.table(ref, table)
+        return state.identity if state else None
+
+    def append(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
+        there = self._state(source, table).files
+        here = self._state(Ref(branch), table).files
+        _refuse(paths - set(there), f"{source}: table {table} has no data file")
+        _refuse(paths & set(here), f"{branch}: table {table} already has data file")
+        self._set(branch, table, {**here, **{path: there[path] for path in paths}})
+
+    def register(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
+        there = self._state(source, table)
+        _refuse(paths - set(there.files), f"{source}: table {table} has no data file")
+        if self.lake.table(Ref(branch), table):
+            raise Refused(f"{branch}: there is a table {table} already")
+        namespace = table.rpartition(".")[0]
+        state = replace(there, files={path: there.files[path] for path in paths})
+        self.lake.commit(
+            branch,
+            {Key(kind=KeyKind.NAMESPACE, name=namespace): namespace, Key(kind=KeyKind.TABLE, name=table): state},
+        )
+
+    def evolve(self, table: str, branch: str, base: Ref, source: Ref) -> None:
+        here = self._state(Ref(branch), table)
+        if here.identity != self._state(base, table).identity:
+            raise Refused(f"{branch}: table {table} is not what it was at {base}")
+        there = self._state(source, table).identity
+        grown = replace(here.identity, fields=there.fields, last_id=there.last_id, contract_hash=there.contract_hash)
+        self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): replace(here, identity=grown)})
+
+    def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
+        here = self._state(Ref(branch), table).files
+        _refuse(paths - set(here), f"{branch}: table {table} has no data file")
+        self._set(branch, table, {path: rows for path, rows in here.items() if path not in paths})
+
+    def paths(self, ref: Ref, table: str) -> frozenset[str]:
+        state = self.lake.table(ref, table)
+        return frozenset(state.files) if state else frozenset()
+
+    def compare(self, table: str, before: Ref, after: Ref) -> FileChanges:
+        old, new = self.paths(before, table), self.paths(after, table)
+        deletes = self._deletes(before, table) ^ self._deletes(after, table)
+        return FileChanges(added=new - old, removed=old - new, deletes=deletes)
+
+    def _deletes(self, ref: Ref, table: str) -> frozenset[str]:
+        state = self.lake.table(ref, table)
+        return state.deletes if state else frozenset()
+
+    def _state(self, ref: Ref, table: str) -> TableState:
+        state = self.lake.table(ref, table)
+        if state is None:
+            raise Refused(f"{ref}: there is no table {table}")
+        return state
+
+    def _set(self, branch: str, table: str, files: Mapping[str, int]) -> None:
+        state = replace(self._state(Ref(branch), table), files=files)
+        self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): state})
+
+
+def _refuse(paths: Iterable[str], what: str) -> None:
+    for path in sorted(paths):
+        raise Refused(f"{what} {path}")
