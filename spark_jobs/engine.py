@@ -28,8 +28,7 @@ from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, open_catalog, tune_for_size
 from spark_jobs.metrics import malformed, measure, quarantine, samples
 from spark_jobs.metrics.keys import Batch
-from spark_jobs.tables import ddl as tables
-from spark_jobs.tables import iceberg, nessie, rewritten
+from spark_jobs.tables import ddl, iceberg, nessie, rewritten
 from spark_jobs.tables.base import Base, check_references
 
 
@@ -77,7 +76,7 @@ class SparkTable:
     own: Any
 
     def columns(self) -> Struct:
-        return tables.shape(self.spark, self.own).own
+        return ddl.shape(self.spark, self.own).own
 
     def fields(self) -> dict[str, IcebergField]:
         return iceberg.fields(self.spark, self.own)
@@ -151,7 +150,7 @@ class SparkEngine:
 
     def _load(self, catalog: str, name: str) -> SparkTable | None:
         own = iceberg.load(self.spark, catalog, name)
-        return None if own is None else SparkTable(spark=self.spark, name=tables.table_name(catalog, name), own=own)
+        return None if own is None else SparkTable(spark=self.spark, name=ddl.table_name(catalog, name), own=own)
 
     def _catalog(self, ref: Ref) -> str:
         """Return the catalog at a reference, opened at its first use: first the audited commit, then the one after
@@ -194,7 +193,7 @@ class SparkEngine:
         return read
 
     def prepare(self, table: SparkTable | None, columns: Sequence[TableColumn]) -> None:
-        tables.prepare(self.spark, self.job.plan, table and table.own, columns)
+        ddl.prepare(self.spark, self.job.plan, table and table.own, columns)
 
     def remove_replaced(self, table: SparkTable, files: Mapping[str, Any]) -> None:
         rewritten.remove_rows(self.spark, self.job, table.own, files)

@@ -4,7 +4,7 @@ It changes nothing. The files that no attempt works on are shown as the last swe
 listing a large one takes minutes, and no status does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -49,7 +49,7 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     settled = set() if settled is None else settled
     attempts = list_open_branches(service.branches)
     flying = flights(service, attempts, settled)
-    queued, unrouted, seen_at = _landed(service, {version for line in flying for version in line.versions})
+    queued, unrouted, seen_at = _landed(service, flying)
     decisions = list(service.ledger.decisions(DECISIONS))
     is_cut = len(decisions) >= DECISIONS
     decided = decided_lines(service, decisions, {branch.name for branch in attempts})
@@ -68,17 +68,20 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
     )
 
 
-def _landed(service: Service, claimed: set[str]) -> tuple[list[Line], list[Line], datetime | None]:
-    """Return the lines of queued and of unrouted files, and when they were seen. `claimed` are version ids to leave
-    out. An unrouted file that a contract routes by now is queued, because the next sweep takes it up.
+def _landed(service: Service, flying: Sequence[Line]) -> tuple[list[Line], list[Line], datetime | None]:
+    """Return the lines of queued and blocked files, those of unrouted ones, and when they were seen. What is in
+    `flying` is left out. An unrouted file that a contract routes by now is queued: the next sweep takes it up.
     """
+    claimed = {version for line in flying for version in line.versions}
+    in_progress = {(line.table, key) for line in flying for key in line.files}
     seen = seen_unclaimed(service)
     landed = [file for file in seen.files if file.version_id not in claimed]
     noted = still_unrouted(service)
     registry = Registry.read(service.store) if landed or noted else Registry(contracts=())
     landed += [each.file for each in noted if registry.route(each.file.key)]
     tables = {file: contract.table if (contract := registry.route(file.key)) else "" for file in landed}
-    queued = [line_of_file(file, tables[file], State.QUEUED) for file in landed]
+    states = {it: State.BLOCKED if (tables[it], it.key) in in_progress else State.QUEUED for it in landed}
+    queued = [line_of_file(file, tables[file], states[file]) for file in landed]
     unrouted = [each for each in noted if not registry.route(each.file.key)]
     return queued, [line_of_file(it.file, "", State.UNROUTED, (it.reason,)) for it in unrouted], seen.at
 

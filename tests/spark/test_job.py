@@ -362,5 +362,5 @@ def test_text_is_published_as_rows_or_told_by_its_lines(run: Run, on_nessie: Spa
 
 def test_rows_left_out_without_a_check_that_tells_of_them_end_the_job(run: Run, lake: Lake) -> None:
     silent = replace(plan(f"{unique('nyc')}.text", {"id": "bigint"}), files=FileFormat(kind=FileKind.CSV))
-    with pytest.raises(JobError, match="1 rows there, 2 read"):
+    with pytest.raises(JobError, match="1 row there, 2 read"):
         run(job_for(lake, silent, b"id\n1\nx\n"))

@@ -175,7 +175,7 @@ def test_unrouted_versions_of_one_key_keep_no_other_unrouted_file_waiting_and_st
     assert len(started) == len(world.attempts())
     now = status(world.service)
     assert now.unrouted == ()
-    assert [line.state for line in now.in_flight if line.files == (world.key("hot"),)].count("queued") == 4
+    assert [line.state for line in now.in_flight if line.files == (world.key("hot"),)].count("blocked") == 4
 
 
 def test_messages_that_slack_never_takes_keep_no_other_from_being_sent(world: World) -> None:

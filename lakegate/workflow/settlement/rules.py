@@ -96,7 +96,9 @@ def settlement(facts: Facts) -> Settlement:
 
 
 def job_without_verdicts(facts: Facts, files: Iterable[FileVersion]) -> Answers:
-    """The job left no verdicts. After a crash the next attempt takes the open files, unless too many have crashed."""
+    """Answer for all files if the job left no verdicts. After a crash the next attempt takes the open ones, unless too
+    many have crashed.
+    """
     ended = facts.ended
     if not ended.error:
         return {}
@@ -108,25 +110,25 @@ def job_without_verdicts(facts: Facts, files: Iterable[FileVersion]) -> Answers:
 
 
 def missing_from_report(facts: Facts, files: Iterable[FileVersion]) -> Answers:
-    """The job never had the file, because it was gone from the landing bucket or was left out."""
+    """Reject files that the job never had, because they were gone from the landing bucket or were left out."""
     gone = [file for file in files if file.id not in facts.ended.reported]
     why = facts.job.left_out
     return {file: Reject(finding=Finding(file=file, reasons=(why.get(file.id, GONE),))) for file in gone}
 
 
 def unresolved_reference(facts: Facts, _: Iterable[FileVersion]) -> Answers:
-    """Rows that the file refers to are not on main yet, and that is its only fault."""
+    """Retry files whose only fault is that rows they refer to are not on main yet."""
     groups = (deferred(facts, with_quarantined_rows(facts)), deferred(facts, facts.bad))
     return {file: Retry(why=_why(each), until=each.until) for each in groups for file in each.files}
 
 
 def released_key(facts: Facts, _: Iterable[FileVersion]) -> Answers:
-    """The file failed only for keys of files that failed after quarantine. Those keys are free."""
+    """Release files that failed only for keys of files that failed after quarantine: those keys are free."""
     return dict.fromkeys(released(facts), Release())
 
 
 def superseded_by_key(facts: Facts, files: Iterable[FileVersion]) -> Answers:
-    """Another version of the file's key is on main. Asked where batches publish in order; else publishing finds out."""
+    """Decide good files whose key has another version on main. Without an order of batches, publishing finds these."""
     if facts.reuploads is None:
         return {}
     its = [file for file in files if file.id in facts.ended.passed]
@@ -137,7 +139,7 @@ def superseded_by_key(facts: Facts, files: Iterable[FileVersion]) -> Answers:
 
 
 def verdict(facts: Facts, files: Iterable[FileVersion]) -> Answers:
-    """The audit's verdict on the file."""
+    """Publish files that passed their audit, and reject the others."""
     passed, reported = facts.ended.passed, facts.ended.reported
     return {it: Publish() if it.id in passed else Reject(finding=_finding(it, reported[it.id])) for it in files}
 
