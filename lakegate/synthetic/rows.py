@@ -411,9 +411,6 @@ class Maker:
         """Return True if the check allows every number of rows but none at all."""
         return not check.drift and holds(check, 1) and holds(check, float("inf"))
 
-    def _check(self, name: str) -> Check:
-        return next(check for check in self.plan.checks if check.id == name)
-
     def _checks(self, found: Collection[str]) -> list[Check]:
         """Return the contract's checks of these ids; nothing else that is found can be mended by itself."""
         return [check for check in self.plan.checks if check.id in found]
@@ -423,7 +420,7 @@ class Maker:
         why = self._why({*found, *want})
         if not want:
             return f"table {self.plan.table}: no rows were found that pass {others or 'its checks'}{why}"
-        [wanted] = [self._check(name).name for name in want]
+        [wanted] = [check.name for check in self._checks(want)]
         but = f"; what was found also fails {others}" if others else ""
         return f"table {self.plan.table}: no rows were found that fail {wanted!r} and nothing else{but}{why}"
 

@@ -13,7 +13,7 @@ from lakegate.audit.schema.inspection import Inspection
 from spark_jobs.appending import text_sizes
 from spark_jobs.appending.faults import check_sizes, find_faulty
 from spark_jobs.appending.rows import rows_of
-from spark_jobs.jvm.failures import FAILURES, class_names, is_task_failure
+from spark_jobs.jvm.failures import FAILURES, is_caused_by, is_task_failure
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import nessie
 from spark_jobs.tables.ddl import table_name
@@ -55,5 +55,4 @@ def _write(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], *
 
 def _is_surely_not_committed(error: Exception, before: str, after: str) -> bool:
     """Return True if a task failed, after which Spark does not commit, and the branch's head has not moved."""
-    unknown = any(name.endswith("CommitStateUnknownException") for name in class_names(error))
-    return is_task_failure(error) and not unknown and before == after
+    return is_task_failure(error) and not is_caused_by(error, "CommitStateUnknownException") and before == after

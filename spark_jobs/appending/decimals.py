@@ -6,7 +6,7 @@ from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, parse, spark_identifier
 from spark_jobs.jvm.spark_sql import literal
 
-_BEYOND = "it holds a number that is none of the type which the file says"
+_BEYOND = "it holds a number that does not fit the type that the file declares"
 
 
 def checked(name: str, type_name: str) -> str:

@@ -50,7 +50,9 @@ def check_sizes(spark: SparkSession, plan: Plan, inspections: Sequence[Inspectio
 
 def find_corrupt(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
     """Return the same files, with a fault on each that cannot be read to its end."""
-    errors = per_file(inspections, lambda each: _read_to_end(spark, plan, each), _THREADS)
+    errors = per_file(
+        inspections, lambda each: rows_of(spark, plan, [each]).write.format("noop").mode("overwrite").save(), _THREADS
+    )
     pairs = zip(inspections, errors, strict=True)
     return [unreadable(plan, each, error) if error else each for each, error in pairs]
 
@@ -61,7 +63,3 @@ def _with_faults(
     readable = [each for each in inspections if not each.faults]
     faults = find(plan, rows_of(spark, plan, readable)) if readable else {}
     return [replace(each, faults=faults.get(each.id, each.faults)) for each in inspections]
-
-
-def _read_to_end(spark: SparkSession, plan: Plan, inspection: Inspection) -> None:
-    rows_of(spark, plan, [inspection]).write.format("noop").mode("overwrite").save()

@@ -14,7 +14,7 @@ from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import places, spark_identifier
-from spark_jobs.jvm.failures import causes
+from spark_jobs.jvm.failures import mentions
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.jvm.spark_sql import sql_type
 from spark_jobs.tables.ddl import table_name
@@ -26,7 +26,7 @@ _HasNull = Callable[[Column], Column]
 
 def is_null_error(error: Exception) -> bool:
     """Return True if the error is of a null that the table does not take."""
-    return any(_REFUSED in str(cause.getMessage()) for cause in causes(error))
+    return mentions(error, _REFUSED)
 
 
 def find_nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
@@ -77,6 +77,6 @@ def _fault(table: str, label: str, place: _Place) -> str:
     column = ".".join(name if name.isidentifier() else spark_identifier(name) for name in place)
     statement = f"ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL"
     return (
-        f"it has nulls in column {display_name(label)}, where the table takes none: unless the file is at fault, "
-        f"the table's owner runs {statement} on main, then lakegate retry takes it"
+        f"it has nulls in column {display_name(label)}, where the table takes none: if the file is right, the table's "
+        f"owner runs {statement} on main, and lakegate retry takes the file"
     )

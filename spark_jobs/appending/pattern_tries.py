@@ -71,9 +71,9 @@ def _with_fault(
     if not (wrong := beyond(plan.files.limits, tries=int(sum(counted)))):
         return inspection
     most = tried[max(range(len(counted)), key=counted.__getitem__)]
-    mend = (
-        "tie its pattern to the start with ^, say how many repetitions there may be, or let each end where the next one"
-        " cannot begin; let SQL look for no long text in another"
+    remedy = (
+        "anchor its pattern with ^, limit its repetitions, or let each end where the next one cannot begin; in SQL, do "
+        "not search one long text for another"
     )
-    why = f"column {display_name(most.columns[0])} has most of them: {mend}"
-    return replace(inspection, faults=(*wrong, why))
+    advice = f"column {display_name(most.columns[0])} has most of them: {remedy}"
+    return replace(inspection, faults=(*wrong, advice))

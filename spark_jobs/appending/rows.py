@@ -16,7 +16,7 @@ from spark_jobs.appending import decimals
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.registry import FORMATS
 from spark_jobs.formats.text.rows import parsed
-from spark_jobs.jvm.failures import class_names, root_cause
+from spark_jobs.jvm.failures import is_caused_by, root_cause
 
 _UNKNOWN_ENCODING = ("ClassNotFoundException", "UnsupportedOperationException")  # of a codec or an encoding
 
@@ -50,6 +50,6 @@ def unreadable(plan: Plan, inspection: Inspection, error: Exception) -> Inspecti
     cause, form = root_cause(error), FORMATS[plan.files.kind]
     if known := decimals.explain(cause) or form.explain(cause):
         return replace(inspection, faults=(known,))
-    is_strange = any(name.endswith(_UNKNOWN_ENCODING) for name in class_names(error))
+    is_strange = is_caused_by(error, *_UNKNOWN_ENCODING)
     why = "Spark does not know how it is written" if is_strange else form.corrupt
     return replace(inspection, faults=(f"its rows cannot be read to the end, {why} ({raw(plan.columns, cause)})",))

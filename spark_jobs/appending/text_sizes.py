@@ -14,7 +14,7 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Array, Map, Struct, Type, parse, spark_identifier
 from spark_jobs.formats.registry import FORMATS
-from spark_jobs.jvm.failures import causes
+from spark_jobs.jvm.failures import mentions
 from spark_jobs.jvm.spark_sql import literal
 
 _BEYOND_SHARE = "lakegate: a row has more bytes of text than its share of what its file may have"
@@ -35,7 +35,7 @@ def fail_beyond_share(plan: Plan, inspections: Sequence[Inspection], rows: DataF
 
 def is_beyond_share(error: Exception) -> bool:
     """Return True if the error is of a row beyond its share."""
-    return any(_BEYOND_SHARE in str(cause.getMessage()) for cause in causes(error))
+    return mentions(error, _BEYOND_SHARE)
 
 
 def too_large(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:

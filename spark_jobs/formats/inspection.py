@@ -17,7 +17,7 @@ from spark_jobs.formats.format import Read
 from spark_jobs.formats.registry import FORMATS
 from spark_jobs.formats.text.scan import inspect_text
 from spark_jobs.jvm import hadoop
-from spark_jobs.jvm.failures import FAILURES, class_names, is_unreachable, root_cause
+from spark_jobs.jvm.failures import FAILURES, is_caused_by, is_unreachable, root_cause
 from spark_jobs.jvm.isolate import THREADS
 
 _FIRST, _LAST = 4, 256  # bytes; the last ones hold ORC's postscript
@@ -74,7 +74,7 @@ def _read_once(spark: SparkSession, plan: Plan, uri: str, read: Read) -> Footer:
 
 
 def _fault(plan: Plan, error: Exception) -> str:
-    if any(name.endswith("FileNotFoundException") for name in class_names(error)):
+    if is_caused_by(error, "FileNotFoundException"):
         return GONE
     known = FORMATS[plan.files.kind].explain(root_cause(error))
     return known or Unreadable("its footer cannot be read", root_cause(error)).fault(plan.columns)

@@ -149,7 +149,8 @@ def _middle(group: Any) -> int:
 
 def _columns(spark: SparkSession, schema: Any) -> tuple[FileColumn, ...]:
     """Return the columns as Spark would read them; if it refuses the schema, it is asked for each column."""
-    converter = _converter(spark)
+    package = jvm(spark).org.apache.spark.sql.execution.datasources.parquet
+    converter = package.ParquetToSparkSchemaConverter(session_state(spark).conf())
     try:
         return _converted(converter, schema)
     except FAILURES:
@@ -165,11 +166,6 @@ def _column(spark: SparkSession, converter: Any, field: Any) -> FileColumn:
         found = _ILLEGAL.search(root_cause(error))
         return FileColumn(name=field.getName(), unreadable=found[1] if found else "of a type that Spark does not read")
     return column
-
-
-def _converter(spark: SparkSession) -> Any:
-    package = jvm(spark).org.apache.spark.sql.execution.datasources.parquet
-    return package.ParquetToSparkSchemaConverter(session_state(spark).conf())
 
 
 def _converted(converter: Any, schema: Any) -> tuple[FileColumn, ...]:

@@ -40,12 +40,22 @@ def class_names(error: Exception) -> list[str]:
     return [str(cause.getClass().getName()) for cause in causes(error)]
 
 
+def is_caused_by(error: Exception, *classes: str) -> bool:
+    """Return True if the name of the Java exception's class, or of a cause's, ends with one of these."""
+    return any(name.endswith(classes) for name in class_names(error))
+
+
+def mentions(error: Exception, text: str) -> bool:
+    """Return True if the message of the Java exception, or of a cause, has the text."""
+    return any(text in str(cause.getMessage()) for cause in causes(error))
+
+
 def root_cause(error: Exception) -> str:
     """Return the innermost Java exception as one short line, without the addresses of our buckets."""
-    if any(name.endswith("OutOfMemoryError") for name in class_names(error)):
+    if is_caused_by(error, "OutOfMemoryError"):
         return "it takes more memory than there is"
-    if any(name.endswith(".thrift.transport.TTransportException") for name in class_names(error)):
-        return "it ends where more should come"  # parquet's reader calls it a socket error
+    if is_caused_by(error, ".thrift.transport.TTransportException"):
+        return "it ends too early"  # parquet's reader calls it a socket error
     innermost = list(causes(error))[-1:]
     message = str(innermost[0].getMessage() or innermost[0].getClass().getSimpleName()) if innermost else str(error)
     line = next(iter(message.strip().splitlines()), type(error).__name__)
@@ -91,4 +101,4 @@ def _superclasses(cause: Any) -> Iterator[str]:
 
 def is_task_failure(error: Exception) -> bool:
     """Return True if a task failed."""
-    return any(_TASK_FAILURE in str(cause.getMessage()) for cause in causes(error))
+    return mentions(error, _TASK_FAILURE)

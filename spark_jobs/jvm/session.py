@@ -64,8 +64,8 @@ def check_iceberg(spark: SparkSession, job: Job) -> None:
     if found != ICEBERG:
         raise JobError(
             f"batch {job.batch} of {job.plan.table}, branch {job.branch}: Spark has loaded Iceberg {found}, and the "
-            f"job is made for {ICEBERG}. Make the jar that the job brings the first on Spark's class path, or take the "
-            f"image's own off it. Until then no batch is rejected for it: each is tried again"
+            f"job is made for {ICEBERG}. Put the job's jar first on Spark's class path, or remove the image's own. "
+            f"Until then no batch is rejected for it: each is tried again"
         )
 
 

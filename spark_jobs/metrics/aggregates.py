@@ -14,13 +14,13 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from lakegate.audit.model.plan import ROWS_VIEW, Metric
 from lakegate.audit.model.report import Source
 from lakegate.audit.schema.fit import FILE_COLUMN
-from spark_jobs.jvm.failures import FAILURES, class_names
+from spark_jobs.jvm.failures import FAILURES, is_caused_by
 from spark_jobs.metrics.kinds import How, how, number
 
 Numbers = dict[str, dict[str, float | None]]
 """File version → metric → its number, or None where there is none."""
 _THREADS = 4
-_VALUE_ERRORS = {"ArithmeticException", "DateTimeException", "SparkArithmeticException", "SparkDateTimeException"}
+_VALUE_ERRORS = (".ArithmeticException", ".DateTimeException", ".SparkArithmeticException", ".SparkDateTimeException")
 """Exceptions that the values of a row cause, whatever the machine."""
 _VIEW = Lock()
 
@@ -58,7 +58,7 @@ def _compute(metrics: Sequence[Metric], files: Sequence[str], read: Callable[[It
             return _query(read(files), metrics[0], files[0])
         return _aggregate(read(files), metrics)
     except FAILURES as error:
-        if not any(name.rpartition(".")[2] in _VALUE_ERRORS for name in class_names(error)):
+        if not is_caused_by(error, *_VALUE_ERRORS):
             raise
         if len(files) == len(metrics) == 1:
             return {files[0]: {metrics[0].id: None}}

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lakegate.audit.data_files import manifests
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
-from spark_jobs.jvm.failures import FAILURES, class_names
+from spark_jobs.jvm.failures import FAILURES, is_caused_by
 from spark_jobs.jvm.gateway import empty_array, jvm, session_state
 
 _BOUNDED = 200  # values of an `in`, beyond which Iceberg asks no bounds
@@ -27,7 +27,7 @@ def load(spark: SparkSession, catalog: str, table: str) -> Any | None:
     try:
         return iceberg_catalog.loadTable(identifier)
     except FAILURES as error:
-        if any(name.endswith(("NoSuchTableException", "NoSuchNamespaceException")) for name in class_names(error)):
+        if is_caused_by(error, "NoSuchTableException", "NoSuchNamespaceException"):
             return None
         raise
 

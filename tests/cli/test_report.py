@@ -375,7 +375,7 @@ def test_rows_that_never_got_to_the_table_are_shown_from_the_report_alone(desk: 
     report = read_report(desk.world.store, attempt)
     assert report is not None
     good, bad = report.files
-    lines = ({"line": 7, "text": "1;x;<i>", "why": "amount is no double"},)
+    lines = ({"line": 7, "text": "1;x;<i>", "why": "amount is not a valid double"},)
     check = replace(bad.checks[0], check="malformed-0123", name="rows that do not parse", verdict=Verdict.FAIL,
                     metric="malformed-0123", failing_rows=1, sample=lines)  # fmt: skip
     files = (good, replace(bad, checks=(check,)))

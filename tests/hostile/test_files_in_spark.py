@@ -126,7 +126,7 @@ def test_an_array_of_nothing_is_refused_by_its_schema(spark: SparkSession, tmp_p
 def test_a_codec_that_nobody_reads_is_named(spark: SparkSession, tmp_path: Path) -> None:
     [said] = faults(spark, tmp_path, avro(KIND, [(1, b"\x02\x02a")], "lz4"))
     known = "null, deflate, snappy, zstandard, bzip2, xz"
-    assert said == f"its blocks are packed by a codec that is none of {known}: lz4"
+    assert said == f"its blocks are compressed by a codec that is none of {known}: lz4"
 
 
 def test_a_marker_within_a_block_of_a_large_file_is_found_where_the_file_is_split(
@@ -222,7 +222,7 @@ def test_a_line_that_is_nested_too_deep_is_a_row_that_does_not_parse(
     sound, found = inspections(spark, tmp_path, JSON, LINES, LINES + files.deep(depth))
     assert (sound.rows, found.rows, found.faults) == (2, 3, ())
     [part] = parsed(spark, JSON, [found])
-    assert [row["why"] for row in part.malformed().collect()] == ["it is no JSON object"]
+    assert [row["why"] for row in part.malformed().collect()] == ["it is not a JSON object"]
     assert rows_of(spark, JSON, [sound, found]).count() == 4
 
 
@@ -248,7 +248,7 @@ QUOTED = {
     "codec": (
         FileKind.AVRO,
         avro(KIND, codec=SECRET.decode()),
-        "its blocks are packed by a codec that is none of null, deflate, snappy, zstandard, bzip2, xz",
+        "its blocks are compressed by a codec that is none of null, deflate, snappy, zstandard, bzip2, xz",
     ),
 }
 
@@ -287,7 +287,7 @@ def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: Spark
     assert found.faults[0].startswith("the contract's patterns and SQL may take 15,03")
     assert "and the limit is 10,000,000: to take it, set maxPatternTries of the contract's landing" in found.faults[0]
     assert found.faults[1].startswith(
-        'column "name" has most of them: tie its pattern to the start with ^, say how many'
+        'column "name" has most of them: anchor its pattern with ^, limit its repetitions'
     )
 
 
@@ -310,7 +310,7 @@ def test_a_file_whose_texts_sql_would_look_for_in_each_other_for_hours_is_refuse
     sound, found = pattern_tries.check_tries(spark, of, inspections(spark, tmp_path, of, b"id,name\n1,21\n", long))
     assert (sound.rows, sound.faults) == (1, ())
     assert found.faults[0].startswith("the contract's patterns and SQL may take 4,000,000 tries with its texts, and")
-    assert found.faults[1].endswith("; let SQL look for no long text in another")
+    assert found.faults[1].endswith("; in SQL, do not search one long text for another")
 
 
 def test_tries_are_added_up_over_all_values_of_a_row(spark: SparkSession) -> None:
@@ -369,7 +369,7 @@ def test_rows_that_a_footer_claims_and_no_page_has_are_told_plainly(spark: Spark
     of = by(FileKind.PARQUET)
     sound, found = find_corrupt(spark, of, inspections(spark, tmp_path, of, claiming(spark, 2), claiming(spark, 10**8)))
     assert (sound.rows, sound.faults) == (2, ())
-    assert found.faults == ("its rows cannot be read to the end, a page is corrupt (it ends where more should come)",)
+    assert found.faults == ("its rows cannot be read to the end, a page is corrupt (it ends too early)",)
     [found] = inspections(spark, tmp_path, of, claiming(spark, 10**12))
     assert found.faults[0].startswith("it has 1,000,000,000,000 rows, and the limit is 1,000,000,000")
 

@@ -256,7 +256,7 @@ def test_a_file_with_decimals_beyond_its_own_type_is_refused_alone(
     tables = [pa.table({"id": [at], "d": d, "in": nested_in(part)}) for at, (d, part) in enumerate(pairs)]
     prepare(spark, by, None)
     done = appending.append(spark, replace(job(), plan=by), inspections(spark, tmp_path, by, tables))
-    said = "it holds a number that is none of the type which the file says"
+    said = "it holds a number that does not fit the type that the file declares"
     assert [inspection.faults for inspection in done] == [(), (f'{said}: column "d"',), (said,), ()]
     found = {row["id"]: (row["d"], row["in"][0]["m"]["k"]) for row in spark.table("lake.nyc.t").collect()}
     assert found == {0: (Decimal("999.99"), Decimal("999.99")), 3: (None, Decimal("999.99"))}

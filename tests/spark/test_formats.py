@@ -220,7 +220,7 @@ HOSTILE: dict[str, tuple[FileKind, Callable[[], bytes], str]] = {
     "avro without a schema": (FileKind.AVRO, lambda: b"Obj\x01\0" + b"s" * 16, "it has no schema that can be read"),
     "avro map that lies": (FileKind.AVRO, lambda: b"Obj\x01\xfe\xff\xff\xff\x0f" + b"abc" * 99, "its header is broken"),
     "avro without rows": (FileKind.AVRO, lambda: header(record(("id", "int"), ("name", "string"))), "it has no rows"),
-    "avro of numbers": (FileKind.AVRO, lambda: header("int"), "its rows are no records"),
+    "avro of numbers": (FileKind.AVRO, lambda: header("int"), "its rows are not records"),
     "avro of no JSON": (FileKind.AVRO, lambda: header(b'{"type":'), "it has no schema that can be read"),
     "avro of deep JSON": (
         FileKind.AVRO,
@@ -493,4 +493,4 @@ def test_compressed_text_that_breaks_off_is_at_fault_alone(spark: SparkSession, 
 def test_a_row_of_many_lines_with_too_many_fields_is_told_plainly(spark: SparkSession, tmp_path: Path) -> None:
     form = FileFormat(kind=FileKind.CSV, multiline=True)
     [found] = inspections(spark, tmp_path, replace(PLAN, files=form), ROWS + b"2" + b",y" * 30_000 + b"\n")
-    assert found.faults == ("it cannot be read to its end (a row has more fields than any may have)",)
+    assert found.faults == ("it cannot be read to its end (a row has too many fields)",)

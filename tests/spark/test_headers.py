@@ -37,7 +37,7 @@ def test_names_in_other_letters_are_names() -> None:
 
 
 def test_a_header_that_lacks_a_masked_column_tells_none_of_its_other_names() -> None:
-    said = 'its first line lacks "name", and has other names, which are not told: they may be values'
+    said = 'its first line lacks "name", and has other names, which are not shown: they may be values'
     assert inspected("id,Jane Doe", masked=True).faults == (said,)
     assert inspected("id,Jane Doe").faults == ()
     assert inspected("id,name,Jane Doe", masked=True).faults == ()

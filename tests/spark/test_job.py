@@ -346,8 +346,8 @@ def test_text_is_published_as_rows_or_told_by_its_lines(run: Run, on_nessie: Spa
         IDS[4]: (2, ("duplicates-id: 1 of 2 rows, expected none",)),
     }
     assert report.files[1].checks[0].sample == (
-        {"line": 3, "why": 'column "id" is no bigint', "text": "x,"},
-        {"line": 4, "why": 'column "day" is no date', "text": "1,2013"},
+        {"line": 3, "why": 'column "id" is not a valid bigint', "text": "x,"},
+        {"line": 4, "why": 'column "day" is not a valid date', "text": "1,2013"},
     )
     assert counted(on_nessie, job, Ref(job.branch, report.audited)) == 6
     assert said(run(job)) == said(report)

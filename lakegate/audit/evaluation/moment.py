@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from datetime import datetime
 
-from lakegate.audit.model.plan import NOW, Metric, Plan, Proof
+from lakegate.audit.model.plan import NOW, Metric, Plan
 
 _NOW = "CURRENT_TIMESTAMP()"
 _PIECES = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{re.escape(_NOW)}", re.DOTALL)  # literals and names stay unchanged
@@ -21,13 +21,12 @@ def _metric(metric: Metric, moment: datetime) -> Metric:
     sql, passes = _bound(metric.sql, moment), _bound(metric.passes, moment)
     if sql == metric.sql:
         return metric
-    return replace(metric, sql=sql, passes=passes, proof=metric.proof and _proof(metric.proof, moment))
+    proof = metric.proof
+    if proof and proof.maximum == NOW:
+        proof = replace(proof, maximum=moment.isoformat())
+    return replace(metric, sql=sql, passes=passes, proof=proof)
 
 
 def _bound(sql: str, moment: datetime) -> str:
     literal = f"TIMESTAMP '{moment.isoformat()}'"
     return _PIECES.sub(lambda piece: literal if piece[0] == _NOW else piece[0], sql)
-
-
-def _proof(proof: Proof, moment: datetime) -> Proof:
-    return replace(proof, maximum=moment.isoformat()) if proof.maximum == NOW else proof

@@ -56,14 +56,14 @@ def walk(read: Read, start: int, length: int, sync: bytes) -> Iterator[Block]:
 
     Unreadable if a block is broken, or if one without rows stands before others: readers stop there.
     """
-    candidates, at, nth, is_over = _Near(read, length), start, 0, False
+    window, at, nth, is_over = _Window(read, length), start, 0, False
     while at < length:
         nth += 1
-        block = _block(candidates, at, nth)
+        block = _block(window, at, nth)
         end = block.start + block.size
         if block.size > MOST_BYTES or end + SYNC > length:
             raise _corrupt(nth, f"says that it has {count(block.size, 'byte')}, and there are {length - block.start:,}")
-        if candidates.take(end, SYNC) != sync:
+        if window.take(end, SYNC) != sync:
             raise _corrupt(nth, "does not end where it says")
         if is_over and block.rows:
             raise _corrupt(nth - 1, "has no rows and stands before others, which no reader comes to")
@@ -72,9 +72,9 @@ def walk(read: Read, start: int, length: int, sync: bytes) -> Iterator[Block]:
         at = end + SYNC
 
 
-def _block(candidates: "_Near", at: int, nth: int) -> Block:
+def _block(window: "_Window", at: int, nth: int) -> Block:
     try:
-        head = candidates.take(at, _HEAD)
+        head = window.take(at, _HEAD)
         rows, behind = number(head, 0)
         size, behind = number(head, behind)
     except (Short, Unreadable):
@@ -88,7 +88,7 @@ def _corrupt(nth: int, why: str) -> Unreadable:
     return Unreadable(_CORRUPT.format(nth, why))
 
 
-class _Near:
+class _Window:
     """A window of bytes: it grows while blocks are small, and stays small while large ones are skipped."""
 
     def __init__(self, read: Read, length: int) -> None:

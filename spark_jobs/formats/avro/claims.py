@@ -49,7 +49,7 @@ def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[str,
     Unreadable if it claims rows that it cannot hold.
     """
     if blocks.codec not in RATIOS:
-        raise Unreadable(f"its blocks are packed by a codec that is none of {', '.join(RATIOS)}", blocks.codec[:60])
+        raise Unreadable(f"its blocks are compressed by a codec that is none of {', '.join(RATIOS)}", blocks.codec[:60])
     rows = packed = largest = 0
     begins, split = dict[int, int](), SPLIT
     for number, block in enumerate(blocks, 1):

@@ -45,16 +45,17 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
         header = _header(partial(hadoop.part, spark, stream), ends.length, limits)
         if not ends.last.endswith(header.sync):
             raise Unreadable(TRUNCATED)
-        document = _schema(header.schema)
+        document = _schema_document(header.schema)
         if wrong := _schema_faults(limits, *_size(document)):
             return Footer(faults=wrong)
-        parsed = _parsed(spark, header.schema)
-        size = avro_schema.size(json.loads(_canonical(spark, parsed)))
+        parsed = _parse_schema(spark, header.schema)
+        canonical = jvm(spark).org.apache.avro.SchemaNormalization.toParsingForm(parsed)
+        size = avro_schema.size(json.loads(canonical))
         if wrong := _schema_faults(limits, size.columns, size.nesting):
             return Footer(faults=wrong)
         columns = _spark_schema(spark, parsed)
         if not isinstance(document, dict) or document.get("type") != "record":
-            raise Unreadable("its rows are no records")
+            raise Unreadable("its rows are not records")
         blocks = Blocks(
             spark=spark, uri=uri, stream=stream, start=header.end, length=ends.length, sync=header.sync,
             codec=header.codec,
@@ -67,15 +68,11 @@ def _schema_faults(limits: Limits, columns: int, nesting: int) -> tuple[str, ...
     return beyond(limits, columns=columns, nesting=nesting)
 
 
-def _parsed(spark: SparkSession, text: str) -> Any:
+def _parse_schema(spark: SparkSession, text: str) -> Any:
     try:
         return jvm(spark).org.apache.avro.Schema.Parser().parse(text)
     except FAILURES as error:
         raise _unreadable_schema(error) from None
-
-
-def _canonical(spark: SparkSession, schema: Any) -> str:
-    return str(jvm(spark).org.apache.avro.SchemaNormalization.toParsingForm(schema))
 
 
 def _spark_schema(spark: SparkSession, schema: Any) -> str:
@@ -107,8 +104,8 @@ def _parse_header(head: bytes) -> _Header:
         if count < 0:  # the size of the block follows
             count, (_, at) = -count, number(head, at)
         for _ in range(count):
-            name, at = _bytes(head, at)
-            found[name], at = _bytes(head, at)
+            name, at = _bytes_at(head, at)
+            found[name], at = _bytes_at(head, at)
         count, at = number(head, at)
     sync = piece(head, at, SYNC)
     try:
@@ -118,14 +115,14 @@ def _parse_header(head: bytes) -> _Header:
     return _Header(schema=schema, codec=codec, sync=sync, end=at + SYNC)
 
 
-def _bytes(head: bytes, at: int) -> tuple[bytes, int]:
+def _bytes_at(head: bytes, at: int) -> tuple[bytes, int]:
     size, at = number(head, at)
     if size < 0:
         raise Unreadable("its header is broken")
     return piece(head, at, size), at + size
 
 
-def _schema(text: str) -> Any:
+def _schema_document(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

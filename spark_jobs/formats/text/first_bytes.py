@@ -13,7 +13,7 @@ from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import Limits, more_than
 from lakegate.audit.schema.inspection import EMPTY, GONE
 from spark_jobs.jvm import hadoop
-from spark_jobs.jvm.failures import FAILURES, class_names
+from spark_jobs.jvm.failures import FAILURES, is_caused_by
 from spark_jobs.jvm.gateway import jvm
 
 _FIRST = 64  # bytes
@@ -55,7 +55,7 @@ def fault_of_bytes(spark: SparkSession, file: JobFile, limits: Limits) -> str:
     try:
         _, start, end = hadoop.ends(spark, file.uri, _FIRST, _TAIL if suffix == SUFFIXES["bzip2"] else 0)
     except FAILURES as error:
-        if any(name.endswith("FileNotFoundException") for name in class_names(error)):
+        if is_caused_by(error, "FileNotFoundException"):
             return GONE
         raise
     if suffix and not _BEGINS[suffix].match(start):
@@ -64,11 +64,11 @@ def fault_of_bytes(spark: SparkSession, file: JobFile, limits: Limits) -> str:
         return "it does not end as bzip2 does: it is cut off, or something stands behind its end"
     if suffix:
         return _uncompressed_fault(spark, file, limits)
-    found = next((other for magic, other in _OTHER_FORMATS.items() if _is(start, magic)), "")
+    found = next((other for magic, other in _OTHER_FORMATS.items() if _begins_as(start, magic)), "")
     return f"it is {found}" if found else ""
 
 
-def _is(start: bytes, magic: bytes) -> bool:
+def _begins_as(start: bytes, magic: bytes) -> bool:
     """Return True if a file begins as another format. A header may begin with the same letters, but goes on as text."""
     return start.startswith(magic) and bool(not magic.isalnum() or _NO_TEXT.search(start))
 

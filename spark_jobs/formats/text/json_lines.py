@@ -34,8 +34,8 @@ _HALVED = (
     f" THEN regexp_replace({TEXT}, {literal(_NO_HALF)}, ' ') RLIKE {literal(_HALF)} ELSE FALSE END"
 )
 _BROKEN = {
-    "it is no JSON object": f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
-    "half of a letter stands alone in it, such as \\ud83d": _HALVED,
+    "it is not a JSON object": f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
+    "it has half of a surrogate pair, such as \\ud83d": _HALVED,
 }
 
 

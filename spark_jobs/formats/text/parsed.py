@@ -66,9 +66,10 @@ def parsed_rows(
     once = F.monotonically_increasing_id().alias("once")
     rows = rows.select("*", once, *(F.expr(value.typed).alias(f"v{at}") for at, value in enumerate(values)))
     malformed = [f"(t{at} IS NOT NULL AND v{at} IS NULL)" for at, value in enumerate(values) if value.is_checked]
+    faults = [f"column {display_name(it.name)} is not a valid {canonical(it.type)}" for it in plan.columns]
     wrong = {
-        f"column {display_name(column.name)} is no {canonical(column.type)}": f"({value.given} AND v{at} IS NULL)"
-        for at, (column, value) in enumerate(zip(plan.columns, values, strict=True))
+        fault: f"({value.given} AND v{at} IS NULL)"
+        for at, (fault, value) in enumerate(zip(faults, values, strict=True))
     }
     return Parsed(
         rows=rows,

@@ -93,7 +93,7 @@ def _check_names(plan: Plan, layout: Sequence[str], text: TextFormat) -> None:
     missing = [display_name(name) for name in hidden if folded(name) not in there]
     if missing and not there <= known:
         raise Unreadable(
-            f"its first line lacks {', '.join(missing)}, and has other names, which are not told: they may be values"
+            f"its first line lacks {', '.join(missing)}, and has other names, which are not shown: they may be values"
         )
 
 
@@ -111,4 +111,4 @@ def _scan_all(
 
 def _reason(error: Exception) -> str:
     cause = root_cause(error)  # the parser's array of fields is as long as a row may have fields
-    return "a row has more fields than any may have" if "out of bounds for length" in cause else cause
+    return "a row has too many fields" if "out of bounds for length" in cause else cause
