@@ -174,7 +174,7 @@ def test_while_a_chunk_is_worked_on_the_rest_is_not_given_up() -> None:
     with suppress(Crash):
         retry(dying_service(world.service, Dying(25, after=True)), batch)
     assert len(files_of(tried(world))) < len(NAMES)
-    with pytest.raises(LakegateError, match="being worked on"):
+    with pytest.raises(LakegateError, match="is already in progress"):
         discard(world.service, batch, why="not wanted", by="ann")
 
 
