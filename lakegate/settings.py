@@ -31,6 +31,7 @@ class Settings:
     job_entry_point: str
     job_py_files: str
     job_jars: str
+    token_audience: str = ""
     slack_secret: str = ""
     slack_channel: str = ""
     slack_api: str = ""
