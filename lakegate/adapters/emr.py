@@ -97,7 +97,9 @@ class EmrJobRunner:
             retryPolicy={"maxAttempts": 1},
             configurationOverrides={
                 "monitoringConfiguration": {
-                    "s3MonitoringConfiguration": {"logUri": f"s3://{settings.service_bucket}/logs/"}
+                    "s3MonitoringConfiguration": {"logUri": f"s3://{settings.service_bucket}/logs/"},
+                    # By default the service keeps a second copy, which holds what is masked elsewhere, for 30 days.
+                    "managedPersistenceMonitoringConfiguration": {"enabled": False},
                 }
             },
         )
