@@ -125,7 +125,7 @@ def _attempt(number: int) -> Attempt:
 
 def _receipts(files: Iterable[FileVersion], attempt: Attempt) -> list[Receipt]:
     made = ((file, Entry.of(file, Decision.PUBLISHED, attempt)) for file in files)
-    return [Receipt(bucket=file.bucket, key=file.key).decided(entry) for file, entry in made]
+    return [Receipt(bucket=file.bucket, key=file.key).with_decision(entry) for file, entry in made]
 
 
 def _note(attempt: Attempt, files: Iterable[FileVersion]) -> Note:

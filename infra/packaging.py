@@ -8,6 +8,8 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,7 +23,10 @@ REQUIREMENTS = Path("handlers/requirements.txt")
 TARGET = ("--python-platform", "x86_64-manylinux2014", "--python-version", "3.11")
 # Installers' own records, which differ from run to run.
 INSTALLERS_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json"}
-LEFT_OUT = {"__pycache__", "tests", "test"}
+LEFT_OUT = {"tests", "test"}
+# A function's folder is read-only, so without byte code in the zip every cold start compiles every module. The code
+# is not compared with its source. It names the folder that Lambda unpacks to, or Python would rename all of it.
+COMPILE = ("-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash", "-p", "/var/task")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +46,8 @@ def package(root: Path, build: Path) -> Bundles:
         for_lambda = [*_sources(root, "handlers"), *_sources(root, "lakegate")]
         for_spark = [*_sources(root, "lakegate"), *_sources(root, "spark_jobs")]
         return Bundles(
-            functions=_zip(build / "functions.zip", root, for_lambda, on_top_of=third_party),
-            py_files=_zip(build / "lakegate.zip", root, for_spark),
+            functions=_functions(build / "functions.zip", root, for_lambda, third_party),
+            py_files=_py_files(build / "lakegate.zip", root, for_spark),
         )
 
 
@@ -53,6 +58,7 @@ def _third_party(root: Path, build: Path) -> Path:
     def make(partial: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         _install(root / REQUIREMENTS, folder)
+        _compile(folder)
         with zipfile.ZipFile(partial, "w") as archive:
             _add(archive, folder, _shipped(folder))
         shutil.rmtree(folder)
@@ -73,10 +79,15 @@ def _install(requirements: Path, folder: Path) -> None:
     )
 
 
-def _shipped(folder: Path) -> Iterator[Path]:
-    """Yield the files of an installed folder that a function needs: no byte code, no tests, no commands, no installer's
-    notes.
+def _compile(folder: Path) -> None:
+    """Add byte code to every module below the folder. A process of its own does so, in the order of names, because
+    byte code depends a little on what the compiling process did before.
     """
+    subprocess.run([sys.executable, "-I", "-S", *COMPILE, "-s", folder, folder], check=True)  # noqa: S603 - fixed
+
+
+def _shipped(folder: Path) -> Iterator[Path]:
+    """Yield the files of an installed folder that a function needs: no tests, no commands, no installer's notes."""
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         is_noise = inside.parts[0] in {"bin", ".lock"} or LEFT_OUT.intersection(inside.parts)
@@ -94,17 +105,31 @@ def _sources(root: Path, name: str) -> list[Path]:
     ]
 
 
-def _zip(target: Path, root: Path, files: list[Path], on_top_of: Path | None = None) -> Path:
-    """Return a zip of the product's files, appended to another zip's content if there is one."""
+def _functions(target: Path, root: Path, files: list[Path], third_party: Path) -> Path:
+    """Return a zip of the product's files with their byte code, appended to the third parties'."""
 
     def make(partial: Path) -> None:
-        if on_top_of:
-            shutil.copyfile(on_top_of, partial)
-        with zipfile.ZipFile(partial, "a" if on_top_of else "w") as archive:
+        shutil.copyfile(third_party, partial)
+        with zipfile.ZipFile(partial, "a") as archive, tempfile.TemporaryDirectory(dir=target.parent) as name:
+            folder = Path(name)
+            for path in files:
+                copy = folder / path.relative_to(root)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+            _compile(folder)
+            _add(archive, folder, (path for path in sorted(folder.rglob("*")) if path.is_file()))
+
+    return _up_to_date(target, _digest(root, files, third_party.with_suffix(".inputs").read_text()), make)
+
+
+def _py_files(target: Path, root: Path, files: list[Path]) -> Path:
+    """Return a zip of the job's files."""
+
+    def make(partial: Path) -> None:
+        with zipfile.ZipFile(partial, "w") as archive:
             _add(archive, root, files)
 
-    below = on_top_of.with_suffix(".inputs").read_text() if on_top_of else ""
-    return _up_to_date(target, _digest(root, files, below), make)
+    return _up_to_date(target, _digest(root, files), make)
 
 
 def _add(archive: zipfile.ZipFile, root: Path, files: Iterable[Path]) -> None:
@@ -117,8 +142,8 @@ def _add(archive: zipfile.ZipFile, root: Path, files: Iterable[Path]) -> None:
 
 
 def _digest(root: Path, files: Iterable[Path], below: str = "") -> str:
-    """Return a hash of the files' names and bytes, and of this module, which defines how they are put together."""
-    digest = hashlib.sha256(Path(__file__).read_bytes() + below.encode())
+    """Return a hash of the files' names and bytes, and of this module and its Python, which put them together."""
+    digest = hashlib.sha256(Path(__file__).read_bytes() + sys.version.encode() + below.encode())
     for path in files:
         body = path.read_bytes()
         digest.update(f"{path.relative_to(root)}\0{len(body)}\0".encode() + body)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from aws_cdk import Stack, aws_emrserverless, aws_events, aws_iam
+from aws_cdk import Aws, Stack, aws_emrserverless, aws_events, aws_iam
 from aws_cdk.aws_s3_assets import Asset
 from constructs import Construct
 
@@ -38,8 +38,7 @@ class Spark(Construct):
         super().__init__(scope, construct_id)
         self.application = self._application(config)
         self.application_id = self.application.attr_application_id
-        # iam:PassRole, in run_jobs, decides who may hand this role to EMR.
-        self.role = aws_iam.Role(self, "Role", assumed_by=aws_iam.ServicePrincipal(SERVICE))
+        self.role = aws_iam.Role(self, "Role", assumed_by=self._emr())
         self.entry_point = Asset(self, "EntryPoint", path=str(artifacts.entry_point))
         self.py_files = Asset(self, "PyFiles", path=str(artifacts.py_files))
         self.jars = [Asset(self, f"Jar{number}", path=str(jar)) for number, jar in enumerate(artifacts.jars)]
@@ -48,6 +47,17 @@ class Spark(Construct):
     @property
     def jar_uris(self) -> str:
         return ",".join(jar.s3_object_url for jar in self.jars)
+
+    def _emr(self) -> aws_iam.ServicePrincipal:
+        """Return EMR Serverless as it acts for this application. iam:PassRole, in run_jobs, decides who may hand it the
+        job's role.
+        """
+        arn = self.application.attr_arn
+        conditions = {
+            "StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID},
+            "ArnLike": {"aws:SourceArn": [arn, f"{arn}/*"]},  # a job run's ARN is below its application's
+        }
+        return aws_iam.ServicePrincipal(SERVICE, conditions=conditions)
 
     def _application(self, config: Config) -> aws_emrserverless.CfnApplication:
         kind = aws_emrserverless.CfnApplication

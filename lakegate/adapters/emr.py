@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, aws_errors, code
 from lakegate.errors import Conflict, Misconfigured
-from lakegate.landing.attempts import Attempt, not_before
+from lakegate.landing.attempts import Attempt, earliest_time
 from lakegate.ports import JobRun, JobState
 from lakegate.settings import LONGEST_QUEUE, Settings
 
@@ -97,7 +97,9 @@ class EmrJobRunner:
             retryPolicy={"maxAttempts": 1},
             configurationOverrides={
                 "monitoringConfiguration": {
-                    "s3MonitoringConfiguration": {"logUri": f"s3://{settings.service_bucket}/logs/"}
+                    "s3MonitoringConfiguration": {"logUri": f"s3://{settings.service_bucket}/logs/"},
+                    # By default the service keeps a second copy, which holds what is masked elsewhere, for 30 days.
+                    "managedPersistenceMonitoringConfiguration": {"enabled": False},
                 }
             },
         )
@@ -187,4 +189,4 @@ def _not_before(branch: str) -> datetime:
     attempt = Attempt.parse(branch)
     if attempt is None:
         raise Misconfigured(f"{branch} is no attempt's branch, and has no job")
-    return not_before(attempt.batch)
+    return earliest_time(attempt.batch)

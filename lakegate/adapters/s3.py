@@ -20,6 +20,7 @@ from botocore.exceptions import ClientError
 from lakegate.adapters.aws import CONFIG, ONCE, aws_errors, code, status
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.files import FileVersion, as_listed
+from lakegate.ports.landing import Described, Version
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -69,6 +70,17 @@ class S3Landing:
                     return None
                 raise
         return self._file(key, version_id, head["ContentLength"], head["LastModified"], _checksum(head))
+
+    def describe_all(self, versions: Iterable[Version]) -> Described:
+        wanted = list(versions)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return dict(zip(wanted, pool.map(self._described, wanted), strict=True))
+
+    def _described(self, version: Version) -> FileVersion | Exception | None:
+        try:
+            return self.describe(*version)
+        except Exception as error:  # noqa: BLE001 (one version)
+            return error
 
     def versions(self) -> Iterator[FileVersion]:
         return as_listed(self._listed())

@@ -13,7 +13,7 @@ from lakegate.landing.ingestion import Ingestion
 
 PREFIX = "wap-"
 """Prefix of every branch of lakegate's."""
-MOST_WRITTEN = 4_000_000
+MOST_RECEIPT_BYTES = 4_000_000
 """Bytes of receipts in one commit; Nessie takes ten million bytes in a request."""
 _BRANCH = re.compile(
     PREFIX + r"(?P<table>.+)-(?P<batch>[0-9]{8}T[0-9]{4}-[0-9a-f]{8})"
@@ -33,7 +33,7 @@ def batch_id(table: str, files: Iterable[FileVersion], *, tried: bool = True) ->
     return f"{members[0].landed_at:%Y%m%dT%H%M}-{digest[:8]}"
 
 
-def not_before(batch: str) -> datetime:
+def earliest_time(batch: str) -> datetime:
     """Return the earliest time at which anything of a batch may have been made. That is the minute that it is named
     for, in which its first file lands, less the day by which a clock may be wrong. Raise ValueError or OverflowError
     if `batch` is no batch id.
@@ -48,7 +48,7 @@ def batches(
     in one commit. `receipts` are the sizes of the landing keys' receipts, in bytes, of the keys that have one.
     """
     size = (lambda file: file.size), limits.batch_bytes
-    written = (lambda file: receipts.get(file.key, 0)), MOST_WRITTEN
+    written = (lambda file: receipts.get(file.key, 0)), MOST_RECEIPT_BYTES
     return chunked(files, limits.batch_files, size, written)
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 class Decision(StrEnum):
     """A decision on a file version."""
 
-    PUBLISHED = "published"  # its rows are on main
+    PUBLISHED = "published"  # its rows were merged to main; a newer version may have replaced them since
     REJECTED = "rejected"  # it failed; a retry may still publish it
     DISCARDED = "discarded"  # given up for good: by a person, or by its key's versions on main and the contract
 
@@ -20,9 +20,9 @@ class State(StrEnum):
 
     UNROUTED = "unrouted"  # no contract routes it
     QUEUED = "queued"  # a contract routes it, and no attempt works on it yet
-    BLOCKED = "blocked"  # another version of its key is being worked on
+    BLOCKED = "blocked"  # an attempt works on another version of its key
     IN_PROGRESS = "in progress"  # an attempt works on it
-    PUBLISHED = "published"  # its rows are on main
+    PUBLISHED = "published"  # its rows were merged to main; a newer version may have replaced them since
     REJECTED = "rejected"  # it failed; a retry or an approval may still publish it
     SUPERSEDED = "superseded"  # rejected, and its key's other versions on main decide it: no person need act
     DISCARDED = "discarded"  # given up for good

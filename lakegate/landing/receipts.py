@@ -94,7 +94,7 @@ class Receipt:
     """A landing key's decided versions. Those on main are the published ones that no other published one replaced.
 
     No version is ever forgotten: one that is still in the landing bucket would be ingested again. Of those that landed
-    before `truncated`, some are kept elsewhere; they are in `closed` once a reader has looked for them.
+    before `truncated`, some are kept elsewhere; they are in `archived` once a reader has looked for them.
 
     A receipt that cannot be read is not an empty one: the decisions on its key are unknown, so none may be made.
     `unreadable` says why, and such a receipt is never written.
@@ -104,7 +104,7 @@ class Receipt:
     key: str
     entries: tuple[Entry, ...] = ()
     truncated: datetime | None = None
-    closed: tuple[Entry, ...] = field(default=(), compare=False)
+    archived: tuple[Entry, ...] = field(default=(), compare=False)
     unreadable: str = ""
     format: int = 1
 
@@ -117,7 +117,7 @@ class Receipt:
 
     @cached_property
     def _by_version(self) -> dict[str, Entry]:
-        return {entry.version_id: entry for entry in (*self.closed, *self.entries)}
+        return {entry.version_id: entry for entry in (*self.archived, *self.entries)}
 
     def may_lack(self, file: FileVersion) -> bool:
         """Return True if a version of this key may have been decided though it is not in this receipt."""
@@ -130,15 +130,7 @@ class Receipt:
         replaced = {version for entry in published for version in entry.replaces}
         return tuple(sorted((e for e in published if e.version_id not in replaced), key=lambda entry: entry.order))
 
-    @property
-    def published(self) -> Entry | None:
-        """Newest version whose rows are on main."""
-        return self.on_main[-1] if self.on_main else None
-
-    def files(self) -> list[FileVersion]:
-        return [entry.file(self.bucket, self.key) for entry in self.entries]
-
-    def decided(self, entry: Entry) -> Self:
+    def with_decision(self, entry: Entry) -> Self:
         """Return this receipt with `entry` in it, in place of an earlier decision on the same version. Raise Refused if
         the earlier one is final.
         """
@@ -161,7 +153,7 @@ class Receipt:
 
     def to_json(self) -> str:
         self.refuse_unreadable()
-        kept = {name: value for name, value in to_plain(self).items() if name not in ("closed", "unreadable")}
+        kept = {name: value for name, value in to_plain(self).items() if name not in ("archived", "unreadable")}
         return json.dumps(kept, sort_keys=True, ensure_ascii=False)
 
     @classmethod

@@ -13,7 +13,7 @@ from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 
-IDENTICAL = "the same bytes are already published under this key"
+IDENTICAL = "the same bytes are already published under this key"  # receipts hold it, and standings depend on it
 SUPERSEDED = "superseded: a newer version of this key, {current}, is published or has the published bytes"
 IGNORED = "ignored: this key's version {current} is on main, and the contract ignores re-uploads"
 REFUSED = (

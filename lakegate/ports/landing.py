@@ -1,11 +1,14 @@
 """Port of the landing bucket."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
 from lakegate.errors import Refused
 from lakegate.landing.files import FileVersion
+
+Version = tuple[str, str]  # key and version id
+Described = dict[Version, FileVersion | Exception | None]
 
 
 class Landing(Protocol):
@@ -13,6 +16,9 @@ class Landing(Protocol):
 
     def describe(self, key: str, version_id: str) -> FileVersion | None:
         """Return the version with its checksum, or None if it is gone (or is a delete marker)."""
+
+    def describe_all(self, versions: Iterable[Version]) -> Described:
+        """Describe many versions, several at once: return, by key and version id, what `describe` returns or raises."""
 
     def versions(self) -> Iterator[FileVersion]:
         """Return every version in the bucket, without checksums. Of versions of one key that landed in the same second,

@@ -1,18 +1,31 @@
 """`Landing` in memory."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from lakegate.errors import Refused
 from lakegate.landing.files import FileVersion, as_listed
+from lakegate.ports.landing import Described, Version
 from lakegate.testing.clock import MemoryClock
 
 
 def _version_id(number: int) -> str:
     """Return a version id whose sort order tells nothing of age, as with S3's."""
     return f"{hashlib.sha256(str(number).encode()).hexdigest()[:4]}-v{number}"
+
+
+def describe_each(describe: Callable[[str, str], FileVersion | None], versions: Iterable[Version]) -> Described:
+    """Describe versions one after the other: return, by key and version id, what `describe` returns or raises."""
+
+    def described(key: str, version_id: str) -> FileVersion | Exception | None:
+        try:
+            return describe(key, version_id)
+        except Exception as error:  # noqa: BLE001 (one version)
+            return error
+
+    return {version: described(*version) for version in versions}
 
 
 class MemoryLanding:
@@ -45,6 +58,9 @@ class MemoryLanding:
 
     def describe(self, key: str, version_id: str) -> FileVersion | None:
         return self.landed.get((key, version_id))
+
+    def describe_all(self, versions: Iterable[Version]) -> Described:
+        return describe_each(self.describe, versions)
 
     def versions(self) -> Iterator[FileVersion]:
         files = [replace(file, checksum=None) for file in self.landed.values()]

@@ -46,17 +46,17 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
     """
     wanted = list(files)
     claims = prove_audited(service, audited)
-    for turn, main in enumerate(_tries(service, audited)):
+    for number, main in enumerate(_tries(service, audited)):
         objection = guard_versions(audited, wanted, main)
         wanted = [file for file in wanted if is_open(main.receipts, file, audited.attempt)]
         if objection or not wanted:
             return objection
         if objection := _guard_verdicts(service, audited, wanted, main):
             return objection
-        rebase = turn > 0 or not is_as_claimed(audited, claims, main) or keeps_replaced_rows(audited, wanted)
+        rebase = number > 0 or not is_as_claimed(audited, claims, main) or keeps_replaced_rows(audited, wanted)
         with _again_where_main_moves(audited):
             return _merge(service, audited, wanted, main, _note(audited, wanted), rebase=rebase)
-    return None
+    raise _main_kept_moving(audited)
 
 
 def _guard_verdicts(service: Service, audited: Audited, files: list[FileVersion], main: Main) -> NeedsNewAttempt | None:
@@ -81,6 +81,8 @@ def publish_rejected(
     prove_changes(audited, changes, audited.claims, "what was audited")
     note = replace(_note(audited, files), why=why, by=by)
     for main in _tries(service, audited):
+        # The person overrules verdicts, so nobody asks whether they hold for a part of the batch. Whether the table
+        # is the one that the person decided by is asked.
         objection = (
             guard_rejected(audited, files, main)
             or guard_rewriting(audited, files)
@@ -91,23 +93,24 @@ def publish_rejected(
             return objection
         with _again_where_main_moves(audited):
             return _merge(service, audited, files, main, note, rebase=True)
-    return None
+    raise _main_kept_moving(audited)
 
 
 def _tries(service: Service, audited: Audited) -> Iterator[Main]:
-    """Yield main as it is at each try. Raise Retryable after the last."""
-    table = audited.attempt.table
+    """Yield main as it is at each try."""
     for _ in range(TRIES):
         head, receipts = main_receipts(service, audited.claims)
-        yield Main(head=head, receipts=receipts, contract=contract_of(service.store, table))
-    raise Retryable(
-        f"batch {audited.attempt.batch} of {table}: other writers kept moving main, so nothing was published. Try again"
-    )
+        yield Main(head=head, receipts=receipts, contract=contract_of(service.store, audited.attempt.table))
+
+
+def _main_kept_moving(audited: Audited) -> Retryable:
+    batch, table = audited.attempt.batch, audited.attempt.table
+    return Retryable(f"batch {batch} of {table}: other writers kept moving main, so nothing was published. Try again")
 
 
 @contextmanager
 def _again_where_main_moves(audited: Audited) -> Iterator[None]:
-    """Leave the block if main has moved, so that the caller tries again: nothing was merged."""
+    """Leave the block if main has moved: nothing was merged, and whoever comes out of it tries again."""
     try:
         yield
     except Conflict:

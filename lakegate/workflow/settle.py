@@ -47,8 +47,8 @@ def settle(service: Service, attempt: Attempt) -> None:
         return
     for other in successors(service, attempt) if job.plan.table in job.plan.depends_on else ():
         try:
-            its = job_of(service.store, other)
-            if its is None or not _settle(service, other, its):
+            others_job = job_of(service.store, other)
+            if others_job is None or not _settle(service, other, others_job):
                 return
         except Exception as error:  # noqa: BLE001 (its own event or sweep tries it again)
             log.warning("next_not_settled", branch=other.branch, error=str(error), kind=type(error).__name__)
@@ -62,18 +62,18 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     if ended is None:
         return False
     facts = with_predecessor(service, observe(service, attempt, job, claims, ended))
-    plan = settlement(facts)
-    _supersede(service, attempt, plan.superseded)
-    if plan.wait and plan.wait.behind:
-        log.info("not_its_turn", branch=attempt.branch, first=plan.wait.behind.branch)
+    todo = settlement(facts)
+    _supersede(service, attempt, todo.superseded)
+    if todo.wait and todo.wait.behind:
+        log.info("not_its_turn", branch=attempt.branch, first=todo.wait.behind.branch)
         return False
-    notify_waiting(service, facts, plan)
-    again = _publish(service, facts, claims, plan.publish)
-    if plan.wait or not _give_up(service, facts, plan.retry):
-        _retry(service, attempt, again, plan.released if again else ())
+    notify_waiting(service, facts, todo)
+    again = _publish(service, facts, claims, todo.publish)
+    if todo.wait or not _give_up(service, facts, todo.retry):
+        _retry(service, attempt, again, todo.released if again else ())
         return True  # the next sweep settles the rest
-    _retry(service, attempt, [*again, *plan.retry], plan.released)
-    record(service, attempt, Decision.REJECTED, plan.reject)
+    _retry(service, attempt, [*again, *todo.retry], todo.released)
+    record(service, attempt, Decision.REJECTED, todo.reject)
     _finish(service, attempt, claims, ended)
     return True
 
@@ -82,9 +82,9 @@ def _retry(service: Service, attempt: Attempt, files: Iterable[FileVersion], rel
     """Start one next attempt for all of these files, because each attempt is a Spark job. It also takes the released
     files that no later attempt has claimed.
     """
-    its = [*files, *(not_claimed_later(service, attempt, released) if released else ())]
-    if its:
-        start_attempt(service, attempt.next(), its)
+    free = not_claimed_later(service, attempt, released) if released else ()
+    if retried := list(dict.fromkeys([*files, *free])):  # a released file may be among the others
+        start_attempt(service, attempt.next(), retried)
 
 
 def accept_end(service: Service, attempt: Attempt, job: Job) -> Ended | None:

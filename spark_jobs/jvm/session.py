@@ -1,5 +1,7 @@
 """The Spark session and its catalogs, one per Nessie reference. Of the job it reads only where things are."""
 
+import re
+
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import JobError
@@ -60,14 +62,19 @@ def build(name: str) -> SparkSession:
 
 
 def check_iceberg(spark: SparkSession, job: Job) -> None:
-    """Raise JobError if the JVM has loaded another Iceberg than the job's: an image's own may come first."""
+    """Raise JobError if the JVM has loaded an Iceberg that was not tested: an image's own may come first."""
     found = jvm(spark).org.apache.iceberg.IcebergBuild.version()
-    if found != ICEBERG:
+    if not is_tested(found):
         raise JobError(
             f"batch {job.batch} of {job.plan.table}, branch {job.branch}: Spark has loaded Iceberg {found}, and the "
-            f"job is made for {ICEBERG}. Put the job's jar first on Spark's class path, or remove the image's own. "
-            f"Until then no batch is rejected for it: each is tried again"
+            f"job is made for {ICEBERG}, or AWS's build of it. Put the job's jar first on Spark's class path, or "
+            f"remove the image's own. Until then no batch is rejected for it: each is tried again"
         )
+
+
+def is_tested(version: str) -> bool:
+    """Return True for the version of the job's jar, and for AWS's builds of it, such as `1.11.0-amzn-0`."""
+    return re.fullmatch(rf"{re.escape(ICEBERG)}(-amzn-[0-9]+)?", version) is not None
 
 
 def tune_for_size(spark: SparkSession, job: Job) -> None:

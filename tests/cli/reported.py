@@ -49,7 +49,7 @@ def reported(
     base = service.branches.head(MAIN) or ""
     service.branches.create_branch(attempt.branch, base)
     landed = {key: _landed(key) for key in (*files, *(faults or {}))}
-    claims = [Receipt(bucket="landing", key=key).decided(Entry.of(file, Decision.PUBLISHED, attempt))
+    claims = [Receipt(bucket="landing", key=key).with_decision(Entry.of(file, Decision.PUBLISHED, attempt))
               for key, file in landed.items()]  # fmt: skip
     head = service.ledger.commit_receipts(attempt.branch, base, claims)
     evaluator = DuckDBEvaluator(plan, others or {})

@@ -682,7 +682,7 @@ def test_a_receipt_that_cannot_be_read_is_never_written_over_nor_taken_for_none(
     with pytest.raises(Misconfigured, match=r"nyc/flights/1.*No file under this key is ingested or decided"):
         broken.to_json()
     with pytest.raises(Misconfigured, match="can't be read"):
-        broken.decided(
+        broken.with_decision(
             Entry.of(World().drop("1", rows=1), Decision.PUBLISHED, Attempt(table=TABLE, batch="b", number=1))
         )
     other = Receipt(bucket="landing", key="another").to_json()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import subprocess
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 250 * 1024 * 1024  # what Lambda unpacks
 TAG = re.compile(r"(?:^Tag: [^-\n]+-[^-\n]+-|(?<=x86_64)\.)([^.\n]+)", re.MULTILINE)
 LOADABLE = {f"manylinux{level}_x86_64" for level in ("1", "2010", "2014", "_2_5", "_2_12", "_2_17")}
+UNCHECKED = b"\x01\0\0\0"  # flags of byte code that Python takes without a look at its source
 FUNCTIONS_PYTHON = ROOT / ".local/envs/functions/bin/python"
 
 
@@ -35,6 +38,11 @@ def contents(path: Path) -> dict[str, bytes]:
         return {entry.filename: archive.read(entry) for entry in archive.infolist()}
 
 
+def byte_code(names: Iterable[str]) -> set[str]:
+    """Where Python 3.11, which the functions run on, looks for the byte code of these modules."""
+    return {importlib.util.cache_from_source(name) for name in names if name.endswith(".py")}
+
+
 def made(bundles: Bundles) -> list[tuple[int, int]]:
     """Which very files these are: a zip that is made again is another one."""
     return [(path.stat().st_ino, path.stat().st_mtime_ns) for path in (bundles.functions, bundles.py_files)]
@@ -43,7 +51,8 @@ def made(bundles: Bundles) -> list[tuple[int, int]]:
 def test_each_zip_holds_its_packages_with_their_data(checkout: Path, tmp_path: Path) -> None:
     bundles = package(checkout, tmp_path / "build")
     product = {"lakegate/settings.py", "lakegate/data/schema.json"}
-    assert set(contents(bundles.functions)) == product | {"handlers/ingest.py"}
+    modules = {"handlers/ingest.py", "lakegate/settings.py"}
+    assert set(contents(bundles.functions)) == product | modules | byte_code(modules)
     assert set(contents(bundles.py_files)) == product | {"spark_jobs/job.py"}
 
 
@@ -51,6 +60,7 @@ def test_two_checkouts_with_the_same_sources_make_the_same_bytes(checkout: Path,
     shutil.copytree(checkout, tmp_path / "other", copy_function=shutil.copyfile)
     (tmp_path / "other/lakegate/__pycache__").mkdir()
     (tmp_path / "other/lakegate/__pycache__/settings.cpython-311.pyc").write_bytes(b"left by a run")
+    (tmp_path / "other/lakegate/__pycache__/gone.cpython-311.pyc").write_bytes(b"left by a run")
     one, other = package(checkout, tmp_path / "build"), package(tmp_path / "other", tmp_path / "build2")
     assert one.functions.read_bytes() == other.functions.read_bytes()
     with zipfile.ZipFile(one.functions) as archive:
@@ -71,7 +81,9 @@ def test_a_change_of_product_code_is_in_both_zips_and_leaves_third_parties_alone
     third_party = (tmp_path / "build/third-party.zip").stat()
     (checkout / "lakegate/settings.py").write_text("changed = True\n")
     bundles = package(checkout, tmp_path / "build")
-    assert contents(bundles.functions)["lakegate/settings.py"] == b"changed = True\n"
+    functions = contents(bundles.functions)
+    assert functions["lakegate/settings.py"] == b"changed = True\n"
+    assert b"changed" in functions["lakegate/__pycache__/settings.cpython-311.pyc"]
     assert contents(bundles.py_files)["lakegate/settings.py"] == b"changed = True\n"
     assert (tmp_path / "build/third-party.zip").stat().st_ino == third_party.st_ino
 
@@ -107,11 +119,21 @@ def test_the_functions_zip_fits_lambda(function_zip: Path) -> None:
 
 
 @pytest.mark.synth
-def test_the_functions_zip_carries_no_spark_arrow_byte_code_or_tests(function_zip: Path) -> None:
+def test_the_functions_zip_carries_no_spark_arrow_or_tests(function_zip: Path) -> None:
     with zipfile.ZipFile(function_zip) as archive:
         names = archive.namelist()
-    unwanted = {"pyspark", "pyarrow", "pandas", "numpy", "bin", "__pycache__", "tests"}
-    assert [name for name in names if unwanted.intersection(name.split("/")[:-1]) or name.endswith(".pyc")] == []
+    unwanted = {"pyspark", "pyarrow", "pandas", "numpy", "bin", "tests"}
+    assert [name for name in names if unwanted.intersection(name.split("/")[:-1])] == []
+
+
+@pytest.mark.synth
+def test_each_module_of_the_functions_zip_has_byte_code_that_is_taken_as_it_is(function_zip: Path) -> None:
+    """A function cannot write into its folder: without, each cold start would compile every module."""
+    with zipfile.ZipFile(function_zip) as archive:
+        names = set(archive.namelist())
+        compiled = {name: archive.read(name) for name in names if name.endswith(".pyc")}
+    assert compiled.keys() == byte_code(names)
+    assert {code[:8] for code in compiled.values()} == {importlib.util.MAGIC_NUMBER + UNCHECKED}
 
 
 @pytest.mark.synth

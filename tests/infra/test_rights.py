@@ -218,5 +218,15 @@ def test_a_role_has_its_part_in_the_catalog_and_tokens_for_its_audience_alone(
     ]
 
 
+def test_emr_takes_the_jobs_role_for_this_application_of_this_account_alone(stack: Stack) -> None:
+    (trust,) = stack.one("AWS::IAM::Role", "SparkRole")["AssumeRolePolicyDocument"]["Statement"]
+    arn = {"Fn::GetAtt": [stack.name("AWS::EMRServerless::Application", "SparkApplication"), "Arn"]}
+    assert trust["Action"] == "sts:AssumeRole"
+    assert trust["Condition"] == {
+        "StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}},
+        "ArnLike": {"aws:SourceArn": [arn, {"Fn::Join": ["", [arn, "/*"]]}]},
+    }
+
+
 def test_there_are_no_roles_but_these(stack: Stack) -> None:
     assert len(stack.resources("AWS::IAM::Role")) == len(ROLES)

@@ -50,10 +50,10 @@ def test_a_receipt_takes_the_decisions_that_may_follow_and_no_others(before: Dec
     receipt = Receipt(bucket="landing", key="k", entries=(Entry.of(FILE, before, ATTEMPT),))
     now = replace(Entry.of(FILE, after, ATTEMPT), attempt=2)
     if after in MAY_BECOME[before]:
-        assert receipt.decided(now).entry("v1") == now
+        assert receipt.with_decision(now).entry("v1") == now
     else:
         with pytest.raises(Refused, match=f"is {before}, and may not become {after}"):
-            receipt.decided(now)
+            receipt.with_decision(now)
 
 
 def test_only_what_is_rejected_may_become_something_else() -> None:

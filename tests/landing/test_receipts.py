@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lakegate.landing.attempts import MOST_WRITTEN, Attempt, batch_id, batches
+from lakegate.landing.attempts import MOST_RECEIPT_BYTES, Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.lifecycle import Decision
@@ -61,15 +61,15 @@ def entry(version: str, decision: Decision, attempt: Attempt = ATTEMPT) -> Entry
 
 
 def test_a_receipt_survives_being_stored() -> None:
-    receipt = Receipt(bucket="landing", key='a "ü"\n').decided(entry("v1", Decision.REJECTED))
+    receipt = Receipt(bucket="landing", key='a "ü"\n').with_decision(entry("v1", Decision.REJECTED))
     assert Receipt.from_json(receipt.to_json()) == receipt
 
 
 def test_a_version_that_replaces_others_is_alone_on_main() -> None:
-    receipt = Receipt(bucket="landing", key="k").decided(entry("v1", Decision.PUBLISHED))
-    receipt = receipt.decided(entry("v2", Decision.PUBLISHED))
+    receipt = Receipt(bucket="landing", key="k").with_decision(entry("v1", Decision.PUBLISHED))
+    receipt = receipt.with_decision(entry("v2", Decision.PUBLISHED))
     assert [it.version_id for it in receipt.on_main] == ["v1", "v2"]
-    receipt = receipt.decided(replace(entry("v3", Decision.PUBLISHED), replaces=("v1", "v2")))
+    receipt = receipt.with_decision(replace(entry("v3", Decision.PUBLISHED), replaces=("v1", "v2")))
     assert [it.version_id for it in receipt.on_main] == ["v3"]
 
 
@@ -82,7 +82,7 @@ def test_files_go_together_in_their_order_as_many_as_the_limits_allow() -> None:
 
 def test_files_whose_receipts_are_long_go_in_batches_that_one_commit_can_hold() -> None:
     files = [file(key=str(number)) for number in range(5)]
-    sizes = {"1": MOST_WRITTEN + 1, "3": MOST_WRITTEN, "4": 1}
+    sizes = {"1": MOST_RECEIPT_BYTES + 1, "3": MOST_RECEIPT_BYTES, "4": 1}
     assert [[it.key for it in batch] for batch in batches(files, Ingestion(), sizes)] == [
         ["0"],
         ["1"],
@@ -92,21 +92,20 @@ def test_files_whose_receipts_are_long_go_in_batches_that_one_commit_can_hold() 
 
 
 def test_the_last_published_version_is_current_whatever_is_rejected_later() -> None:
-    receipt = Receipt(bucket="landing", key="k").decided(entry("v1", Decision.PUBLISHED))
-    receipt = receipt.decided(entry("v2", Decision.REJECTED))
-    assert receipt.published is not None
-    assert receipt.published.version_id == "v1"
+    receipt = Receipt(bucket="landing", key="k").with_decision(entry("v1", Decision.PUBLISHED))
+    receipt = receipt.with_decision(entry("v2", Decision.REJECTED))
+    assert [entry.version_id for entry in receipt.on_main] == ["v1"]
 
 
 def test_a_new_decision_takes_the_place_of_the_old_one() -> None:
-    receipt = Receipt(bucket="landing", key="k").decided(entry("v1", Decision.REJECTED))
-    receipt = receipt.decided(entry("v1", Decision.PUBLISHED, ATTEMPT.next()))
+    receipt = Receipt(bucket="landing", key="k").with_decision(entry("v1", Decision.REJECTED))
+    receipt = receipt.with_decision(entry("v1", Decision.PUBLISHED, ATTEMPT.next()))
     assert [(e.decision, e.attempt) for e in receipt.entries] == [(Decision.PUBLISHED, 2)]
 
 
 def test_no_decided_version_is_forgotten_however_often_its_key_is_written() -> None:
-    receipt = Receipt(bucket="landing", key="k").decided(entry("published", Decision.PUBLISHED))
+    receipt = Receipt(bucket="landing", key="k").with_decision(entry("published", Decision.PUBLISHED))
     for number in range(50):
-        receipt = receipt.decided(entry(f"v{number}", Decision.REJECTED))
+        receipt = receipt.with_decision(entry(f"v{number}", Decision.REJECTED))
     assert len(receipt.entries) == 51
-    assert receipt.published is not None
+    assert [entry.version_id for entry in receipt.on_main] == ["published"]

@@ -11,7 +11,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.landing.standing import standing, truncate
+from lakegate.landing.standing import IDENTICAL, standing, truncate
 
 NOON = datetime(2013, 1, 31, 12, 0, tzinfo=UTC)
 TABLES = ("nyc.flights", "nyc.planes")
@@ -29,7 +29,7 @@ def after(receipt: Receipt, number: int, upload: Upload) -> Receipt:
     its = standing(receipt, found := file(number, minute, body), table, reuploads)
     decision = its.decision or (Decision.PUBLISHED if is_good else Decision.REJECTED)
     attempt = Attempt(table=table, batch=f"b{number}", number=1)
-    return receipt.decided(Entry.of(found, decision, attempt, [its.reason] if its.reason else [], its.replaces))
+    return receipt.with_decision(Entry.of(found, decision, attempt, [its.reason] if its.reason else [], its.replaces))
 
 
 uploads = st.lists(
@@ -76,7 +76,12 @@ def test_a_version_that_was_taken_out_may_be_lacking_and_no_other() -> None:
         receipt = after(receipt, number, (number, f"bytes {number}", Reuploads.REPLACE, TABLES[0], True))
     short, closed = truncate(receipt, NOON + timedelta(minutes=2))
     assert [short.may_lack(file(number, number, "x")) for number in range(4)] == [True, True, False, False]
-    found = replace(short, closed=closed)
+    found = replace(short, archived=closed)
     assert [found.may_lack(file(number, number, "x")) for number in range(4)] == [False] * 4
     assert "closed" not in found.to_json()
     assert Receipt.from_json(found.to_json()) == short
+
+
+def test_the_reason_for_repeated_bytes_is_worded_as_in_stored_receipts() -> None:
+    """A receipt tells by it that a discarded version repeats what is on main."""
+    assert IDENTICAL == "the same bytes are already published under this key"

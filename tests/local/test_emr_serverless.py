@@ -69,7 +69,10 @@ def start(aws: Aws, application: str, bucket: str, job_run: Make) -> Iterator[An
             executionRoleArn=ROLE,
             jobDriver={"sparkSubmit": driver},
             configurationOverrides={
-                "monitoringConfiguration": {"s3MonitoringConfiguration": {"logUri": f"s3://{bucket}/logs/"}},
+                "monitoringConfiguration": {
+                    "s3MonitoringConfiguration": {"logUri": f"s3://{bucket}/logs/"},
+                    "managedPersistenceMonitoringConfiguration": {"enabled": False},
+                },
                 **(overrides or {}),
             },
             **options,

@@ -329,7 +329,7 @@ def landed(key: str | None = None, version: str = "v1") -> FileVersion:
 
 def receipt(file: FileVersion, attempt: Attempt, decision: Decision = Decision.PUBLISHED) -> Receipt:
     entry = Entry.of(file, decision, attempt, reasons=("because",))
-    return Receipt(bucket=file.bucket, key=file.key).decided(entry)
+    return Receipt(bucket=file.bucket, key=file.key).with_decision(entry)
 
 
 def note(attempt: Attempt, files: list[FileVersion], decision: Decision = Decision.PUBLISHED) -> Note:

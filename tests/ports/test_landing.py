@@ -132,6 +132,45 @@ def test_the_same_bytes_are_the_same_content(place: Place) -> None:
     assert old.content == new.content
 
 
+def test_many_versions_are_described_as_each_would_be_alone(place: Place) -> None:
+    wanted = [(key, place.put(key, key.encode())) for key in map(str, range(25))]
+    place.drop(*wanted[7])
+    found = place.landing.describe_all(iter([*wanted, ("never", wanted[0][1])]))
+    assert found == {version: place.landing.describe(*version) for version in [*wanted, ("never", wanted[0][1])]}
+    assert [version for version, file in found.items() if file is None] == [wanted[7], ("never", wanted[0][1])]
+    assert place.landing.describe_all([]) == {}
+
+
+@pytest.mark.parametrize("error", [Misconfigured("looking at 3: 403"), ZeroDivisionError("a fault of ours")])
+def test_a_version_that_cannot_be_described_keeps_no_other(
+    place: Place, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = [(key, place.put(key, key.encode())) for key in map(str, range(5))]
+    describe = place.landing.describe
+
+    def forbidden(key: str, version_id: str) -> FileVersion | None:
+        if key == "3":
+            raise error
+        return describe(key, version_id)
+
+    monkeypatch.setattr(place.landing, "describe", forbidden)
+    assert place.landing.describe_all(wanted) == {
+        version: error if version == wanted[3] else describe(*version) for version in wanted
+    }
+
+
+@pytest.mark.usefixtures("aws")
+def test_versions_are_described_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    landing, together = S3Landing("landing", "service"), threading.Barrier(s3.AT_ONCE)
+
+    def meet(*_: str) -> None:
+        together.wait(timeout=30)
+
+    monkeypatch.setattr(landing, "describe", meet)
+    wanted = [(str(number), "v") for number in range(2 * s3.AT_ONCE)]
+    assert landing.describe_all(wanted) == dict.fromkeys(wanted)
+
+
 def test_a_version_that_is_gone_or_never_was_is_not_found(place: Place) -> None:
     version = place.put("k", b"hello")
     place.drop("k", version)

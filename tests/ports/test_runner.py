@@ -147,7 +147,10 @@ ASKED = {
     "executionTimeoutMinutes": 45,
     "retryPolicy": {"maxAttempts": 1},
     "configurationOverrides": {
-        "monitoringConfiguration": {"s3MonitoringConfiguration": {"logUri": "s3://service/logs/"}}
+        "monitoringConfiguration": {
+            "s3MonitoringConfiguration": {"logUri": "s3://service/logs/"},
+            "managedPersistenceMonitoringConfiguration": {"enabled": False},
+        }
     },
 }
 

@@ -290,8 +290,7 @@ def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
             "it failed": failed(report, new.file(receipt.bucket, key).id),
             "its jobs failed as often as they may": _failures(world, new) >= world.service.attempts,
             "it was deleted": (key, version) not in world.landing.landed,
-            "its contract wants no other": receipt.published is not None
-            and Reuploads.REJECT in world.reuploads_of(key),
+            "its contract wants no other": bool(receipt.on_main) and Reuploads.REJECT in world.reuploads_of(key),
             "a stranger changed its branch, or a rebase's": any(it.startswith(branch) for it in world.meddled),
         }
         if not any(excuses.values()):

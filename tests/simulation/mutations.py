@@ -118,7 +118,7 @@ MUTATIONS = (
                 old="entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt)",
                 new="False",
             ),
-            Edit(function=Receipt.decided, old="entry.decision not in MAY_BECOME[old.decision]", new="False"),
+            Edit(function=Receipt.with_decision, old="entry.decision not in MAY_BECOME[old.decision]", new="False"),
         ),
         seeds_from=130,
     ),

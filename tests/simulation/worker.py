@@ -14,6 +14,8 @@ from greenlet import getcurrent, greenlet
 
 from lakegate.adapters.immutable_cache import ImmutableCache
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
+from lakegate.ports.landing import Described, Version
+from lakegate.testing.landing import describe_each
 from lakegate.workflow.service import Service
 
 PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier")
@@ -161,7 +163,9 @@ def working() -> Worker | None:
 
 def stopping(whole: Service, ports: Iterable[str] = PORTS) -> Service:
     """The service as workers reach it: whoever calls one of these ports is stopped before."""
-    before: dict[str, Any] = {name: _Port(name, getattr(whole, name)) for name in ports}
+    before: dict[str, Any] = {
+        name: (_Landing if name == "landing" else _Port)(name, getattr(whole, name)) for name in ports
+    }
     return replace(whole, **before)
 
 
@@ -180,3 +184,10 @@ class _Port:
 
         setattr(self, method, called)  # found at once from now on
         return called
+
+
+class _Landing(_Port):
+    """Many versions are described by calls that come to nothing each for itself."""
+
+    def describe_all(self, versions: Iterable[Version]) -> Described:
+        return describe_each(self.describe, versions)

@@ -313,6 +313,22 @@ def test_another_iceberg_than_the_jobs_own_ends_it(run: Run, lake: Lake, monkeyp
     assert (lake.head(job.branch), has_begun(lake, job)) == (job.base, False)
 
 
+@pytest.mark.parametrize(
+    ("found", "is_tested"),
+    [
+        (session.ICEBERG, True),
+        (f"{session.ICEBERG}-amzn-0", True),
+        (f"{session.ICEBERG}-amzn-12", True),
+        (f"{session.ICEBERG}-amzn", False),
+        (f"{session.ICEBERG}-SNAPSHOT", False),
+        ("1.10.0-amzn-1", False),
+        ("1x11x0", False),
+    ],
+)
+def test_an_iceberg_is_the_tested_version_or_awss_build_of_it(found: str, is_tested: bool) -> None:  # noqa: FBT001
+    assert session.is_tested(found) is is_tested
+
+
 def test_a_job_that_cannot_go_on_fails_with_a_last_word(lake: Lake, tmp_path: Path) -> None:
     staged = stage(lake, a_plan(), unique("wap-nowhere"), lake.head(), {IDS[0]: rows(1)})
     done = submit(lake, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [staged.uri])

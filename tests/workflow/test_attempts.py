@@ -10,6 +10,7 @@ from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState, MessageKind
+from lakegate.workflow import settle as settling
 from lakegate.workflow.attempts.reports import End, begun_name, note_end
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -429,3 +430,12 @@ def test_an_attempt_at_a_retried_file_stays_though_a_later_one_at_others_of_its_
     world.run()
     assert world.rows_on_main() == {"1": 3, "2": 3}
     assert world.branches() == []
+
+
+def test_a_file_that_is_both_retried_and_released_is_noted_for_the_next_attempt_once(world: World) -> None:
+    attempt, file = dropped(world), world.file("1")
+
+    settling._retry(world.service, attempt, [file], [file])
+
+    noted = world.store.read(f"attempts/{attempt.next().branch}/files.json") or b""
+    assert noted.count(file.version_id.encode()) == 1

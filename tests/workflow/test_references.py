@@ -12,7 +12,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import push
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
-from lakegate.workflow.settlement.references import ATTEMPTS, PATIENCE
+from lakegate.workflow.settlement.references import MOST_AUDITS, PATIENCE
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, PLANES, TABLE, World
 
@@ -224,7 +224,7 @@ def test_where_nothing_is_under_way_a_reference_to_nothing_is_rejected_at_once(w
 
 def settle_while_planes_change(world: World) -> None:
     """Jobs end, planes changes, every attempt is settled: more often than a batch has attempts."""
-    for _ in range(ATTEMPTS + 2):
+    for _ in range(MOST_AUDITS + 2):
         world.runner.finish_all()
         world.change_on_main(PLANES)
         for attempt in world.attempts():
@@ -234,7 +234,7 @@ def settle_while_planes_change(world: World) -> None:
 def test_a_table_that_changes_all_the_time_does_not_keep_an_orphan_from_being_rejected(world: World) -> None:
     world.drop("1", rows=2, needs="nobody")
     settle_while_planes_change(world)
-    assert world.job_runs() == ATTEMPTS
+    assert world.job_runs() == MOST_AUDITS
     assert set(world.rejected()) == {"1"}
     assert len(world.branches()) == len(world.messages()) == 1
     assert status(world.service).in_flight == ()
@@ -243,7 +243,7 @@ def test_a_table_that_changes_all_the_time_does_not_keep_an_orphan_from_being_re
 def test_a_table_that_changes_all_the_time_does_not_keep_rows_from_being_put_aside(world: World) -> None:
     world.drop("1", rows=2, needs="nobody", aside=1)
     settle_while_planes_change(world)
-    assert world.job_runs() == ATTEMPTS
+    assert world.job_runs() == MOST_AUDITS
     assert (world.rows_on_main(), world.quarantined_on(), world.branches()) == ({"1": 2}, {"1": 1}, [])
 
 
@@ -295,7 +295,7 @@ def test_a_retried_file_waits_for_the_file_that_it_refers_to_as_any_other() -> N
     world.drop("1", rows=2, needs=PLANE)
     world.run()
     [line] = status(world.service).rejected
-    for _ in range(ATTEMPTS - 1):
+    for _ in range(MOST_AUDITS - 1):
         retry(world.service, line.batch)
         world.run()
     world.drop(PLANE, rows=3, absolute=True)
@@ -315,9 +315,9 @@ def test_attempts_that_pushed_contracts_asked_for_take_no_patience_from_an_early
     world.refer_to_planes()
     world.push_contract()  # which refers to nothing yet
     world.drop("1", rows=2, needs=PLANE, aside=aside)
-    for number in range(ATTEMPTS - 1):
+    for number in range(MOST_AUDITS - 1):
         world.runner.finish_all()
-        if number < ATTEMPTS - 2:
+        if number < MOST_AUDITS - 2:
             world.push_text(f"{CONTRACT.rstrip()}\n      - name: c{number}\n        logicalType: integer\n")
         else:
             world.refer_to_planes()

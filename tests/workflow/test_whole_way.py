@@ -2,12 +2,15 @@
 again.
 """
 
+from collections.abc import Iterable
+
 import pytest
 
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.errors import Refused
 from lakegate.ports import JobRun, MessageKind
+from lakegate.ports.landing import Described, Version
 from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
@@ -353,6 +356,23 @@ def test_a_file_that_cannot_be_looked_at_keeps_no_other_from_its_way(world: Worl
     assert len(reconcile(world.service)) == 1
     world.run()
     assert world.rows_on_main() == {"2.parquet": 3, "3.parquet": 3}
+
+
+def test_files_that_land_together_are_looked_up_side_by_side_and_each_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [world.drop(f"{number}.parquet", rows=1, deliver=False) for number in range(3)]
+    arrivals = [Arrival(key=file.key, version_id=file.version_id) for file in files]
+    asked: list[list[Version]] = []
+    look = world.landing.describe_all
+
+    def describe_all(versions: Iterable[Version]) -> Described:
+        asked.append(list(versions))
+        return look(asked[-1])
+
+    monkeypatch.setattr(world.landing, "describe_all", describe_all)
+    assert receive(world.service, [*arrivals, arrivals[0]]) == []
+    assert asked == [[(file.key, file.version_id) for file in files]]
 
 
 def test_a_message_that_slack_refuses_keeps_no_other_from_being_told(world: World) -> None:

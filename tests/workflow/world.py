@@ -374,7 +374,9 @@ class World:
 
     def reject_behind_the_back(self, attempt: Attempt, files: tuple[FileVersion, ...]) -> None:
         receipts = [
-            Receipt(bucket=file.bucket, key=file.key).decided(Entry.of(file, Decision.REJECTED, attempt, ["by hand"]))
+            Receipt(bucket=file.bucket, key=file.key).with_decision(
+                Entry.of(file, Decision.REJECTED, attempt, ["by hand"])
+            )
             for file in files
         ]
         self.service.ledger.commit_receipts(MAIN, self.lake.branches[MAIN], receipts)

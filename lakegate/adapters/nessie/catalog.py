@@ -30,7 +30,7 @@ from lakegate.adapters.nessie.rest import PAGE, NessieRest
 from lakegate.adapters.refs import segment
 from lakegate.counts import count
 from lakegate.errors import Conflict, Refused, Retryable
-from lakegate.landing.attempts import PREFIX, not_before
+from lakegate.landing.attempts import PREFIX, earliest_time
 from lakegate.landing.receipts import Receipt, receipt_name
 from lakegate.ports import MAIN, Branch, Changes, Decided, Note, Ref
 
@@ -256,6 +256,6 @@ def _not_before(batch: str) -> datetime | None:
     before its first file landed.
     """
     try:
-        return not_before(batch)
+        return earliest_time(batch)
     except (ValueError, OverflowError):
         return None

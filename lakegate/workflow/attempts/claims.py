@@ -186,4 +186,4 @@ def claim_receipt(
 ) -> Receipt:
     """Return the receipt that the file's key has once the attempt has published it in place of these versions."""
     receipt = receipts.get(file.key) or Receipt(bucket=file.bucket, key=file.key)
-    return receipt.decided(Entry.of(file, Decision.PUBLISHED, attempt, replaces=replaces))
+    return receipt.with_decision(Entry.of(file, Decision.PUBLISHED, attempt, replaces=replaces))

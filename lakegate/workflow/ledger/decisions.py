@@ -106,5 +106,5 @@ def _receipts(
     for finding in findings:
         key = finding.file.key
         receipt = changed.get(key) or receipts.get(key) or Receipt(bucket=finding.file.bucket, key=key)
-        changed[key] = receipt.decided(Entry.of(finding.file, decision, attempt, finding.reasons))
+        changed[key] = receipt.with_decision(Entry.of(finding.file, decision, attempt, finding.reasons))
     return list(changed.values())

@@ -73,8 +73,8 @@ def _with(receipts: Mapping[str, Receipt], more: Iterable[Receipt]) -> dict[str,
     found = dict(receipts)
     for closed in more:
         receipt = found[closed.key]
-        entries = (*receipt.closed, *closed.entries)
-        found[closed.key] = replace(receipt, closed=entries, unreadable=receipt.unreadable or closed.unreadable)
+        entries = (*receipt.archived, *closed.entries)
+        found[closed.key] = replace(receipt, archived=entries, unreadable=receipt.unreadable or closed.unreadable)
     return found
 
 

@@ -146,14 +146,14 @@ class Targets:
     grown: frozenset[str]
 
 
-def guard_tables(service: Service, audited: Audited, main: str, tables: Iterable[str]) -> Targets | NeedsNewAttempt:
+def guard_tables(service: Service, audited: Audited, head: str, tables: Iterable[str]) -> Targets | NeedsNewAttempt:
     """Return the tables that are new or have grown; object if data files may not move to one of the tables. Iceberg
     matches columns by field id, so main's table must agree with the audited one, or still be as it was at the attempt's
     base, and so be able to become the audited one.
     """
     new, grown = set[str](), set[str]()
     for table in tables:
-        there, wanted = (service.tables.identity(ref, table) for ref in (Ref(MAIN, main), audited.ref))
+        there, wanted = (service.tables.identity(ref, table) for ref in (Ref(MAIN, head), audited.ref))
         if there == wanted:
             continue
         before = service.tables.identity(audited.base_ref, table)
@@ -175,14 +175,14 @@ def _may_become(before: TableIdentity, after: TableIdentity | None) -> bool:
 
 
 def guard_replaced(
-    service: Service, audited: Audited, main: str, replaced: Mapping[str, frozenset[str]], *, whole: bool
+    service: Service, audited: Audited, head: str, replaced: Mapping[str, frozenset[str]], *, whole: bool
 ) -> NeedsNewAttempt | None:
     """Object if data files that are to be replaced, by table, have left main since the attempt's base. If not the
     `whole` of a data file is replaced, new delete files are an objection, too: rows that they delete would be back in
     what is left of it.
     """
     for table, paths in replaced.items():
-        since = service.tables.compare(table, audited.base_ref, Ref(MAIN, main))
+        since = service.tables.compare(table, audited.base_ref, Ref(MAIN, head))
         if paths & since.removed or (since.deletes and not whole):
             return NeedsNewAttempt(f"rows of {table} that {audited.attempt.branch} replaces were rewritten on main")
     return None

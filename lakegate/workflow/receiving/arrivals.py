@@ -39,15 +39,14 @@ def look_up(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVer
     """Return the arrivals' files, oldest first and each once. A file that is gone from the landing bucket and a marker
     need nothing. An arrival that cannot be looked up, such as a key that S3 allows no more, fails alone.
     """
-    found, failures = {}, []
+    arrivals, found, failures = list(arrivals), {}, []
+    answers = service.landing.describe_all(dict.fromkeys((arrival.key, arrival.version_id) for arrival in arrivals))
     for arrival in arrivals:
-        try:
-            file = service.landing.describe(arrival.key, arrival.version_id)
-        except Exception as error:  # noqa: BLE001 (one arrival)
-            log.warning("look_up_failed", key=arrival.key, error=str(error), kind=type(error).__name__)
-            failures.append(Failure(arrivals=(arrival,), error=error))
-            continue
-        if file is None:
+        file = answers[arrival.key, arrival.version_id]
+        if isinstance(file, Exception):
+            log.warning("look_up_failed", key=arrival.key, error=str(file), kind=type(file).__name__)
+            failures.append(Failure(arrivals=(arrival,), error=file))
+        elif file is None:
             log.info("file_gone", key=arrival.key, version=arrival.version_id)
         elif file.is_marker:
             log.info("marker_passed_over", key=arrival.key, version=arrival.version_id)

@@ -24,7 +24,7 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
 from lakegate.workflow.settlement.reader import first_look, with_references
 from lakegate.workflow.settlement.references import with_quarantined_rows
-from lakegate.workflow.settlement.rules import blocks_queue, settlement
+from lakegate.workflow.settlement.rules import goes_first, settlement
 
 log = structlog.get_logger()
 
@@ -39,17 +39,17 @@ def with_predecessor(service: Service, facts: Facts) -> Facts:
 def predecessor(service: Service, attempt: Attempt) -> Attempt | None:
     """Return an attempt at an older batch of the same table that publishes first, or None."""
     older = [other for other in _others(service, attempt) if other.batch < attempt.batch]
-    asked = (_is_queued, _is_reaudited)
-    return next((other for other in older if any(_is_so(ask, service, other) for ask in asked)), None)
+    asked = (_goes_first, _is_reaudited)
+    return next((other for other in older if any(_answer_or_no(ask, service, other) for ask in asked)), None)
 
 
 def successors(service: Service, attempt: Attempt) -> Iterator[Attempt]:
     """Yield the attempts at other batches of the table that are audited and have files to publish, oldest first."""
-    return (other for other in _others(service, attempt) if _is_so(_is_queued, service, other))
+    return (other for other in _others(service, attempt) if _answer_or_no(_goes_first, service, other))
 
 
-def _is_so(ask: Callable[[Service, Attempt], bool], service: Service, attempt: Attempt) -> bool:
-    """Ask, and take no answer for no: an attempt that can't be read would keep all others of its table waiting."""
+def _answer_or_no(ask: Callable[[Service, Attempt], bool], service: Service, attempt: Attempt) -> bool:
+    """Ask. An attempt that cannot be read counts as no, because it would keep all others of its table waiting."""
     try:
         return ask(service, attempt)
     except PASSING:
@@ -65,7 +65,7 @@ def _others(service: Service, attempt: Attempt) -> list[Attempt]:
     return sorted(others, key=lambda other: (other.batch, other.number))
 
 
-def _is_queued(service: Service, attempt: Attempt) -> bool:
+def _goes_first(service: Service, attempt: Attempt) -> bool:
     """Return True if the attempt is audited and keeps newer batches waiting. It notes nothing of that attempt."""
     ended = Ended(report=_report(service, attempt))
     job = readable_job_of(service.store, attempt) if ended.passed else None
@@ -76,7 +76,7 @@ def _is_queued(service: Service, attempt: Attempt) -> bool:
     if facts is None or not facts.files:
         return False
     facts = replace(facts, receipts=receipts_now(service, facts.files))
-    return blocks_queue(with_references(service, facts, with_quarantined_rows(facts)))
+    return goes_first(with_references(service, facts, with_quarantined_rows(facts)))
 
 
 def _is_reaudited(service: Service, attempt: Attempt) -> bool:

@@ -15,7 +15,9 @@ from lakegate.workflow.settlement.facts import Facts
 from lakegate.workflow.settlement.keys import failing_metrics, quarantined_metrics
 
 PATIENCE = timedelta(hours=13)  # with files of a referenced table that are under way: jobs may queue for twelve
-ATTEMPTS = 3  # of one batch: a table that changes all the time must not keep an orphan from being rejected
+MOST_AUDITS = (
+    3  # of one file that miss rows: a table that changes all the time must not keep an orphan from being rejected
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +46,13 @@ def tables_missing_rows(plan: Plan, report: FileReport | None) -> frozenset[str]
 
 def unresolved_references(facts: Facts, files: Iterable[FileVersion]) -> dict[FileVersion, frozenset[str]]:
     """Return the open ones of these files that lack only rows of other tables, with these tables. A file that missed
-    rows in `ATTEMPTS` audits is left out: it is rejected.
+    rows in `MOST_AUDITS` audits is left out: it is rejected.
     """
     missed = {it: tables_missing_rows(facts.job.plan, facts.ended.reported.get(it.id)) for it in files}
     return {
         file: tables
         for file, tables in missed.items()
-        if tables and facts.audits.get(file.id, 1) < ATTEMPTS and facts.is_open(file)
+        if tables and facts.audits.get(file.id, 1) < MOST_AUDITS and facts.is_open(file)
     }
 
 

@@ -7,6 +7,7 @@ safe, and a decision on main is checked against main's receipts when it is writt
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import assert_never
 
 from lakegate.audit.model.report import FileReport
 from lakegate.landing.attempts import Attempt
@@ -91,7 +92,7 @@ def settlement(facts: Facts) -> Settlement:
     """Return the settlement of these facts. Of each file, the first rule that answers decides."""
     answers: dict[FileVersion, Action] = {}
     for rule in RULES:
-        answers = {**rule(facts, [file for file in facts.files if file not in answers]), **answers}
+        answers |= rule(facts, [file for file in facts.files if file not in answers])
     return _behind(facts, _settlement(facts, {file: answers[file] for file in facts.files}))
 
 
@@ -116,15 +117,20 @@ def missing_from_report(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     return {file: Reject(finding=Finding(file=file, reasons=(why.get(file.id, GONE),))) for file in gone}
 
 
-def unresolved_reference(facts: Facts, _: Iterable[FileVersion]) -> Answers:
+def unresolved_reference(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Retry files whose only fault is that rows they refer to are not on main yet."""
-    groups = (deferred(facts, with_quarantined_rows(facts)), deferred(facts, facts.bad))
+    asked = set(files)
+    groups = (
+        deferred(facts, [file for file in group if file in asked])
+        for group in (with_quarantined_rows(facts), facts.bad)
+    )
     return {file: Retry(why=_why(each), until=each.until) for each in groups for file in each.files}
 
 
-def released_key(facts: Facts, _: Iterable[FileVersion]) -> Answers:
+def released_key(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Release files that failed only for keys of files that failed after quarantine: those keys are free."""
-    return dict.fromkeys(released(facts), Release())
+    free = set(released(facts))
+    return {file: Release() for file in files if file in free}
 
 
 def superseded_by_key(facts: Facts, files: Iterable[FileVersion]) -> Answers:
@@ -187,7 +193,7 @@ def superseded(
     ]
 
 
-def blocks_queue(facts: Facts) -> bool:
+def goes_first(facts: Facts) -> bool:
     """Return True if the attempt keeps newer batches of its table waiting: it has good files left, and not all of them
     wait for references. A batch that waits keeps nobody waiting, lest two batches wait for each other.
     """
@@ -197,26 +203,38 @@ def blocks_queue(facts: Facts) -> bool:
 
 
 def _settlement(facts: Facts, answers: Answers) -> Settlement:
-    retries = [(file, each) for file, each in answers.items() if isinstance(each, Retry)]
-    waits = [(file, each) for file, each in retries if each.until]
-    ready = Settlement(
-        superseded=tuple(each for each in answers.values() if isinstance(each, Supersede)),
-        publish=tuple(file for file, each in answers.items() if isinstance(each, Publish)),
-        released=released(facts),
+    superseded, publish, retries, reject = (
+        list[Supersede](),
+        list[FileVersion](),
+        dict[FileVersion, Retry](),
+        list[Finding](),
     )
-    if waits:
-        first = waits[0][1]
-        return replace(ready, wait=Wait(why=first.why, until=first.until, files=tuple(file for file, _ in retries)))
-    reject = tuple(each.finding for each in answers.values() if isinstance(each, Reject))
-    return replace(ready, retry=tuple(file for file, _ in retries), reject=reject)
+    for file, each in answers.items():
+        match each:
+            case Supersede():
+                superseded.append(each)
+            case Publish():
+                publish.append(file)
+            case Retry():
+                retries[file] = each
+            case Reject():
+                reject.append(each.finding)
+            case Release() | Leave():
+                pass
+            case _:
+                assert_never(each)
+    ready = Settlement(superseded=tuple(superseded), publish=tuple(publish), released=released(facts))
+    if first := next((each for each in retries.values() if each.until), None):
+        return replace(ready, wait=Wait(why=first.why, until=first.until, files=tuple(retries)))
+    return replace(ready, retry=tuple(retries), reject=tuple(reject))
 
 
-def _behind(facts: Facts, plan: Settlement) -> Settlement:
+def _behind(facts: Facts, found: Settlement) -> Settlement:
     """Wait for the attempt that publishes first, with everything but superseded files."""
-    if not plan.publish or facts.predecessor is None:
-        return plan
+    if not found.publish or facts.predecessor is None:
+        return found
     why = f"{facts.predecessor.branch} is older and is published first"
-    return Settlement(superseded=plan.superseded, wait=Wait(why=why, files=plan.publish, behind=facts.predecessor))
+    return Settlement(superseded=found.superseded, wait=Wait(why=why, files=found.publish, behind=facts.predecessor))
 
 
 def _why(deferral: Deferral) -> str:

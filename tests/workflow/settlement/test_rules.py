@@ -21,8 +21,8 @@ from lakegate.landing.standing import IDENTICAL
 from lakegate.ports import JobRun, JobState
 from lakegate.workflow.settlement.backoff import Crash
 from lakegate.workflow.settlement.facts import Ended, Facts
-from lakegate.workflow.settlement.references import ATTEMPTS, PATIENCE
-from lakegate.workflow.settlement.rules import Settlement, blocks_queue, settlement
+from lakegate.workflow.settlement.references import MOST_AUDITS, PATIENCE
+from lakegate.workflow.settlement.rules import Settlement, goes_first, settlement
 from tests.workflow.world import CONTRACT
 
 NOW = datetime(2013, 1, 31, tzinfo=UTC)
@@ -81,7 +81,7 @@ def facts(ended: Ended, *files: FileVersion, plan: Any = FREE, **known: Any) -> 
 
 def decided(file: FileVersion, decision: Decision, attempt: Attempt = ATTEMPT) -> dict[str, Receipt]:
     receipt = Receipt(bucket=file.bucket, key=file.key)
-    return {file.key: receipt.decided(Entry.of(file, decision, attempt))}
+    return {file.key: receipt.with_decision(Entry.of(file, decision, attempt))}
 
 
 def rejected(plan: Settlement) -> dict[FileVersion, tuple[str, ...]]:
@@ -206,7 +206,7 @@ def test_a_file_is_tried_again_once_what_it_refers_to_has_changed(verdict: Verdi
     "known",
     [
         {},
-        {"audits": {A.id: ATTEMPTS}, "under_way": frozenset({PLANES}), "moved": frozenset({PLANES})},
+        {"audits": {A.id: MOST_AUDITS}, "under_way": frozenset({PLANES}), "moved": frozenset({PLANES})},
         {"receipts": decided(A, Decision.REJECTED), "moved": frozenset({PLANES})},
     ],
     ids=["nothing comes", "tried often enough", "decided"],
@@ -240,4 +240,4 @@ def test_a_released_key_goes_with_the_next_attempt_and_is_not_rejected() -> None
     ids=["another passed", "all wait for references", "tried again now", "nothing passed", "decided"],
 )
 def test_a_batch_is_in_line_while_it_has_something_to_publish(known: Facts, *, waits: bool) -> None:
-    assert blocks_queue(known) is waits
+    assert goes_first(known) is waits
