@@ -7,11 +7,11 @@ from typing import Self
 
 from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
+from lakegate.settings import WORKER_CORES
 
 SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
 INCOMPLETE_UPLOAD_DAYS = 7
 DAY = 24 * 60  # minutes
-WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # EMR Serverless's limits: concurrent runs, minutes
 LONGEST_TOKEN = 60  # minutes that a token of STS lives
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
@@ -19,7 +19,15 @@ _ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
 _WITH_USER = re.compile(r"https?://[^/]*@.*")
 _OF_CLIENTS = re.compile(r"https?://[^/]+(/.*)?/(api(/v[0-9]+)?|iceberg(/[^/]*)?)/*")  # paths that clients append
 _PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+=,.@_/-]+)")
-_AUDIENCE = re.compile(r"[A-Za-z0-9._:/-]{1,256}")
+_AUDIENCE = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
+_RELEASE = re.compile(r"emr-7\.[0-9]+\.[0-9]+")  # these have Spark 3.5
+_IMAGE = re.compile(
+    r"[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[a-z0-9][a-z0-9._/-]*"
+    r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|@sha256:[0-9a-f]{64})"
+)
+_PROPERTY = re.compile(r"spark\.[A-Za-z0-9._-]+=.*\S.*")
+_COUNTED = re.compile(r"spark\.((driver|executor)\.cores|executor\.instances|dynamicAllocation\..*)=.*")  # as vCPUs
+LONGEST_CONF = 512  # characters; all of a function's environment has 4,096 bytes
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
 
 
@@ -38,6 +46,9 @@ class Config:
     batch_window: int = 20
     reconcile_minutes: int = 5
     job_timeout_minutes: int = 60
+    release: str = "emr-7.13.0"
+    image: str = ""
+    spark_conf: tuple[str, ...] = ()
     vcpus: int = 16
     jobs_at_once: int = 2
     grace_seconds: int = 120
@@ -72,6 +83,11 @@ class Config:
         return self.vcpus // self.jobs_at_once // WORKER_CORES - 1
 
     @property
+    def spark_properties(self) -> dict[str, str]:
+        """Return the values of `spark_conf` by name."""
+        return {name: value for name, _, value in (each.partition("=") for each in self.spark_conf)}
+
+    @property
     def needed_days(self) -> int:
         """Return the least number of days for which the landing bucket must keep a file. A retry needs the file for as
         long as a contract keeps a rejected batch's branch by default, and the sweep for as long as receipts are
@@ -102,7 +118,7 @@ class Config:
                 ),
                 (
                     bool(self.token_audience) and not _AUDIENCE.fullmatch(self.token_audience),
-                    "-c token_audience is up to 256 letters, digits and characters of ._:/-",
+                    "-c token_audience is up to 128 letters, digits and characters of ._:/-",
                 ),
                 (
                     bool(self.token_audience and not self.ephemeral) and self.nessie_uri.startswith("http:"),
@@ -128,6 +144,30 @@ class Config:
                 (
                     self.grace_seconds <= self.batch_window,
                     "-c grace_seconds is over batch_window: otherwise the sweep takes files that still gather",
+                ),
+                (
+                    not _RELEASE.fullmatch(self.release),
+                    "-c release is one with Spark 3.5, emr-7.<minor>.<patch>: the job's jars are for that",
+                ),
+                (
+                    bool(self.image) and not _IMAGE.fullmatch(self.image),
+                    "-c image is <account>.dkr.ecr.<region>.amazonaws.com/<repository> with its :<tag> or @<digest>",
+                ),
+                (
+                    bool(region and self.image) and f".ecr.{region}." not in self.image,
+                    f"-c image is an image in {region}, the stack's region, because EMR takes none of another region",
+                ),
+                (
+                    not all(_PROPERTY.fullmatch(each) for each in self.spark_conf),
+                    "-c spark_conf is spark.<name>=<value>,…; a value that has a comma is given in cdk.json, in a list",
+                ),
+                (
+                    any(_COUNTED.fullmatch(each) for each in self.spark_conf),
+                    "-c spark_conf says nothing of cores and numbers of executors: -c vcpus and -c jobs_at_once do",
+                ),
+                (
+                    len("".join(self.spark_conf)) > LONGEST_CONF,
+                    f"-c spark_conf has up to {LONGEST_CONF} characters in all",
                 ),
                 (not 1 <= self.jobs_at_once <= MOST_JOBS, f"-c jobs_at_once is 1 to {MOST_JOBS:,}"),
                 (

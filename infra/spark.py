@@ -9,16 +9,11 @@ from aws_cdk import Aws, Stack, aws_emrserverless, aws_events, aws_iam
 from aws_cdk.aws_s3_assets import Asset
 from constructs import Construct
 
-from infra.config import WORKER_CORES, Config
+from infra.config import Config
 from infra.waivers import waive, waive_below
 from lakegate.settings import LONGEST_QUEUE
 
-RELEASE = "emr-7.13.0"
 IDLE_MINUTES = 15
-PYTHON = "python3.11"  # the release has an older one, too; this name is looked up on its PATH
-WORKER_MEMORY = "7g"  # Java's heap; with Spark's tenth on top, a worker of 8 GB
-# A large shuffle fills the default of 20 GB. The maximum is 200 GB, and every GB above 20 costs a little an hour.
-DRIVER_DISK, EXECUTOR_DISK = "50G", "100G"
 SERVICE = "emr-serverless.amazonaws.com"
 
 
@@ -69,19 +64,17 @@ class Spark(Construct):
             self,
             "Application",
             name=config.name,
-            release_label=RELEASE,
+            release_label=config.release,
+            image_configuration=kind.ImageConfigurationInputProperty(image_uri=config.image) if config.image else None,
             type="SPARK",
             architecture="X86_64",
             auto_start_configuration=kind.AutoStartConfigurationProperty(enabled=True),
             auto_stop_configuration=stop,
             # Without a queue, runs that exceed the account's capacity fail, and are retried when it may be free. The
-            # queue counts runs, not their workers, so spark_defaults limits the workers of a run.
+            # queue counts runs, not their workers, so each run limits its own workers.
             scheduler_configuration=kind.SchedulerConfigurationProperty(
                 max_concurrent_runs=config.jobs_at_once, queue_timeout_minutes=LONGEST_QUEUE
             ),
-            runtime_configuration=[
-                kind.ConfigurationObjectProperty(classification="spark-defaults", properties=spark_defaults(config))
-            ],
             network_configuration=network if config.subnets else None,
         )
 
@@ -117,30 +110,6 @@ class Spark(Construct):
             role.add_to_policy(statement)
         reason = "A job run's id is given when it starts."
         waive_below(role, resource=self.application, suffix="/jobruns/*", reason=reason)
-
-
-def spark_defaults(config: Config) -> dict[str, str]:
-    """Return the defaults of every run: Python 3.11, and workers within the account's capacity."""
-    python = (
-        "spark.pyspark.python",
-        "spark.pyspark.driver.python",
-        "spark.emr-serverless.driverEnv.PYSPARK_PYTHON",
-        "spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON",
-        "spark.executorEnv.PYSPARK_PYTHON",
-    )
-    return {
-        **dict.fromkeys(python, PYTHON),
-        "spark.driver.cores": str(WORKER_CORES),
-        "spark.driver.memory": WORKER_MEMORY,
-        "spark.emr-serverless.driver.disk": DRIVER_DISK,
-        "spark.executor.cores": str(WORKER_CORES),
-        "spark.executor.memory": WORKER_MEMORY,
-        "spark.emr-serverless.executor.disk": EXECUTOR_DISK,
-        # A small batch needs one; larger ones get more while they run. EMR's own default is three instances.
-        "spark.dynamicAllocation.initialExecutors": "1",
-        "spark.executor.instances": "1",
-        "spark.dynamicAllocation.maxExecutors": str(config.executors),
-    }
 
 
 def _allow(*actions: str, on: str, conditions: Mapping[str, object] | None = None) -> aws_iam.PolicyStatement:

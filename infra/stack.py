@@ -1,5 +1,6 @@
 """A stack that composes the constructs and grants each the rights that its work needs."""
 
+import json
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -89,6 +90,8 @@ class LakegateStack(Stack):
             job_entry_point=self.spark.entry_point.s3_object_url,
             job_py_files=self.spark.py_files.s3_object_url,
             job_jars=self.spark.jar_uris,
+            executors=config.executors,
+            spark_conf=json.dumps(config.spark_properties) if config.spark_conf else "",
             slack_secret=config.slack_secret,
             slack_channel=config.slack_channel,
             slack_api=config.slack_api,

@@ -13,6 +13,7 @@ PREFIX = "LAKEGATE_"
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 REGION = "AWS_DEFAULT_REGION"
 ENV_FILE = PREFIX + "ENV_FILE"
+WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 LONGEST_QUEUE = 720  # minutes that a job run may queue before EMR Serverless gives it up
 
 
@@ -32,6 +33,8 @@ class Settings:
     job_py_files: str
     job_jars: str
     token_audience: str = ""
+    executors: int = 3  # of a job at most, beside its driver
+    spark_conf: str = ""  # JSON: a job's Spark properties by name, beside lakegate's
     slack_secret: str = ""
     slack_channel: str = ""
     slack_api: str = ""

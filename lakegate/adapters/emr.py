@@ -4,6 +4,7 @@ frozen.
 The service's own retries are off: an attempt never runs twice, and another try is another attempt.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from lakegate.adapters.aws import CONFIG, aws_errors, code
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt, earliest_time
 from lakegate.ports import JobRun, JobState
-from lakegate.settings import LONGEST_QUEUE, Settings
+from lakegate.settings import LONGEST_QUEUE, WORKER_CORES, Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_emr_serverless import EMRServerlessClient
@@ -39,6 +40,10 @@ STATES = {
 EXCEPTIONS, LAST_WORD = "Last few exceptions:", "JobError: "
 KIND = re.compile(r"\b(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b")
 WAIT = timedelta(minutes=LONGEST_QUEUE)
+PYTHON = "python3.11"  # the release has an older one, too; this name is looked up on its PATH
+WORKER_MEMORY = "7g"  # Java's heap; with Spark's tenth on top, a worker of 8 GB
+# A large shuffle fills the default of 20 GB. The maximum is 200 GB, and every GB above 20 costs a little an hour.
+DRIVER_DISK, EXECUTOR_DISK = "50G", "100G"
 PAGE, A_WHILE = 50, 10  # runs per page (the service's maximum); least seconds for which a listing is reused
 
 
@@ -96,11 +101,15 @@ class EmrJobRunner:
             executionTimeoutMinutes=settings.job_timeout_minutes,
             retryPolicy={"maxAttempts": 1},
             configurationOverrides={
+                # Each run brings them, because AWS changes nothing of an application that is started.
+                "applicationConfiguration": [
+                    {"classification": "spark-defaults", "properties": spark_defaults(settings)}
+                ],
                 "monitoringConfiguration": {
                     "s3MonitoringConfiguration": {"logUri": f"s3://{settings.service_bucket}/logs/"},
                     # By default the service keeps a second copy, which holds what is masked elsewhere, for 30 days.
                     "managedPersistenceMonitoringConfiguration": {"enabled": False},
-                }
+                },
             },
         )
         return started["jobRunId"]
@@ -145,6 +154,33 @@ class EmrJobRunner:
         read = monotonic()
         self._listing = Listing(since=since, until=read + max(A_WHILE, read - began), runs=runs)
         return runs
+
+
+def spark_defaults(settings: Settings) -> dict[str, str]:
+    """Return a run's Spark properties: Python 3.11, workers within the run's share of the account's capacity, and the
+    installation's own.
+    """
+    python = (
+        "spark.pyspark.python",
+        "spark.pyspark.driver.python",
+        "spark.emr-serverless.driverEnv.PYSPARK_PYTHON",
+        "spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON",
+        "spark.executorEnv.PYSPARK_PYTHON",
+    )
+    return {
+        **dict.fromkeys(python, PYTHON),
+        "spark.driver.cores": str(WORKER_CORES),
+        "spark.driver.memory": WORKER_MEMORY,
+        "spark.emr-serverless.driver.disk": DRIVER_DISK,
+        "spark.executor.cores": str(WORKER_CORES),
+        "spark.executor.memory": WORKER_MEMORY,
+        "spark.emr-serverless.executor.disk": EXECUTOR_DISK,
+        # A small batch needs one; larger ones get more while they run. EMR's own default is three instances.
+        "spark.dynamicAllocation.initialExecutors": "1",
+        "spark.executor.instances": "1",
+        "spark.dynamicAllocation.maxExecutors": str(settings.executors),
+        **json.loads(settings.spark_conf or "{}"),
+    }
 
 
 def _run(run_id: str, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> JobRun:

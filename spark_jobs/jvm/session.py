@@ -67,8 +67,9 @@ def check_iceberg(spark: SparkSession, job: Job) -> None:
     if not is_tested(found):
         raise JobError(
             f"batch {job.batch} of {job.plan.table}, branch {job.branch}: Spark has loaded Iceberg {found}, and the "
-            f"job is made for {ICEBERG}, or AWS's build of it. Put the job's jar first on Spark's class path, or "
-            f"remove the image's own. Until then no batch is rejected for it: each is tried again"
+            f"job is made for {ICEBERG}, or AWS's build of it. Put the job's jar first on Spark's class path by "
+            f"-c spark_conf, or give an image without another one by -c image. Until then no batch is rejected for it: "
+            f"each is tried again"
         )
 
 

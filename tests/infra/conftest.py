@@ -19,6 +19,7 @@ CONTEXT = {
     "alarm_topic": "arn:aws:sns:eu-central-1:123456789012:lake-alarms",
     "uploaders": "arn:aws:iam::210987654321:root,arn:aws:iam::123456789012:role/etl",
     "landing_days": "90",
+    "spark_conf": "spark.network.timeout=300s,spark.driver.extraJavaOptions=-Da=b -Dc=d",
     "subnets": "subnet-0a,subnet-0b",
     "security_groups": "sg-0123abcd",
 }

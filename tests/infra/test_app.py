@@ -84,3 +84,27 @@ def test_subnets_are_for_the_functions_and_the_jobs(tmp_path: Path) -> None:
     assert stack.one("AWS::EMRServerless::Application", "Spark")["NetworkConfiguration"] == network
     policies = {stack.template["Resources"][name]["DeletionPolicy"] for name in stack.resources("AWS::S3::Bucket")}
     assert policies == {"Delete"}
+
+
+def test_other_workers_and_properties_of_spark_leave_the_application_as_it_is(stack: Stack, tmp_path: Path) -> None:
+    """AWS changes no application that is started."""
+    from infra.app import build
+
+    other = build(CONTEXT | {"vcpus": "32", "spark_conf": ""}, outdir=tmp_path).synth().get_stack_by_name("lakegate")
+    changed = Stack(other.template)
+    kind = "AWS::EMRServerless::Application"
+    assert changed.one(kind, "Spark") == stack.one(kind, "Spark")
+    assert (stack.template["Outputs"]["Executors"]["Value"], other.template["Outputs"]["Executors"]["Value"]) == (
+        "3",
+        "7",
+    )
+
+
+def test_the_release_and_the_image_are_the_applications(tmp_path: Path) -> None:
+    from infra.app import build
+
+    image = "123456789012.dkr.ecr.eu-central-1.amazonaws.com/lakegate:7.12"
+    context = {"release": "emr-7.12.0", "image": image, "ephemeral": "true"}
+    stack = Stack(build(context, outdir=tmp_path).synth().get_stack_by_name("lakegate").template)
+    application = stack.one("AWS::EMRServerless::Application", "Spark")
+    assert (application["ReleaseLabel"], application["ImageConfiguration"]) == ("emr-7.12.0", {"ImageUri": image})

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from infra.config import WORKER_CORES, Config
+from infra.config import Config
 from lakegate.errors import Misconfigured
+from lakegate.settings import WORKER_CORES
 
 NETWORK: dict[str, Any] = {"subnets": ("subnet-1",), "security_groups": ("sg-1",)}
 
@@ -42,6 +43,19 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"jobs_at_once": "5"}, "vcpus is at least 4 for each of jobs_at_once"),
         ({"job_timeout_minutes": "0"}, "job_timeout_minutes is 1 to 10,080"),
         ({"job_timeout_minutes": "10081"}, "job_timeout_minutes is 1 to 10,080"),
+        ({"release": "7.13.0"}, "release is one with Spark 3.5"),
+        ({"release": "emr-6.15.0"}, "release is one with Spark 3.5"),
+        ({"release": "emr-spark-8.1.0"}, "release is one with Spark 3.5"),
+        ({"image": "public.ecr.aws/emr-serverless/spark/emr-7.13.0:latest"}, "image is <account>.dkr.ecr"),
+        ({"image": "123456789012.dkr.ecr.eu-central-1.amazonaws.com/lakegate"}, "with its :<tag> or @<digest>"),
+        ({"spark_conf": "network.timeout=300s"}, "spark_conf is spark.<name>"),
+        ({"spark_conf": "spark.jars.packages=a:b,c:d"}, "in cdk.json, in a list"),
+        ({"spark_conf": "spark.network.timeout"}, "spark_conf is spark.<name>"),
+        ({"spark_conf": "spark.network.timeout= "}, "spark_conf is spark.<name>"),
+        ({"spark_conf": "spark.executor.cores=4"}, "-c vcpus and -c jobs_at_once do"),
+        ({"spark_conf": "spark.executor.instances=4"}, "-c vcpus and -c jobs_at_once do"),
+        ({"spark_conf": "spark.dynamicAllocation.maxExecutors=9"}, "-c vcpus and -c jobs_at_once do"),
+        ({"spark_conf": f"spark.x={'y' * 505}"}, "up to 512 characters"),
         ({"alarm_topic": "lake-alarms"}, "alarm_topic is an SNS topic.s ARN"),
         ({"ephemeral": "perhaps"}, "ephemeral=perhaps"),
         ({"nessie_uri": "https://nessie.example.com/api"}, "without /api"),
@@ -50,8 +64,8 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"nessie_uri": "https://me:secret@nessie.example.com"}, "without user and password"),
         ({"nessie_uri": "https://token@nessie.example.com/"}, "without user and password"),
         ({"nessie_uri": "nessie.internal:19120"}, "nessie_uri is an address"),
-        ({"token_audience": "two words"}, "token_audience is up to 256"),
-        ({"token_audience": "*"}, "token_audience is up to 256"),
+        ({"token_audience": "two words"}, "token_audience is up to 128"),
+        ({"token_audience": "*"}, "token_audience is up to 128"),
         ({"token_audience": "lake", "nessie_uri": "http://10.0.0.1:19120"}, "token_audience needs an https://"),
         ({"token_audience": "lake", "job_timeout_minutes": "61"}, "job_timeout_minutes is at most 60 with"),
         ({"name": "Lakegate"}, "name is up to 27"),
@@ -123,6 +137,29 @@ def test_a_topic_of_another_region_than_the_stacks_is_refused() -> None:
     (fault,) = config.faults("eu-central-2")
     assert "alarm_topic is a topic in eu-central-2" in fault
     assert Config(**NETWORK).faults("eu-central-2") == []
+
+
+def test_an_image_is_of_the_stacks_region() -> None:
+    image = "123456789012.dkr.ecr.eu-central-1.amazonaws.com/lakegate"
+    for name in (f"{image}:7.13", f"{image}/spark@sha256:{'0' * 64}"):
+        config = Config(image=name, **NETWORK)
+        assert config.faults() == config.faults("eu-central-1") == []
+        (fault,) = config.faults("eu-central-2")
+        assert "image is an image in eu-central-2" in fault
+
+
+def test_properties_of_spark_are_taken_as_they_are_said() -> None:
+    listed = ["spark.driver.extraClassPath=/a.jar:/b.jar", "spark.x.y=1,2", "spark.driver.extraJavaOptions=-Da=b -Dc=d"]
+    config = Config.read({"spark_conf": listed, "ephemeral": "true"}.get)
+    assert config.spark_properties == {
+        "spark.driver.extraClassPath": "/a.jar:/b.jar",
+        "spark.x.y": "1,2",
+        "spark.driver.extraJavaOptions": "-Da=b -Dc=d",
+    }
+    assert Config.read({"spark_conf": "spark.a=1, spark.b=2", "ephemeral": "true"}.get).spark_properties == {
+        "spark.a": "1",
+        "spark.b": "2",
+    }
 
 
 def test_all_wrong_choices_are_named_at_once() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from infra.config import Config
+from lakegate.adapters.emr import spark_defaults
 from lakegate.settings import PREFIX, Settings, output_name
 from tests.infra.conftest import CONTEXT
 from tests.infra.template import Stack, flat
@@ -310,6 +311,7 @@ def test_a_functions_log_is_its_own_and_ends_some_day(stack: Stack, what: str) -
 def test_the_application_runs_spark_on_the_pinned_release_and_only_when_needed(stack: Stack) -> None:
     application = stack.one("AWS::EMRServerless::Application", "SparkApplication")
     assert (application["ReleaseLabel"], application["Type"]) == ("emr-7.13.0", "SPARK")
+    assert not {"ImageConfiguration", "RuntimeConfiguration"} & application.keys()
     assert application["Architecture"] == "X86_64"
     assert application["AutoStartConfiguration"] == {"Enabled": True}
     assert application["AutoStopConfiguration"]["Enabled"] is True
@@ -348,11 +350,15 @@ def test_a_job_is_three_jars_one_zip_and_one_script_from_the_artifacts_bucket(st
     assert {uri.split("/")[2] for uri in uris} == {"cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"}
 
 
+def properties_of_a_run(stack: Stack) -> dict[str, str]:
+    """What each job run of this stack is started with."""
+    outputs = {name: flat(body["Value"]) for name, body in stack.template["Outputs"].items()}
+    return spark_defaults(Settings.from_outputs(outputs))
+
+
 def test_every_job_run_has_our_python_and_as_many_workers_as_its_share_of_the_quota(stack: Stack) -> None:
     application = stack.one("AWS::EMRServerless::Application", "SparkApplication")
-    (configuration,) = application["RuntimeConfiguration"]
-    said = configuration["Properties"]
-    assert configuration["Classification"] == "spark-defaults"
+    said = properties_of_a_run(stack)
     assert {value for name, value in said.items() if "python" in name.lower()} == {"python3.11"}
     assert {"spark.pyspark.python", "spark.pyspark.driver.python"} <= said.keys()
     cores = int(said["spark.driver.cores"]) + 3 * int(said["spark.executor.cores"])
@@ -363,9 +369,13 @@ def test_every_job_run_has_our_python_and_as_many_workers_as_its_share_of_the_qu
 
 
 def test_a_worker_has_more_disk_than_emrs_twenty_gigabytes_and_no_more_than_it_takes(stack: Stack) -> None:
-    (configuration,) = stack.one("AWS::EMRServerless::Application", "SparkApplication")["RuntimeConfiguration"]
-    said = {what: configuration["Properties"][f"spark.emr-serverless.{what}.disk"] for what in ("driver", "executor")}
+    said = {what: properties_of_a_run(stack)[f"spark.emr-serverless.{what}.disk"] for what in ("driver", "executor")}
     assert said == {"driver": "50G", "executor": "100G"}
+
+
+def test_an_installations_own_properties_of_spark_are_every_runs(stack: Stack) -> None:
+    said = properties_of_a_run(stack)
+    assert (said["spark.network.timeout"], said["spark.driver.extraJavaOptions"]) == ("300s", "-Da=b -Dc=d")
 
 
 def test_the_landing_bucket_takes_no_upload_that_the_functions_could_not_read(stack: Stack) -> None:

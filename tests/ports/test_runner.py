@@ -37,6 +37,8 @@ SETTINGS = Settings(
     job_py_files="s3://assets/lakegate.zip",
     job_jars="s3://assets/a.jar,s3://assets/b.jar",
     job_timeout_minutes=45,
+    executors=7,
+    spark_conf='{"spark.network.timeout": "300s", "spark.driver.memory": "12g"}',
 )
 
 
@@ -147,10 +149,32 @@ ASKED = {
     "executionTimeoutMinutes": 45,
     "retryPolicy": {"maxAttempts": 1},
     "configurationOverrides": {
+        "applicationConfiguration": [
+            {
+                "classification": "spark-defaults",
+                "properties": {
+                    "spark.pyspark.python": "python3.11",
+                    "spark.pyspark.driver.python": "python3.11",
+                    "spark.emr-serverless.driverEnv.PYSPARK_PYTHON": "python3.11",
+                    "spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON": "python3.11",
+                    "spark.executorEnv.PYSPARK_PYTHON": "python3.11",
+                    "spark.driver.cores": "2",
+                    "spark.driver.memory": "12g",
+                    "spark.emr-serverless.driver.disk": "50G",
+                    "spark.executor.cores": "2",
+                    "spark.executor.memory": "7g",
+                    "spark.emr-serverless.executor.disk": "100G",
+                    "spark.dynamicAllocation.initialExecutors": "1",
+                    "spark.executor.instances": "1",
+                    "spark.dynamicAllocation.maxExecutors": "7",
+                    "spark.network.timeout": "300s",
+                },
+            }
+        ],
         "monitoringConfiguration": {
             "s3MonitoringConfiguration": {"logUri": "s3://service/logs/"},
             "managedPersistenceMonitoringConfiguration": {"enabled": False},
-        }
+        },
     },
 }
 
