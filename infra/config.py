@@ -13,6 +13,7 @@ SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than te
 INCOMPLETE_UPLOAD_DAYS = 7
 DAY = 24 * 60  # minutes
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # EMR Serverless's limits: concurrent runs, minutes
+LONGEST_TOKEN = 60  # minutes that a token of STS lives
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
 _ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
 _WITH_USER = re.compile(r"https?://[^/]*@.*")
@@ -21,6 +22,7 @@ _UPLOADER = re.compile(
     r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+,.@_/-]+)"
     r"(=([A-Za-z0-9+.@_-]+/)+)?"  # a prefix: without IAM's wildcards and variables, which begin with * ? $
 )
+_AUDIENCE = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
 _RELEASE = re.compile(r"emr-7\.[0-9]+\.[0-9]+")  # these have Spark 3.5
 _IMAGE = re.compile(
     r"[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[a-z0-9][a-z0-9._/-]*"
@@ -39,6 +41,7 @@ class Config:
     name: str = "lakegate"
     nessie_uri: str = ""
     warehouse: str = "lake"
+    token_audience: str = ""
     slack_secret: str = ""
     slack_channel: str = ""
     slack_api: str = ""
@@ -133,6 +136,18 @@ class Config:
                 (
                     bool(_OF_CLIENTS.fullmatch(self.nessie_uri)),
                     "-c nessie_uri is given without /api, and without /iceberg",
+                ),
+                (
+                    bool(self.token_audience) and not _AUDIENCE.fullmatch(self.token_audience),
+                    "-c token_audience is up to 128 letters, digits and characters of ._:/-",
+                ),
+                (
+                    bool(self.token_audience and not self.ephemeral) and self.nessie_uri.startswith("http:"),
+                    "-c token_audience needs an https://… address, because whoever sees a token can use it",
+                ),
+                (
+                    bool(self.token_audience) and self.job_timeout_minutes > LONGEST_TOKEN,
+                    f"-c job_timeout_minutes is at most {LONGEST_TOKEN} with -c token_audience: STS's tokens end then",
                 ),
                 (
                     not SHORTEST_WINDOW <= self.batch_window <= LONGEST_WINDOW,

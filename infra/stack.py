@@ -12,10 +12,12 @@ from constructs import Construct
 
 from infra.config import Config
 from infra.function import Function
+from infra.identity import identify
 from infra.inbox import Inbox
 from infra.readers import Readers
 from infra.spark import Artifacts, Spark
 from infra.storage import Storage
+from lakegate.access import Role
 from lakegate.settings import Settings, output_name
 
 SHORT, LONG = Duration.minutes(5), Duration.minutes(10)
@@ -51,6 +53,8 @@ class LakegateStack(Stack):
         self.reconcile_dead_letters = self.reconcile.call_every(interval, sweep)
 
         self._grant(config)
+        if config.token_audience:
+            self._identify(config.token_audience)
         self._outputs()
 
     def _grant(self, config: Config) -> None:
@@ -66,13 +70,21 @@ class LakegateStack(Stack):
             self.storage.write_warehouse(role)
         self.storage.run_job(self.spark.role)
 
+    def _identify(self, audience: str) -> None:
+        """Give each role its part in the catalog. Reconcile settles what settle was not called for."""
+        identify(self.ingest.role, Role.INGEST, audience)
+        identify(self.settle.role, Role.PUBLISH, audience)
+        identify(self.reconcile.role, Role.PUBLISH, audience)
+        identify(self.spark.role, Role.SPARK, audience)
+
     def _settings(self, config: Config) -> Settings:
         """Return the settings that the functions' environment and the command line's outputs are both made of."""
         return Settings(
             landing_bucket=self.storage.landing.bucket_name,
             service_bucket=self.storage.service.bucket_name,
-            nessie_uri=config.nessie_uri or self._nessie_parameter(),
+            nessie_uri=config.nessie_uri or self._nessie_parameter("https" if config.token_audience else "https?"),
             warehouse=config.warehouse,
+            token_audience=config.token_audience,
             application_id=self.spark.application_id,
             job_role_arn=self.spark.role.role_arn,
             job_entry_point=self.spark.entry_point.s3_object_url,
@@ -89,7 +101,7 @@ class LakegateStack(Stack):
             attempts=config.attempts,
         )
 
-    def _nessie_parameter(self) -> str:
+    def _nessie_parameter(self, scheme: str) -> str:
         """Return a parameter for Nessie's address. Without `-c nessie_uri=…`, the template can be made and read, but
         deploying it requires the address.
         """
@@ -97,7 +109,7 @@ class LakegateStack(Stack):
             self,
             "NessieAddress",
             description="Where Nessie is, without /api (or synthesise with -c nessie_uri=https://…)",
-            allowed_pattern="https?://[^/@]+(/.*)?",
+            allowed_pattern=f"{scheme}://[^/@]+(/.*)?",
         )
         return str(parameter.value_as_string)
 

@@ -10,11 +10,13 @@ from structlog.typing import EventDict
 
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.emr import EmrJobRunner
+from lakegate.adapters.http import TimeoutAdapter, door
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.immutable_cache import ImmutableCache
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
+from lakegate.adapters.tokens import StsTokens
 from lakegate.counts import count
 from lakegate.settings import Settings
 from lakegate.shown import in_json
@@ -25,12 +27,13 @@ LONGEST = 10_000  # characters of one field
 
 def service(settings: Settings) -> Service:
     """Return the installation that these settings describe, with adapters to the real services."""
-    catalog = NessieCatalog(settings.nessie_uri)
+    http = nessie_door(settings)
+    catalog = NessieCatalog(settings.nessie_uri, http)
     return Service(
         branches=catalog,
         ledger=catalog,
         publisher=catalog,
-        tables=IcebergTables(settings.nessie_uri, settings.warehouse),
+        tables=IcebergTables(settings.nessie_uri, settings.warehouse, http),
         runner=EmrJobRunner(settings),
         landing=S3Landing(settings.landing_bucket, settings.service_bucket),
         store=ImmutableCache(S3Store(settings.service_bucket)),
@@ -38,10 +41,17 @@ def service(settings: Settings) -> Service:
         clock=SystemClock(),
         nessie_uri=settings.nessie_uri,
         warehouse=settings.warehouse,
+        token_audience=settings.token_audience,
         grace=timedelta(seconds=settings.grace_seconds),
         compact_after=timedelta(days=settings.compact_after_days),
         attempts=settings.attempts,
     )
+
+
+def nessie_door(settings: Settings) -> TimeoutAdapter:
+    """Return the adapter of every call to Nessie, with this process's identity if the settings name an audience."""
+    audience = settings.token_audience
+    return door(settings.nessie_uri, StsTokens(audience, SystemClock()) if audience else None)
 
 
 def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:

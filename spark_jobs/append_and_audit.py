@@ -19,7 +19,7 @@ from lakegate.audit.model.job import CUT_OFF, Job
 from lakegate.audit.model.report import Report
 from spark_jobs.engine import SparkEngine
 from spark_jobs.jvm import hadoop
-from spark_jobs.jvm.failures import FAILURES, class_names, is_unreachable, root_cause
+from spark_jobs.jvm.failures import FAILURES, class_names, is_refused, is_unreachable, root_cause
 from spark_jobs.jvm.session import build
 
 
@@ -52,11 +52,13 @@ def main(arguments: Sequence[str]) -> int:
 
 @contextmanager
 def noted_if_cut_off(spark: SparkSession, job: Job) -> Iterator[None]:
-    """Note that storage or Nessie was out of reach, so that the batch is not rejected: its files are not at fault."""
+    """Note that storage or Nessie was out of reach or refused the job, so that the batch is not rejected: its files
+    are not at fault.
+    """
     try:
         yield
     except Exception as error:
-        if isinstance(error, OSError) or is_unreachable(error):
+        if isinstance(error, OSError) or is_unreachable(error) or is_refused(error):
             with suppress(*FAILURES):  # without the note it counts as a crash
                 hadoop.write(spark, job.begun_uri, CUT_OFF)
         raise
@@ -70,6 +72,8 @@ def last_word(what: str, error: Exception, *, hidden: bool) -> str:
     if isinstance(error, JobError):
         of, _, reason = str(error).partition(": ")
         return f"JobError: {reason}; {of}" if reason and of.startswith("batch ") else f"JobError: {error}"
+    if is_refused(error):
+        return f"JobError: Nessie's rules or the job's role must change: {root_cause(error)}; {what}"
     why = f"{', '.join(class_names(error)[-1:])} (its text is in the job's log alone: columns are masked)"
     return f"JobError: {type(error).__name__}: {why if hidden else root_cause(error)}; {what}"
 

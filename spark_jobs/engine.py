@@ -24,7 +24,7 @@ from spark_jobs.appending import pattern_tries
 from spark_jobs.appending.append import append
 from spark_jobs.appending.faults import find_faulty
 from spark_jobs.formats.inspection import inspect_all
-from spark_jobs.jvm import hadoop
+from spark_jobs.jvm import hadoop, identity
 from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, open_catalog, tune_for_size
 from spark_jobs.metrics import malformed, measure, quarantine, samples
 from spark_jobs.metrics.keys import Batch
@@ -141,7 +141,7 @@ class SparkEngine:
         return SparkFiles(spark=self.spark, job=self.job)
 
     def head(self) -> str:
-        return nessie.head(self.job.nessie_uri, self.job.branch)
+        return nessie.head(self.job.nessie_uri, self.job.branch, identity.token(self.spark, self.job))
 
     def load(self, table: str, *refs: Ref) -> list[SparkTable | None]:
         catalogs = [self._catalog(ref) for ref in refs]

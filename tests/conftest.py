@@ -16,7 +16,7 @@ import pytest
 import structlog
 from hypothesis import settings
 
-pytest_plugins = ["tests.support.nessie", "tests.support.spark"]
+pytest_plugins = ["tests.support.nessie", "tests.support.guarded", "tests.support.spark"]
 
 
 def pytest_configure() -> None:

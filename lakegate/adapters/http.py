@@ -20,6 +20,7 @@ from urllib3.util import Retry
 
 from lakegate.audit.bounded_http import BOUNDS, LARGEST, SECONDS, Bounds, bounded, place, redirected
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
+from lakegate.ports import Tokens
 
 TIMEOUT = (5.0, 60.0)  # seconds to connect, and between two pieces of an answer
 CHUNK = 64 * 1024
@@ -160,6 +161,24 @@ class TimeoutAdapter(HTTPAdapter):
 
     def close(self) -> None:
         """Keep the connections open: they outlive the sessions that share them."""
+
+
+class IdentifiedAdapter(TimeoutAdapter):
+    """A TimeoutAdapter that sends a token with every call to the server at `uri`, and to no other server."""
+
+    def __init__(self, uri: str, tokens: Tokens) -> None:
+        super().__init__()
+        self._place, self._tokens = place(uri), tokens
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        if place(request.url or "") == self._place:
+            request.headers["Authorization"] = f"Bearer {self._tokens.token()}"
+        return super().send(request, *args, **kwargs)
+
+
+def door(uri: str, tokens: Tokens | None) -> TimeoutAdapter:
+    """Return the adapter by which all clients call the server at `uri`. Without tokens it sends no identity."""
+    return IdentifiedAdapter(uri, tokens) if tokens else TimeoutAdapter()
 
 
 def mount(session: requests.Session, adapter: TimeoutAdapter) -> requests.Session:

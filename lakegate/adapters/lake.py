@@ -13,6 +13,7 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import ALWAYS_TRUE, Table
 
 from lakegate.adapters.aws import CONFIG
+from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import ABSENT, RefCatalog, check_storage, iceberg_errors
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.errors import Conflict, Misconfigured
@@ -30,8 +31,8 @@ class LakeIO(PyArrowFileIO):
 class IcebergLake:
     """Tables that Nessie's Iceberg REST serves, read by PyArrow with this machine's own AWS credentials."""
 
-    def __init__(self, nessie_uri: str, warehouse: str) -> None:
-        self._uri, self._warehouse = nessie_uri, warehouse
+    def __init__(self, nessie_uri: str, warehouse: str, http: TimeoutAdapter | None = None) -> None:
+        self._uri, self._warehouse, self._http = nessie_uri, warehouse, http
         self._table = cache(self._load)
 
     def tables(self, ref: Ref) -> list[str]:
@@ -62,7 +63,7 @@ class IcebergLake:
             return found
 
     def _catalog(self, ref: Ref) -> RefCatalog:
-        return RefCatalog(self._uri, self._warehouse, ref, storage())
+        return RefCatalog(self._uri, self._warehouse, ref, storage(), http=self._http)
 
 
 def storage() -> dict[str, str]:

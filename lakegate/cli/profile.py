@@ -48,7 +48,7 @@ def connect() -> Installation:
     return Installation(
         service=service,
         sweep=partial(invoke, found.get("ReconcileFunction", "")),
-        lake=IcebergLake(service.nessie_uri, service.warehouse),
+        lake=IcebergLake(service.nessie_uri, service.warehouse, bootstrap.nessie_door(settings)),
     )
 
 

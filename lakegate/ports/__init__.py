@@ -8,6 +8,7 @@ here.
 - `store`: the service's own objects
 - `notices`: messages to people
 - `clock`: time and randomness
+- `tokens`: who this process is to the catalog
 
 Every method may raise `Retryable` (nothing happened) or `OutcomeUnknown` (it may have happened). `lakegate.testing` has
 an in-memory implementation of each port; the same contract tests run on it and on the real adapter.
@@ -32,6 +33,7 @@ from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
 from lakegate.ports.store import Store
 from lakegate.ports.tables import FileChanges, TableIdentity, Tables
+from lakegate.ports.tokens import Tokens
 
 __all__ = [
     "MAIN",
@@ -58,4 +60,5 @@ __all__ = [
     "Store",
     "TableIdentity",
     "Tables",
+    "Tokens",
 ]

@@ -13,6 +13,7 @@ from lakegate.testing.landing import MemoryLanding
 from lakegate.testing.notices import MemoryNotifier
 from lakegate.testing.store import MemoryStore
 from lakegate.testing.tables import MemoryTables
+from lakegate.testing.tokens import MemoryTokens
 
 __all__ = [
     "MemoryCatalog",
@@ -23,5 +24,6 @@ __all__ = [
     "MemoryNotifier",
     "MemoryStore",
     "MemoryTables",
+    "MemoryTokens",
     "TableState",
 ]

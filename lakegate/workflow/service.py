@@ -11,7 +11,8 @@ class Service:
     """One installation. The sweep takes up events, branches and messages that are older than the `grace`.
 
     Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
-    `truncate_above`. A batch is rejected after so many `attempts` in a row whose job crashed.
+    `truncate_above`. A batch is rejected after so many `attempts` in a row whose job crashed. Jobs send the catalog
+    tokens for the `token_audience`, or none if it is empty.
     """
 
     branches: Branches
@@ -25,6 +26,7 @@ class Service:
     clock: Clock
     nessie_uri: str
     warehouse: str
+    token_audience: str = ""
     grace: timedelta = timedelta(minutes=2)
     compact_after: timedelta = timedelta(days=14)
     truncate_above: int = 10

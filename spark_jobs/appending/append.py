@@ -13,6 +13,7 @@ from lakegate.audit.schema.inspection import Inspection
 from spark_jobs.appending import text_sizes
 from spark_jobs.appending.faults import check_sizes, find_faulty
 from spark_jobs.appending.rows import rows_of
+from spark_jobs.jvm import identity
 from spark_jobs.jvm.failures import FAILURES, is_caused_by, is_task_failure
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import nessie
@@ -26,11 +27,11 @@ def append(spark: SparkSession, job: Job, inspections: Sequence[Inspection]) -> 
 
 def _append(spark: SparkSession, job: Job, inspections: Sequence[Inspection], *, is_sized: bool) -> list[Inspection]:
     """Append; `is_sized` is true if the files' texts are known to be within the limit."""
-    before = nessie.head(job.nessie_uri, job.branch)
+    before = _head(spark, job)
     try:
         _write(spark, job.plan, inspections, is_sized=is_sized)
     except FAILURES as error:
-        if not _is_surely_not_committed(error, before, nessie.head(job.nessie_uri, job.branch)):
+        if not _is_surely_not_committed(error, before, _head(spark, job)):
             raise
         is_large = text_sizes.is_beyond_share(error)
         # Nothing else that reads all rows is asked of files that are too large: it might never end.
@@ -45,6 +46,10 @@ def _append(spark: SparkSession, job: Job, inspections: Sequence[Inspection], *,
         known = {each.id: each for each in again}
         return [known.get(each.id, each) for each in found]
     return list(inspections)
+
+
+def _head(spark: SparkSession, job: Job) -> str:
+    return nessie.head(job.nessie_uri, job.branch, identity.token(spark, job))
 
 
 def _write(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], *, is_sized: bool) -> None:

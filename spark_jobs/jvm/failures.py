@@ -13,6 +13,9 @@ _LONGEST = 200
 _SPARK_EXCEPTION, _TASK_FAILURE = "org.apache.spark.SparkException", "stage failure"
 _IN_TRACE = re.compile(r"(?: executor \S+\): |^Caused by: )([\w.$]+)", re.MULTILINE)
 _ENDS_EARLY = re.compile(r"\.(?:FileNotFoundException|EOFException)$")
+_CATALOG = "org.apache.iceberg.exceptions."
+_NOT_ALLOWED = (f"{_CATALOG}ForbiddenException", f"{_CATALOG}NotAuthorizedException")
+_REFUSAL = re.compile(r"'[A-Z_]+' is not allowed for role '")
 # A library that bundles a client puts its own package name before the client's.
 _UNREACHABLE = re.compile(
     r"""(?x) (?:^|\.) (?:
@@ -73,6 +76,17 @@ def is_unreachable(error: Exception) -> bool:
         if any(_ENDS_EARLY.search(kind) for kind in kinds):
             return False
         if any(_UNREACHABLE.search(kind) for kind in kinds):
+            return True
+    return False
+
+
+def is_refused(error: Exception) -> bool:
+    """Return True if the catalog knows the job's role and does not allow what it does. Nessie's Iceberg REST answers
+    that with a server error, so its text tells it from an outage.
+    """
+    for cause in causes(error):
+        name, message = str(cause.getClass().getName()), str(cause.getMessage())
+        if name.endswith(_NOT_ALLOWED) or (name.startswith(_CATALOG) and _REFUSAL.search(message)):
             return True
     return False
 

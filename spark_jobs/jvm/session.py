@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.errors import JobError
 from lakegate.audit.model.job import Job
 from lakegate.audit.ref import Ref
+from spark_jobs.jvm import identity
 from spark_jobs.jvm.gateway import jvm, remember_classes
 
 ICEBERG = "1.11.0"  # of the job's jar; in 1.10 a commit that is sent twice loses its manifest list
@@ -96,3 +97,7 @@ def open_catalog(spark: SparkSession, name: str, job: Job, ref: Ref) -> None:
         spark.conf.set(prefix + option, value)
     spark.conf.set(f"{prefix}.uri", f"{job.nessie_uri}/iceberg/{ref}")
     spark.conf.set(f"{prefix}.warehouse", job.warehouse)
+    if own := identity.token(spark, job):
+        spark.conf.set(f"{prefix}.rest.auth.type", "oauth2")
+        spark.conf.set(f"{prefix}.token", own)  # Spark hides an option of this name wherever it writes options
+        spark.conf.set(f"{prefix}.token-refresh-enabled", "false")  # Nessie exchanges no tokens

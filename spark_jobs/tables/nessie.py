@@ -2,6 +2,7 @@
 
 import json
 import urllib.parse
+from urllib.request import Request
 
 from lakegate.audit.bounded_http import asked
 
@@ -9,8 +10,9 @@ TIMEOUT_SECONDS = 30
 LARGEST = 1024**2  # bytes: a branch's name and its hash
 
 
-def head(nessie_uri: str, branch: str) -> str:
-    """Return the commit that the branch points to."""
+def head(nessie_uri: str, branch: str, token: str = "") -> str:
+    """Return the commit that the branch points to. Send the token, if there is one."""
     url = f"{nessie_uri}/api/v2/trees/{urllib.parse.quote(branch, safe='')}"
-    _, body = asked(url, TIMEOUT_SECONDS, largest=LARGEST)
+    identity = {"Authorization": f"Bearer {token}"} if token else {}
+    _, body = asked(Request(url, headers=identity), TIMEOUT_SECONDS, largest=LARGEST)  # noqa: S310 (the job's own address)
     return str(json.loads(body)["reference"]["hash"])

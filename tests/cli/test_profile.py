@@ -11,6 +11,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from lakegate.adapters.http import IdentifiedAdapter, TimeoutAdapter
 from lakegate.cli import profile
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.settings import adopt
@@ -45,8 +46,8 @@ def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
 
 
-def deploy(name: str = "lakegate", **without: None) -> None:
-    outputs = {key: {"Value": value} for key, value in OUTPUTS.items() if key not in without}
+def deploy(name: str = "lakegate", **other: str | None) -> None:
+    outputs = {key: {"Value": value} for key, value in {**OUTPUTS, **other}.items() if value is not None}
     resources = {"Bucket": {"Type": "AWS::S3::Bucket"}}
     template = json.dumps({"Resources": resources, "Outputs": outputs})
     boto3.client("cloudformation").create_stack(StackName=name, TemplateBody=template)
@@ -57,6 +58,14 @@ def test_the_installation_is_what_the_stack_says() -> None:
     service = profile.connect().service
     assert (service.nessie_uri, service.warehouse) == ("http://127.0.0.1:1", "lake")
     assert service.store.uri("x") == "s3://service/x"
+
+
+def test_rows_are_read_with_the_identity_that_the_stack_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy()
+    assert type(profile.connect().lake._http) is TimeoutAdapter  # type: ignore[attr-defined]
+    deploy("identified", TokenAudience="lake")
+    monkeypatch.setenv("LAKEGATE_STACK", "identified")
+    assert type(profile.connect().lake._http) is IdentifiedAdapter  # type: ignore[attr-defined]
 
 
 def test_the_profile_file_names_the_stack(aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:

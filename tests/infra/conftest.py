@@ -12,6 +12,7 @@ from tests.infra.template import Stack
 ROOT = Path(__file__).resolve().parents[2]
 CONTEXT = {
     "nessie_uri": "https://nessie.example.com",
+    "token_audience": "lakegate-test",
     "slack_secret": "lakegate/slack",
     "slack_channel": "#lake",
     "slack_api": "https://slack.example.com/api/",

@@ -35,7 +35,8 @@ def test_cdk_synth_needs_no_account_and_no_choice_but_a_network(tmp_path: Path) 
     assert "Default" not in address
     assert re.fullmatch(address["AllowedPattern"], "https://nessie.example.com:19120/lake")
     assert not re.fullmatch(address["AllowedPattern"], "https://me:secret@nessie.example.com")
-    assert not [action for action, _ in stack.rights("IngestRole") if action.startswith("secretsmanager:")]
+    assert not [action for action, _ in stack.rights("IngestRole") if action.startswith(("secretsmanager:", "sts:"))]
+    assert not [role for role in stack.resources("AWS::IAM::Role").values() if "Tags" in role]
 
 
 def test_wrong_choices_are_all_named_before_anything_is_made(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ NETWORK = {  # what Lambda asks for to put a function into subnets; the actions 
     "ec2:AssignPrivateIpAddresses",
     "ec2:UnassignPrivateIpAddresses",
 }
+TOKENS = "sts:GetWebIdentityToken"  # a token of the role itself; it takes no resource
 READ, WRITE = ("s3:GetObject",), ("s3:PutObject", "s3:AbortMultipartUpload")
 READ_LANDING = {
     ("s3:ListBucket", ""),
@@ -106,9 +107,12 @@ def test_the_readers_policies_are_nobodys_yet(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_no_role_may_do_everything_or_act_on_everything_but_a_functions_network(stack: Stack, role: str) -> None:
+def test_no_role_may_do_everything_or_act_on_everything_but_a_functions_network_and_its_own_tokens(
+    stack: Stack, role: str
+) -> None:
     wide = {(action, resource) for action, resource in stack.rights(role) if "*" in action or resource == "*"}
-    assert wide == ({(action, "*") for action in NETWORK} if role in FUNCTIONS else set())
+    network = NETWORK if role in FUNCTIONS else set()
+    assert wide == {(action, "*") for action in {*network, TOKENS}}
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -137,7 +141,7 @@ def test_a_function_hands_the_job_role_to_emr_alone(stack: Stack, role: str) -> 
 
 
 def test_the_spark_job_starts_no_jobs_and_reads_no_secret(stack: Stack) -> None:
-    assert {action.split(":")[0] for action, _ in stack.rights("SparkRole")} == {"s3"}
+    assert {action.split(":")[0] for action, _ in stack.rights("SparkRole")} == {"s3", "sts"}
 
 
 def test_the_spark_job_reads_what_was_uploaded_for_this_stack_and_no_other_stacks_assets(stack: Stack) -> None:
@@ -197,6 +201,21 @@ def test_a_function_writes_to_its_own_log_alone(stack: Stack, role: str) -> None
 def test_a_role_is_for_one_service(stack: Stack, role: str, service: str) -> None:
     trust = stack.one("AWS::IAM::Role", role)["AssumeRolePolicyDocument"]["Statement"]
     assert [each["Principal"] for each in trust] == [{"Service": service}]
+
+
+@pytest.mark.parametrize(
+    ("role", "part"),
+    [("IngestRole", "ingest"), ("SettleRole", "publish"), ("ReconcileRole", "publish"), ("SparkRole", "spark")],
+)
+def test_a_role_has_its_part_in_the_catalog_and_tokens_for_its_audience_alone(
+    stack: Stack, role: str, part: str
+) -> None:
+    tags = {tag["Key"]: tag["Value"] for tag in stack.one("AWS::IAM::Role", role)["Tags"]}
+    assert tags == {"lakegate": part}
+    asking = [each for each in stack.statements(role) if TOKENS in listed(each["Action"])]
+    assert [(each["Action"], each["Condition"]) for each in asking] == [
+        (TOKENS, {"ForAllValues:StringEquals": {"sts:IdentityTokenAudience": ["lakegate-test"]}})
+    ]
 
 
 def test_emr_takes_the_jobs_role_for_this_application_of_this_account_alone(stack: Stack) -> None:

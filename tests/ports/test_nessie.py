@@ -258,6 +258,8 @@ def test_every_vendor_error_becomes_one_of_ours(kind: type[Exception], status: i
         (404, "REFERENCE_NOT_FOUND", True, Conflict),
         (404, "", False, Misconfigured),  # not Nessie that answers: the address is wrong
         (401, "", True, Misconfigured),
+        (403, "FORBIDDEN", True, Misconfigured),
+        (403, "FORBIDDEN", False, Misconfigured),
         (429, "", True, Retryable),
         (503, "", False, Retryable),
         (503, "", True, OutcomeUnknown),

@@ -9,8 +9,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from spark_jobs.appending.path_lengths import is_path_error
-from spark_jobs.jvm.failures import FAILURES, is_unreachable
-from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.failures import FAILURES, is_refused, is_unreachable
+from spark_jobs.jvm.gateway import empty_array, jvm
 from tests.support.spark import raised
 
 pytestmark = pytest.mark.spark
@@ -79,6 +79,30 @@ def test_so_is_it_with_the_other_sdk_of_the_same_storage(spark: SparkSession) ->
 )
 def test_what_is_wrong_with_a_file_is(spark: SparkSession, causes: tuple[str, ...]) -> None:
     assert not is_unreachable(chain(spark, *causes))
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "refused"),
+    [
+        ("ForbiddenException", "no", True),
+        ("NotAuthorizedException", "expired", True),
+        ("ServiceFailureException", "Service failed: 500: 'UPDATE_ENTITY' is not allowed for role 'spark'", True),
+        ("ServiceFailureException", "Service failed: 500: null", False),
+        ("NotFoundException", "File does not exist: s3://x", False),
+    ],
+)
+def test_a_refusal_by_the_catalog_is_told_from_an_outage(
+    spark: SparkSession, kind: str, said: str, *, refused: bool
+) -> None:
+    java = jvm(spark)
+    inner = getattr(java.org.apache.iceberg.exceptions, kind)(said, empty_array(spark, java.java.lang.Object))
+    outer = java.org.apache.iceberg.exceptions.CommitStateUnknownException(inner)
+    assert is_refused(raised(spark, outer)) is refused
+
+
+def test_a_files_own_text_is_not_taken_for_a_refusal(spark: SparkSession) -> None:
+    said = "'UPDATE_ENTITY' is not allowed for role 'x'"
+    assert not is_refused(raised(spark, made(spark, "org.apache.spark.SparkException", said)))
 
 
 TRACE = """Job aborted due to stage failure: Task 0 in stage 8.0 failed 4 times, most recent failure: \

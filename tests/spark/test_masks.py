@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -86,6 +88,7 @@ schema:
       - {type: custom, engine: lakegate, implementation: {row: "n * 2000000000 * 2000000000 > 0"}, severity: warning}
       - {type: sql, query: "SELECT SUM(CAST(email AS INT)) FROM {object}", mustBe: 0, severity: warning}
 """
+ROUND = datetime(2000, 1, 1, tzinfo=UTC)
 SECRETS = ("jane", "4711", "1984", "0815", "7777")
 ROWS = pa.table(
     {
@@ -147,13 +150,22 @@ BODIES: dict[str, list[bytes]] = {
 }
 
 
+RANDOM = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{10,}")
+"""Names of data files, commits and branches, which may have any four digits by chance."""
+
+
+def without_random_digits(report: Report) -> str:
+    known = replace(report, started_at=ROUND, finished_at=ROUND, timings={})
+    return RANDOM.sub("", to_json(known))
+
+
 @pytest.mark.parametrize("kind", BODIES)
 def test_nothing_that_is_masked_is_in_a_report(run: Run, lake: Lake, kind: str) -> None:
     by = load(CONTRACT.replace("FORMAT", kind).replace("TABLE", f"{unique('shop')}.people"), "people.yaml").plan
     branch = unique("wap-people")
     files = {f"{number:020x}": body for number, body in enumerate(BODIES[kind], 1)}
     report = run(stage(lake, by, branch, lake.branch(branch), files).job)
-    said = to_json(report)
+    said = without_random_digits(report)
     assert not report.error
     assert any(check.sample for file in report.files for check in file.checks)
     assert [secret for secret in SECRETS if secret in said] == []

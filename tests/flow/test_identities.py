@@ -1,0 +1,210 @@
+"""The whole way over a Nessie that has our rules: each part with its own role's tokens, and none left behind."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from lakegate import bootstrap
+from lakegate.access import Role
+from lakegate.adapters.http import door
+from lakegate.adapters.lake import IcebergLake
+from lakegate.audit.errors import JobError
+from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Job
+from lakegate.errors import Misconfigured
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
+from lakegate.landing.lifecycle import Decision
+from lakegate.ports import MAIN, Ref
+from lakegate.testing import MemoryNotifier
+from lakegate.workflow.receive import receive
+from lakegate.workflow.receiving.arrivals import Arrival
+from lakegate.workflow.service import Service
+from spark_jobs.append_and_audit import append_and_audit, last_word, noted_if_cut_off
+from spark_jobs.jvm import hadoop
+from spark_jobs.jvm.gateway import jvm
+from tests.flow.conftest import Installation, SubmittedRuns, settings, work
+from tests.support.guarded import AUDIENCE, Guarded, Held, act_as
+from tests.support.jobs import has_begun
+from tests.support.nessie import unique
+from tests.support.spark import reaching
+
+pytestmark = [pytest.mark.nessie, pytest.mark.spark, pytest.mark.usefixtures("job_role")]
+
+
+@pytest.fixture
+def job_role(cluster: SparkSession, guarded: Guarded) -> Iterator[Any]:
+    """Sets the role that the JVM calls AWS as; the stand-in for STS tells it by the access key."""
+    system = jvm(cluster).java.lang.System
+    names = ("aws.accessKeyId", "aws.secretAccessKey", "aws.endpointUrlSts")
+
+    def become(role: str) -> None:
+        for name, value in zip(names, (role, "x", guarded.issuer.uri), strict=True):
+            system.setProperty(name, value)
+
+    become(Role.SPARK)
+    yield become
+    for name in names:
+        system.clearProperty(name)
+
+
+@pytest.fixture
+def own(guarded: Guarded, cluster: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
+    """An installation whose service is ingest's; `as_publisher` is the other functions'."""
+    lake, name = guarded.lake, unique("own")
+    landing = f"landing-{name}".replace("_", "-")
+    s3 = lake.s3()
+    s3.create_bucket(Bucket=landing)
+    s3.put_bucket_versioning(Bucket=landing, VersioningConfiguration={"Status": "Enabled"})
+    runner, notifier = SubmittedRuns(job=lambda uri: work(reaching(cluster, lake), uri)), MemoryNotifier()
+    act_as(Role.INGEST, guarded, monkeypatch)
+    return Installation(
+        lake=lake,
+        service=service(lake, landing, runner, notifier),
+        runner=runner,
+        notifier=notifier,
+        folder=tmp_path,
+        landing=landing,
+        table=f"{name}.things",
+        prefix=name,
+    )
+
+
+def service(lake: Any, landing: str, runner: SubmittedRuns, notifier: MemoryNotifier) -> Service:
+    """The service of the role that this process has now: it asks for its token at once, and keeps it."""
+    its = replace(settings(lake, landing), token_audience=AUDIENCE)
+    found = replace(bootstrap.service(its), runner=runner, notifier=notifier)
+    assert found.branches.head(MAIN)
+    return found
+
+
+def as_publisher(own: Installation, guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> Installation:
+    act_as(Role.PUBLISH, guarded, monkeypatch)
+    return replace(own, service=service(own.lake, own.landing, own.runner, own.notifier))
+
+
+def reads(own: Installation, guarded: Guarded, role: Role) -> list[int]:
+    """The ids that a person of this role finds on main, by the command line's own reader."""
+    uri = own.lake.nessie_uri
+    lake = IcebergLake(uri, own.lake.warehouse, door(uri, Held(guarded.token(role))))
+    assert own.table in lake.tables(Ref(MAIN))
+    assert not [table for table in lake.tables(Ref(MAIN)) if table.startswith("_")]
+    return sorted(lake.rows(Ref(MAIN), own.table, ["id"], None).column("id").to_pylist())
+
+
+def take(own: Installation, publisher: Installation, *files: FileVersion) -> None:
+    """Each part does its own: ingest receives, the job appends and audits, settle publishes or rejects."""
+    assert receive(own.service, [Arrival(key=it.key, version_id=it.version_id) for it in files]) == []
+    for branch in own.runner.submit_all():
+        attempt = Attempt.parse(branch)
+        assert attempt
+        publisher.settle(attempt)
+
+
+def test_the_whole_way_goes_with_each_part_s_own_role_and_leaves_no_token(
+    own: Installation,
+    guarded: Guarded,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.INFO)
+    guarded.issuer.issued.clear()
+    publisher = as_publisher(own, guarded, monkeypatch)
+    own.push("name: id, physicalType: bigint, required: true")
+    first = own.drop({"id": [1]}, f"{own.prefix}/one.parquet")
+    take(own, publisher, first)
+    assert reads(own, guarded, Role.READER) == [1]
+
+    again = own.drop({"id": [2]}, first.key)  # in the first one's place
+    bad = own.drop({"id": [None]})
+    take(own, publisher, again, bad)
+    assert reads(own, guarded, Role.READER) == [2]
+    assert decisions(publisher) == [Decision.PUBLISHED, Decision.PUBLISHED, Decision.REJECTED]
+
+    both = [own.attempt(own.drop({"id": [number]})) for number in (3, 4)]
+    own.runner.submit_all()
+    publisher.settle(*both)  # the second is rebased on what the first has made of main
+    assert reads(own, guarded, Role.READER) == [2, 3, 4]
+
+    _, log = guarded.ask(guarded.token(Role.PUBLISH), "GET", f"/api/v2/trees/{MAIN}/history")
+    tables = [entry for entry in log["logEntries"] if f"published {own.table}" in entry["commitMeta"]["message"]]
+    assert {entry["commitMeta"]["committer"].rpartition("/")[2] for entry in tables} == {"lakegate-publish"}
+
+    canaries = set(guarded.issuer.issued)
+    assert len(canaries) >= 3  # ingest's, publish's, the job's
+    said = capfd.readouterr()
+    left = [said.out, said.err, caplog.text, *objects(own)]
+    assert not [token for token in canaries for text in left if token in text]
+
+
+def decisions(publisher: Installation) -> list[Decision]:
+    return sorted(found.note.decision for found in publisher.service.ledger.decisions(9, table=publisher.table))
+
+
+def objects(own: Installation) -> Iterator[str]:
+    """Every object of the service's bucket, the lake included."""
+    s3 = own.lake.s3()
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=own.lake.bucket):
+        for entry in page.get("Contents", ()):
+            body = s3.get_object(Bucket=own.lake.bucket, Key=entry["Key"])["Body"].read()
+            yield body.decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("role", "why"),
+    [
+        (Role.READER, "does not return the branch: HTTP Error 403"),
+        ("nobody", "AccessDenied|not you"),
+    ],
+)
+def test_a_job_of_another_role_rejects_no_file(
+    own: Installation, cluster: SparkSession, job_role: Any, role: str, why: str
+) -> None:
+    own.push("name: id, physicalType: bigint, required: true")
+    attempt = own.attempt(own.drop({"id": [1]}))
+    spark = reaching(cluster, own.lake)
+    job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
+    assert job.token_audience == AUDIENCE
+    job_role(role)
+    with pytest.raises((JobError, Py4JJavaError), match=why), noted_if_cut_off(spark, job):
+        own.runner.submit_all()
+    assert not has_begun(own.lake, job)
+    assert own.service.branches.head(attempt.branch)
+
+
+def test_a_job_that_is_refused_in_its_middle_says_so_and_rejects_no_file(
+    own: Installation, cluster: SparkSession
+) -> None:
+    """A branch that is none of ours: the job may read it, and Nessie answers its commit with a server error."""
+    own.push("name: id, physicalType: bigint, required: true")
+    own.attempt(own.drop({"id": [1]}))
+    spark = reaching(cluster, own.lake)
+    job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
+    elsewhere = replace(job, branch=MAIN, base=own.service.branches.head(MAIN) or "")
+    with pytest.raises(Exception, match="is not allowed for role") as caught, noted_if_cut_off(spark, elsewhere):
+        append_and_audit(spark, elsewhere)
+    assert not has_begun(own.lake, elsewhere)
+    said = last_word("batch x", caught.value, hidden=True)
+    assert said.startswith("JobError: Nessie's rules or the job's role must change: ")
+    assert "'COMMIT_CHANGE_AGAINST_REFERENCE' is not allowed" in said
+
+
+def test_ingest_cannot_publish_what_it_received(
+    own: Installation, guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.push("name: id, physicalType: bigint, required: true")
+    attempt = own.attempt(own.drop({"id": [1]}))
+    own.runner.submit_all()
+    with pytest.raises(Misconfigured, match=r"merging .* is not allowed for role '.*lakegate-ingest'"):
+        own.settle(attempt)
+    as_publisher(own, guarded, monkeypatch).settle(attempt)
+    assert reads(own, guarded, Role.READER) == [1]

@@ -1,0 +1,275 @@
+"""What every `Tokens` promises, and the one door through which they go to the catalog."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from typing import Any
+
+import boto3
+import pytest
+import requests
+import structlog
+
+from lakegate import bootstrap
+from lakegate.adapters.http import IdentifiedAdapter, mount
+from lakegate.adapters.iceberg import IcebergTables
+from lakegate.adapters.nessie import NessieCatalog
+from lakegate.adapters.tokens import StsTokens
+from lakegate.errors import Misconfigured, Retryable
+from lakegate.ports import MAIN, Ref, Tokens
+from lakegate.settings import Settings
+from lakegate.testing import MemoryClock, MemoryTokens
+from tests.support.issuer import Issuer, expiry, issuing
+from tests.test_settings import COMPLETE
+
+CALL = timedelta(seconds=90)  # the longest that one takes
+CANARY = "canary-7f3a"
+
+
+@dataclass(kw_only=True)
+class Given:
+    """Tokens, the clock that both sides go by, and when each token that was issued expires."""
+
+    tokens: Tokens
+    clock: MemoryClock
+    issued: Callable[[], dict[str, datetime]]
+
+
+@pytest.fixture
+def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Issuer]:
+    """Where this process finds STS, which takes it for the role `ingest`."""
+    with issuing(Issuer(now=MemoryClock().now)) as found:
+        ours = {"ACCESS_KEY_ID": "ingest", "SECRET_ACCESS_KEY": "x", "REGION": "eu-central-1"}
+        for name, value in {**ours, "DEFAULT_REGION": "eu-central-1", "ENDPOINT_URL_STS": found.uri}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+        yield found
+
+
+@pytest.fixture(params=["memory", "sts"])
+def given(request: pytest.FixtureRequest) -> Given:
+    clock = MemoryClock()
+    if request.param == "memory":
+        memory = MemoryTokens(clock)
+        return Given(tokens=memory, clock=clock, issued=lambda: memory.until)
+    found: Issuer = request.getfixturevalue("issuer")
+    found.now = clock.now
+    return Given(
+        tokens=StsTokens("lake", clock),
+        clock=clock,
+        issued=lambda: {token: expiry(token) for token in found.issued},
+    )
+
+
+def test_a_token_outlives_every_call_that_it_is_given_for(given: Given) -> None:
+    for _ in range(120):
+        token = given.tokens.token()
+        assert given.issued()[token] > given.clock.now() + CALL
+        given.clock.advance(61)
+
+
+def test_a_token_is_used_again_while_it_is_good(given: Given) -> None:
+    first = given.tokens.token()
+    given.clock.advance(60)
+    assert given.tokens.token() == first
+    given.clock.advance(3600)
+    assert given.tokens.token() != first
+    assert len(given.issued()) == 2
+
+
+def test_many_threads_share_one_token(given: Given) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(lambda _: given.tokens.token(), range(32)))) == 1
+    assert len(given.issued()) == 1
+
+
+def test_sts_is_asked_for_the_audience_and_no_other(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, list[str]]] = []
+    answer = issuer.ask
+
+    def noted(caller: str, its: dict[str, list[str]]) -> tuple[int, str]:
+        asked.append(its)
+        return answer(caller, its)
+
+    monkeypatch.setattr(issuer, "ask", noted)
+    StsTokens("lake", MemoryClock()).token()
+    [its] = asked
+    assert {name: its[name] for name in its if name.startswith("Audience")} == {"Audience.member.1": ["lake"]}
+
+
+def test_a_role_that_gets_no_token_is_a_person_s_to_mend(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+    with pytest.raises(Misconfigured, match=r"STS: asking for a token for lake: .*AccessDenied"):
+        StsTokens("lake", MemoryClock()).token()
+    assert issuer.issued == []
+
+
+@pytest.mark.usefixtures("issuer")
+def test_an_sts_that_is_out_of_reach_is_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(Retryable, match="STS: asking for a token"):
+            StsTokens("lake", MemoryClock()).token()
+
+
+class Fixed:
+    """One token for ever."""
+
+    def token(self) -> str:
+        return CANARY
+
+
+class Wire:
+    """What goes out, instead of a network: each call is noted, and answered."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answer: Callable[[requests.PreparedRequest], Any]) -> None:
+        self.sent: list[requests.PreparedRequest] = []
+
+        def send(_: object, request: requests.PreparedRequest, **__: object) -> requests.Response:
+            self.sent.append(request)
+            found: requests.Response = answer(request)
+            return found
+
+        monkeypatch.setattr("requests.adapters.HTTPAdapter.send", send)
+
+
+def answered(status: int, body: bytes) -> Callable[[requests.PreparedRequest], requests.Response]:
+    def answer(request: requests.PreparedRequest) -> requests.Response:
+        found = requests.Response()
+        found.status_code, found.url, found.request = status, str(request.url), request
+        found.raw = BytesIO(body)
+        return found
+
+    return answer
+
+
+def unanswered(request: requests.PreparedRequest) -> requests.Response:
+    raise requests.ConnectionError(f"no answer from {request.url}", request=request)
+
+
+NESSIE = "https://nessie.example.com"
+
+
+@pytest.mark.parametrize(
+    ("url", "goes"),
+    [
+        (f"{NESSIE}/api/v2/trees", True),
+        (f"{NESSIE}:443/api/v2/trees", True),
+        ("https://NESSIE.example.com/api", True),
+        ("http://nessie.example.com/api", False),
+        (f"{NESSIE}:8443/api", False),
+        ("https://nessie.example.com.evil.example.com/", False),
+        ("https://evil.example.com/", False),
+    ],
+)
+def test_a_token_goes_to_the_catalog_and_to_no_other_server(
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    goes: bool,
+) -> None:
+    wire = Wire(monkeypatch, answered(200, b"{}"))
+    mount(requests.Session(), IdentifiedAdapter(NESSIE, Fixed())).get(url)
+    assert [request.headers.get("Authorization") for request in wire.sent] == [f"Bearer {CANARY}" if goes else None]
+
+
+def calls(catalog: NessieCatalog, tables: IcebergTables) -> list[Callable[[], object]]:
+    """Every call that the workflow makes, by each client."""
+    return [
+        lambda: catalog.head("wap-x"),
+        catalog.list_branches,
+        lambda: catalog.create_branch("wap-x", "ab" * 32),
+        lambda: catalog._rest.references.create_branch("wap-x", "DETACHED", "ab" * 32),
+        lambda: catalog._rest.references.delete_branch("wap-x", "ab" * 32),
+        lambda: catalog.receipts(Ref(MAIN), ["k"]),
+        lambda: list(catalog.all_receipts(Ref(MAIN))),
+        lambda: catalog._rest.commit("wap-x", "ab" * 32, [], "text"),
+        lambda: list(catalog.decisions(1)),
+        lambda: tables.identity(Ref(MAIN), "nyc.flights"),
+        lambda: tables.append("nyc.flights", "wap-x", Ref(MAIN), frozenset()),
+    ]
+
+
+def test_every_client_s_calls_have_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire(monkeypatch, unanswered)
+    http = IdentifiedAdapter(NESSIE, Fixed())
+    catalog, tables = NessieCatalog(NESSIE, http), IcebergTables(NESSIE, "lake", http)
+    for call in calls(catalog, tables):
+        before = len(wire.sent)
+        with pytest.raises(Exception, match="no answer"):
+            call()
+        assert len(wire.sent) > before
+    assert {request.headers.get("Authorization") for request in wire.sent} == {f"Bearer {CANARY}"}
+
+
+def test_two_catalogs_in_one_process_keep_their_own_identities(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire(monkeypatch, unanswered)
+    first, second = (
+        NessieCatalog(NESSIE, IdentifiedAdapter(NESSIE, its)) for its in (Fixed(), MemoryTokens(MemoryClock()))
+    )
+    for catalog in (first, second, first):
+        with pytest.raises(requests.ConnectionError):
+            catalog._rest.references.delete_branch("wap-x", "ab" * 32)
+    sent = [request.headers["Authorization"] for request in wire.sent]
+    assert sent == [f"Bearer {CANARY}", "Bearer token 1", f"Bearer {CANARY}"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        unanswered,
+        answered(401, b""),
+        answered(403, b'{"message": "no", "errorCode": "FORBIDDEN"}'),
+        answered(500, b'{"error": {"message": "no", "type": "AccessCheckException", "code": 500}}'),
+        answered(503, b"busy"),
+        answered(200, b"no JSON"),
+        answered(302, b""),
+    ],
+)
+def test_no_error_and_no_log_has_the_token(
+    answer: Callable[[requests.PreparedRequest], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    bootstrap.configure_logging()
+    Wire(monkeypatch, answer)
+    http = IdentifiedAdapter(NESSIE, Fixed())
+    catalog, tables, told = NessieCatalog(NESSIE, http), IcebergTables(NESSIE, "lake", http), list[str]()
+    with caplog.at_level(logging.DEBUG):
+        for call in calls(catalog, tables):
+            try:
+                call()
+            except Exception as error:  # noqa: BLE001 - whatever it is
+                structlog.get_logger().exception("failed", error=error)
+                told += [*traceback.format_exception(error), repr(error)]
+    said = capfd.readouterr()
+    assert "failed" in said.err
+    assert CANARY not in "".join([*told, said.out, said.err, caplog.text])
+
+
+def test_settings_with_an_audience_send_the_role_s_own_token_and_those_without_send_none(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issuer.now = lambda: datetime.now(UTC)
+    wire = Wire(monkeypatch, unanswered)
+    for audience in ("", "lake"):
+        service = bootstrap.service(
+            Settings.from_mapping({**COMPLETE, "nessie_uri": NESSIE, "token_audience": audience})
+        )
+        assert service.token_audience == audience
+        with pytest.raises(Retryable):
+            service.branches.head(MAIN)
+        with pytest.raises(Retryable):
+            service.tables.identity(Ref(MAIN), "nyc.flights")
+    [token] = issuer.issued
+    sent = [request.headers.get("Authorization") for request in wire.sent]
+    assert sent == [None, "Bearer None", *2 * [f"Bearer {token}"]]  # the second is PyIceberg's own, of no token

@@ -1,0 +1,73 @@
+"""A real Nessie with authentication and lakegate's rules on, beside the session's own, over the same object storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import boto3
+import pytest
+import requests
+
+from lakegate.access import Role, nessie_settings
+from lakegate.adapters.http import door
+from lakegate.adapters.iceberg import IcebergTables
+from lakegate.adapters.nessie import NessieCatalog
+from tests.support.issuer import Issuer, issuing
+from tests.support.nessie import Lake, nessie
+
+AUDIENCE = "lakegate-test"
+
+
+@dataclass(frozen=True)
+class Held:
+    """One token, whoever it is of."""
+
+    own: str
+
+    def token(self) -> str:
+        return self.own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarded:
+    """That Nessie, and the issuer that it trusts."""
+
+    lake: Lake
+    issuer: Issuer
+
+    def token(self, role: str) -> str:
+        return self.issuer.token(role, AUDIENCE)
+
+    def ask(self, token: str, method: str, path: str, body: object = None, **query: str) -> tuple[int, Any]:
+        """A call as anybody makes it: the status and the answer's JSON."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        url = f"{self.lake.nessie_uri}{path}"
+        answer = requests.request(method, url, json=body, params=query, headers=headers, timeout=300)
+        return answer.status_code, answer.json() if answer.content else {}
+
+    def catalog(self, role: str) -> NessieCatalog:
+        return NessieCatalog(self.lake.nessie_uri, door(self.lake.nessie_uri, Held(self.token(role))))
+
+    def tables(self, role: str) -> IcebergTables:
+        uri = self.lake.nessie_uri
+        return IcebergTables(uri, self.lake.warehouse, door(uri, Held(self.token(role))))
+
+
+@pytest.fixture(scope="session")
+def guarded(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """One for the whole session."""
+    log = tmp_path_factory.mktemp("guarded") / "nessie.log"
+    with issuing(Issuer()) as issuer:
+        settings = nessie_settings(issuer.uri, AUDIENCE)
+        with nessie(log, lake.s3_endpoint, f"s3://{lake.bucket}/guarded", settings) as uri:
+            yield Guarded(lake=replace(lake, nessie_uri=uri), issuer=issuer)
+
+
+def act_as(role: Role | str, guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on this process calls AWS as the role; the stand-in for STS tells it by the access key."""
+    environment = guarded.lake.environment | {"AWS_ENDPOINT_URL_STS": guarded.issuer.uri, "AWS_ACCESS_KEY_ID": role}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)

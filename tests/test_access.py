@@ -1,0 +1,102 @@
+"""The rules of access, beside a table by hand: no rule can be left out, or widened, and the table still hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from lakegate.access import ANYWHERE, RULES, Operation, Role, Rule, may, nessie_settings
+from lakegate.landing.attempts import PREFIX
+from lakegate.ports import MAIN
+
+OPERATING = Path(__file__).parents[1].joinpath("docs/operating.md").read_text()
+BRANCH, OTHER = "wap-nyc.flights-20130131T0405-1a2b3c4d-a1", "other"
+REFS = (MAIN, BRANCH, OTHER)
+TABLE, RECEIPT, ASIDE, LIKE = "nyc.flights", "_lakegate.receipts.k", "_quarantine.nyc_flights", "_lakegate_too.t"
+PATHS = ("", TABLE, RECEIPT, "_lakegate", ASIDE, LIKE)
+READS = (
+    "VIEW_REFERENCE",
+    "READ_ENTRIES",
+    "READ_CONTENT_KEY",
+    "READ_ENTITY_VALUE",
+    "LIST_COMMIT_LOG",
+    "READ_REPOSITORY_CONFIG",
+)
+WRITES = ["CREATE_ENTITY", "UPDATE_ENTITY", "DELETE_ENTITY"]
+
+
+def by_hand(role: str, operation: str, ref: str, path: str) -> bool:
+    """What each role is meant to do, in words of this test's own."""
+    ledger, commits = path in (RECEIPT, "_lakegate"), operation == "COMMIT_CHANGE_AGAINST_REFERENCE"
+    if operation in READS:
+        return role != "reader" or (ref == MAIN and not path.startswith("_"))
+    if role == "reader":
+        return False
+    if role == "spark":
+        return ref == BRANCH and (commits or (operation in WRITES and not ledger))
+    if operation in WRITES:
+        return ref == BRANCH or (ref == MAIN and (ledger or role == "publish"))
+    made = operation in ("CREATE_REFERENCE", "DELETE_REFERENCE")
+    return (made and ref == BRANCH) or (commits and ref in (MAIN, BRANCH))
+
+
+def differing(rules: Iterable[Rule]) -> list[tuple[str, str, str, str]]:
+    """The questions that these rules answer otherwise than the table by hand."""
+    asked = product(Role, Operation, REFS, PATHS)
+    return [each for each in asked if may(*each, rules=tuple(rules)) != by_hand(*map(str, each))]
+
+
+def test_each_role_may_do_what_is_meant_and_nothing_else() -> None:
+    assert differing(RULES) == []
+
+
+def test_nobody_assigns_a_reference_or_touches_main_as_a_reference() -> None:
+    never = product(Role, (Operation.ASSIGN_REFERENCE, Operation.UPDATE_REPOSITORY_CONFIG), REFS, PATHS)
+    assert not [each for each in never if may(*each)]
+    for_main = product(Role, (Operation.CREATE_REFERENCE, Operation.DELETE_REFERENCE), (MAIN, OTHER), PATHS)
+    assert not [each for each in for_main if may(*each)]
+
+
+def changes() -> Iterator[tuple[str, tuple[Rule, ...]]]:
+    """The rules with one of them left out, narrowed by one role or operation, or widened by one role or condition."""
+    for number, rule in enumerate(RULES):
+        its: dict[str, tuple[Rule, ...]] = {"left out": ()}
+        for role in rule.roles:
+            its[f"not for {role}"] = (replace(rule, roles=tuple(set(rule.roles) - {role})),)
+        for role in set(Role) - set(rule.roles):
+            its[f"for {role}"] = (replace(rule, roles=(*rule.roles, role)),)
+        for operation in rule.operations:
+            its[f"without {operation}"] = (replace(rule, operations=tuple(set(rule.operations) - {operation})),)
+        its["with assigning"] = (replace(rule, operations=(*rule.operations, Operation.ASSIGN_REFERENCE)),)
+        its["on all references"] = (replace(rule, refs=ANYWHERE),)
+        its["on all paths"] = (replace(rule, paths=ANYWHERE),)
+        yield from ((f"{rule.name} {what}", (*RULES[:number], *new, *RULES[number + 1 :])) for what, new in its.items())
+
+
+GIVEN_ANYWAY = {  # by the rule itself, which has no such condition, or by another
+    *(f"read-main for {role}" for role in ("spark", "ingest", "publish")),
+    *(f"{rule} for {role}" for rule in ("append", "append-commit") for role in ("ingest", "publish")),
+    "read-all on all references",
+    *(f"{rule} on all paths" for rule in ("read-all", "append-commit", "branches", "commit", "claim", "publish")),
+}
+CHANGES = dict(sorted(changes()))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_rule_that_is_left_out_narrowed_or_widened_shows(change: str) -> None:
+    assert bool(differing(CHANGES[change])) != (change in GIVEN_ANYWAY)
+
+
+def test_the_rules_speak_of_the_references_and_paths_that_the_workflow_uses() -> None:
+    assert BRANCH.startswith(PREFIX)
+    assert f"ref.startsWith('{PREFIX}')" in " ".join(rule.cel for rule in RULES)
+    assert f"ref == '{MAIN}'" in " ".join(rule.cel for rule in RULES)
+
+
+def test_the_manual_shows_nessie_s_settings_as_they_are() -> None:
+    settings = nessie_settings("https://<issuer>", "<audience>")
+    assert "\n".join(f"{name}={value}" for name, value in settings.items()) in OPERATING
