@@ -18,7 +18,10 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region>
 _ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
 _WITH_USER = re.compile(r"https?://[^/]*@.*")
 _OF_CLIENTS = re.compile(r"https?://[^/]+(/.*)?/(api(/v[0-9]+)?|iceberg(/[^/]*)?)/*")  # paths that clients append
-_PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+=,.@_/-]+)")
+_UPLOADER = re.compile(
+    r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+,.@_/-]+)"
+    r"(=([A-Za-z0-9+.@_-]+/)+)?"  # a prefix: without IAM's wildcards and variables, which begin with * ? $
+)
 _AUDIENCE = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
 _RELEASE = re.compile(r"emr-7\.[0-9]+\.[0-9]+")  # these have Spark 3.5
 _IMAGE = re.compile(
@@ -86,6 +89,24 @@ class Config:
     def spark_properties(self) -> dict[str, str]:
         """Return the values of `spark_conf` by name."""
         return {name: value for name, _, value in (each.partition("=") for each in self.spark_conf)}
+
+    @property
+    def prefixes(self) -> dict[str, set[str]]:
+        """Return the prefixes below which each uploader may write, by its ARN; "" is the whole landing bucket."""
+        found: dict[str, set[str]] = {}
+        for uploader in self.uploaders:
+            arn, _, prefix = uploader.partition("=")
+            found.setdefault(arn, set()).add(prefix)
+        return found
+
+    @property
+    def _accounts_with_prefix(self) -> list[str]:
+        """Return the ARNs, up to their last colon, of accounts that may write below prefixes."""
+        return [
+            arn.removesuffix("root")
+            for arn, found in self.prefixes.items()
+            if arn.endswith(":root") and "" not in found
+        ]
 
     @property
     def needed_days(self) -> int:
@@ -184,8 +205,23 @@ class Config:
                     f"-c compact_after_days is over {INCOMPLETE_UPLOAD_DAYS}: S3 dates an upload in parts by its start",
                 ),
                 (
-                    not all(_PRINCIPAL.fullmatch(uploader) for uploader in self.uploaders),
-                    "-c uploaders are ARNs of accounts, roles or users: arn:aws:iam::<account>:root,…",
+                    not all(_UPLOADER.fullmatch(uploader) for uploader in self.uploaders),
+                    (
+                        "-c uploaders are ARNs of accounts, roles or users, each alone or with a prefix that ends "
+                        "with /: arn:aws:iam::<account>:root=<prefix>/,…"
+                    ),
+                ),
+                (
+                    any("" in prefixes and len(prefixes) > 1 for prefixes in self.prefixes.values()),
+                    "-c uploaders names nobody both with and without a prefix",
+                ),
+                (
+                    any(
+                        arn.startswith(account) and arn != f"{account}root"
+                        for account in self._accounts_with_prefix
+                        for arn in self.prefixes
+                    ),
+                    "-c uploaders names nobody else of an account that has a prefix, which holds for all of it",
                 ),
                 (
                     bool(self.landing_days) and self.landing_days < self.needed_days,

@@ -20,6 +20,7 @@ JOB_LOGS = "logs/applications"  # EMR Serverless's folder below the job's log UR
 FIND = ("s3:ListBucket",)
 READ = ("s3:GetObject",)
 WRITE = ("s3:PutObject", "s3:AbortMultipartUpload")
+CHANGE = (*WRITE, "s3:DeleteObject", "s3:DeleteObjectVersion")
 
 
 class Storage(Construct):
@@ -75,14 +76,21 @@ class Storage(Construct):
             self.landing.add_to_resource_policy(denied)
 
     def _let_upload(self) -> None:
-        """Allow the uploaders in the bucket's policy, which another account's role needs beside its own permission."""
-        if self._config.uploaders:
-            allowed = aws_iam.PolicyStatement(
-                principals=[aws_iam.ArnPrincipal(uploader) for uploader in self._config.uploaders],
-                actions=list(WRITE),
-                resources=[self.landing.arn_for_objects("*")],
+        """Allow the uploaders in the bucket's policy, which another account's role needs beside its own permission. One
+        with prefixes is denied all other keys, whatever its own account allows.
+        """
+        for arn, prefixes in self._config.prefixes.items():
+            who = [aws_iam.ArnPrincipal(arn)]
+            keys = [self.landing.arn_for_objects(f"{prefix}*") for prefix in sorted(prefixes)]
+            self.landing.add_to_resource_policy(
+                aws_iam.PolicyStatement(principals=who, actions=list(WRITE), resources=keys)
             )
-            self.landing.add_to_resource_policy(allowed)
+            if "" not in prefixes:
+                self.landing.add_to_resource_policy(
+                    aws_iam.PolicyStatement(
+                        effect=aws_iam.Effect.DENY, principals=who, actions=list(CHANGE), not_resources=keys
+                    )
+                )
 
     def _logged(self, what: str) -> dict[str, object]:
         return {"server_access_logs_bucket": self.service, "server_access_logs_prefix": f"logs/access/{what}/"}

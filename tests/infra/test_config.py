@@ -73,6 +73,19 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"name": "n" * 28}, "name is up to 27"),
         ({"uploaders": "arn:aws:iam::123456789012:root,*"}, "uploaders are ARNs"),
         ({"uploaders": "123456789012"}, "uploaders are ARNs"),
+        ({"uploaders": "arn:aws:iam::123456789012:role/a=acme"}, "a prefix that ends with /"),
+        ({"uploaders": "arn:aws:iam::123456789012:role/a=/acme/"}, "a prefix that ends with /"),
+        ({"uploaders": "arn:aws:iam::123456789012:role/a=*/"}, "uploaders are ARNs"),
+        ({"uploaders": "arn:aws:iam::123456789012:role/a=${aws:username}/"}, "uploaders are ARNs"),
+        ({"uploaders": "arn:aws:iam::123456789012:role/a=b=c/"}, "uploaders are ARNs"),
+        (
+            {"uploaders": "arn:aws:iam::123456789012:role/a,arn:aws:iam::123456789012:role/a=acme/"},
+            "nobody both with and without",
+        ),
+        (
+            {"uploaders": "arn:aws:iam::123456789012:role/a=a/,arn:aws:iam::123456789012:root=acme/"},
+            "nobody else of an account that has a prefix",
+        ),
         ({"uploaders": "arn:aws:s3:::somebodys-bucket"}, "uploaders are ARNs"),
         ({"landing_days": "29"}, "landing_days is 30 or more"),
         ({"landing_days": "60", "compact_after_days": "60"}, "landing_days is 61 or more"),
@@ -92,7 +105,15 @@ def test_a_wrong_choice_is_named(given: dict[str, str], message: str) -> None:
 @pytest.mark.parametrize("who", ["root", "role/uploads", "role/teams/etl/Uploads_1", "user/vendor@example.com"])
 def test_an_uploader_is_an_account_a_role_or_a_user(who: str) -> None:
     uploader = f"arn:aws:iam::123456789012:{who}"
-    assert Config(uploaders=(uploader,), **NETWORK).faults() == []
+    config = Config(uploaders=(uploader,), **NETWORK)
+    assert (config.faults(), config.prefixes) == ([], {uploader: {""}})
+    config = Config(uploaders=(f"{uploader}=acme/", f"{uploader}=shared/in.2/"), **NETWORK)
+    assert (config.faults(), config.prefixes) == ([], {uploader: {"acme/", "shared/in.2/"}})
+
+
+def test_a_role_may_have_a_prefix_where_its_account_has_none() -> None:
+    account = "arn:aws:iam::123456789012"
+    assert Config(uploaders=(f"{account}:root", f"{account}:role/a=a/"), **NETWORK).faults() == []
 
 
 @pytest.mark.parametrize(("days", "fold"), [(0, 14), (30, 14), (61, 60), (365, 14)])
