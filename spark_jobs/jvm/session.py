@@ -54,7 +54,9 @@ _CATALOG = {
 def build(name: str) -> SparkSession:
     """Return a session that can read the job; `open_catalog` adds its catalogs."""
     builder = SparkSession.builder.appName(name)
-    for option, value in _OPTIONS.items():
+    # Spark's event log hides a secret option of a session only if the whole application has one of that name, too.
+    hidden = {_token(name): "" for name in (LAKE, BASE, AUDIT, LEFT)}
+    for option, value in {**_OPTIONS, **hidden}.items():
         builder = builder.config(option, value)
     spark = builder.getOrCreate()
     remember_classes(spark)
@@ -97,7 +99,13 @@ def open_catalog(spark: SparkSession, name: str, job: Job, ref: Ref) -> None:
         spark.conf.set(prefix + option, value)
     spark.conf.set(f"{prefix}.uri", f"{job.nessie_uri}/iceberg/{ref}")
     spark.conf.set(f"{prefix}.warehouse", job.warehouse)
+    spark.conf.unset(_token(name))
     if own := identity.token(spark, job):
         spark.conf.set(f"{prefix}.rest.auth.type", "oauth2")
-        spark.conf.set(f"{prefix}.token", own)  # Spark hides an option of this name wherever it writes options
+        spark.conf.set(_token(name), own)
         spark.conf.set(f"{prefix}.token-refresh-enabled", "false")  # Nessie exchanges no tokens
+
+
+def _token(catalog: str) -> str:
+    """Return the name of the option that holds a catalog's token."""
+    return f"spark.sql.catalog.{catalog}.token"

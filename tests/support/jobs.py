@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -137,19 +138,35 @@ def has_begun(lake: Lake, job: Job) -> bool:
     return bool(lake.s3().get_object(Bucket=lake.bucket, Key=key)["Body"].read() != CUT_OFF)
 
 
-def configure(folder: Path, properties: Mapping[str, str]) -> Path:
+def configure(folder: Path, properties: Mapping[str, str], level: str = "warn") -> Path:
     """A configuration folder for Spark."""
     configuration = folder / "conf"
     configuration.mkdir(exist_ok=True)
     lines = [f"{name} {value}\n" for name, value in properties.items()]
     (configuration / "spark-defaults.conf").write_text("".join(lines))
-    (configuration / "log4j2.properties").write_text(LOG)
+    (configuration / "log4j2.properties").write_text(
+        LOG.replace("rootLogger.level = warn", f"rootLogger.level = {level}")
+    )
     return configuration
 
 
-def submit(lake: Lake, folder: Path, script: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a script by `spark-submit` in a process of its own, as the cluster does."""
-    image = {**spark_options(), **s3_options(lake), "spark.driver.extraClassPath": os.pathsep.join(jars(*IMAGE_JARS))}
+def submit(
+    lake: Lake,
+    folder: Path,
+    script: Path,
+    arguments: Sequence[str],
+    more: Mapping[str, str] = MappingProxyType({}),
+    level: str = "warn",
+) -> subprocess.CompletedProcess[str]:
+    """Run a script by `spark-submit` in a process of its own, as the cluster does. `more` are Spark's options, and
+    `level` is the least that it logs.
+    """
+    image = {
+        **spark_options(),
+        **s3_options(lake),
+        **more,
+        "spark.driver.extraClassPath": os.pathsep.join(jars(*IMAGE_JARS)),
+    }
     home = Path(pyspark.__file__).parent
     return subprocess.run(
         [
@@ -162,7 +179,7 @@ def submit(lake: Lake, folder: Path, script: Path, arguments: Sequence[str]) -> 
             **os.environ,
             **lake.environment,
             "SPARK_HOME": str(home),
-            "SPARK_CONF_DIR": str(configure(folder, image)),
+            "SPARK_CONF_DIR": str(configure(folder, image, level)),
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),
             "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
