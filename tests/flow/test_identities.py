@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,23 @@ def test_a_job_of_another_role_rejects_no_file(
         own.runner.submit_all()
     assert not has_begun(own.lake, job)
     assert own.service.branches.head(attempt.branch)
+
+
+def test_a_job_whose_token_has_ended_rejects_no_file(
+    own: Installation, guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.push("name: id, physicalType: bigint, required: true")
+    attempt = own.attempt(own.drop({"id": [1]}))
+    spark = reaching(cluster, own.lake)
+    job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
+    with monkeypatch.context() as patch:
+        patch.setattr(guarded.issuer, "now", lambda: datetime.now(UTC) - timedelta(hours=2))
+        with pytest.raises(JobError, match="HTTP Error 401"), noted_if_cut_off(spark, job):
+            own.runner.submit_all()
+    assert not has_begun(own.lake, job)
+    own.runner.submit_all()  # what it asks for now is good
+    as_publisher(own, guarded, monkeypatch).settle(attempt)
+    assert reads(own, guarded, Role.READER) == [1]
 
 
 def test_a_job_that_is_refused_in_its_middle_says_so_and_rejects_no_file(

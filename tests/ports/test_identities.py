@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
 from urllib.parse import quote
@@ -11,13 +11,17 @@ from urllib.parse import quote
 import pytest
 
 from lakegate.access import Operation, Role, may
+from lakegate.adapters.http import door
 from lakegate.adapters.iceberg import IcebergTables, RefCatalog, iceberg_errors
+from lakegate.adapters.nessie import NessieCatalog
+from lakegate.adapters.tokens import StsTokens
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Ref
+from lakegate.testing import MemoryClock
 from tests.ports.conftest import BATCH, landed, note, receipt
-from tests.support.guarded import AUDIENCE, Guarded
+from tests.support.guarded import AUDIENCE, Guarded, act_as
 from tests.support.issuer import Issuer
 from tests.support.nessie import unique
 
@@ -208,6 +212,28 @@ def test_our_catalog_works_as_the_roles_that_the_workflow_has(guarded: Guarded) 
     _, log = guarded.ask(guarded.token(Role.PUBLISH), "GET", f"/api/v2/trees/{MAIN}/history")
     committers = [entry["commitMeta"]["committer"].rpartition("/")[2] for entry in log["logEntries"][:2]]
     assert committers == ["lakegate-ingest", "lakegate-publish"]
+
+
+def test_a_publish_goes_on_with_a_new_token_once_its_own_has_ended(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nessie goes by the machine's clock, so a token of twenty minutes ago has ended for it."""
+    clock = MemoryClock(datetime.now(UTC) - timedelta(minutes=20))
+    monkeypatch.setattr(guarded.issuer, "now", clock.now)
+    act_as(Role.PUBLISH, guarded, monkeypatch)
+    uri = guarded.lake.nessie_uri
+    publish = NessieCatalog(uri, door(uri, StsTokens(AUDIENCE, clock)))
+    attempt, file = Attempt(table=f"{unique('nyc')}.flights", batch=BATCH, number=1), landed()
+    clock.advance(20 * 60)
+    ingest = guarded.catalog(Role.INGEST)
+    ingest.create_branch(attempt.branch, ingest.head(MAIN) or "")
+    head = ingest.commit_receipts(attempt.branch, ingest.base(attempt.branch), [receipt(file, attempt)])
+    clock.advance(-20 * 60)
+    with pytest.raises(Misconfigured, match="reading branch main: 401"):
+        publish.merge(attempt.branch, head, note(attempt, [file]))
+    clock.advance(20 * 60)
+    publish.merge(attempt.branch, head, note(attempt, [file]))
+    assert set(publish.receipts(Ref(MAIN), [file.key])) == {file.key}
 
 
 def test_a_refusal_is_told_to_a_person_and_not_tried_again(guarded: Guarded) -> None:
