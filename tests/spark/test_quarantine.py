@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import JobError
@@ -23,8 +24,10 @@ from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import age, in_future
 from lakegate.ports import Ref
 from spark_jobs import append_and_audit
+from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LAKE, open_catalog
 from spark_jobs.metrics import quarantine
+from spark_jobs.tables import iceberg
 from spark_jobs.tables.ddl import create_table_sql
 from tests.support.jobs import parquet, stage
 from tests.support.nessie import Lake, unique
@@ -187,6 +190,22 @@ def staff() -> Plan:
 
 def lines(*said: str) -> bytes:
     return "\n".join(("id,boss,x", *said, "")).encode()
+
+
+@pytest.mark.parametrize("name", ["the table", "its quarantine"])
+def test_nobody_elses_tool_removes_files_that_main_does_not_name(
+    run: Run, lake: Lake, on_nessie: SparkSession, name: str
+) -> None:
+    """Branches name them. As much is refused to whoever expires snapshots, which open branches are compared with."""
+    job = job_for(lake, a_plan(), rows((1, 1.0), (2, -1.0), (3, 2.0)))
+    run(job)
+    look = unique("look")
+    open_catalog(on_nessie, look, job, Ref(job.branch))
+    table = iceberg.load(on_nessie, look, job.plan.table if name == "the table" else quarantine_of(job.plan.table))
+    actions = jvm(on_nessie).org.apache.iceberg.spark.actions.SparkActions.get()
+    for tool in (actions.deleteOrphanFiles, actions.expireSnapshots):
+        with pytest.raises(Py4JJavaError, match="GC is disabled"):
+            tool(table)
 
 
 def with_old_quarantine(spark: SparkSession, lake: Lake, by: Plan, at: str) -> str:

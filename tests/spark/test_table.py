@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -51,6 +53,15 @@ def test_another_check_changes_what_the_table_says_of_itself_and_none_of_its_col
         "ALTER TABLE lake.`nyc`.`t` SET TBLPROPERTIES ('lakegate.contract-hash' = 'h2', "
         "'write.metadata.metrics.column.name' = 'truncate(16)')"
     )
+
+
+def test_a_table_of_an_earlier_release_is_told_to_keep_what_nobody_refers_to() -> None:
+    by = plan("nyc.t", COLUMNS)
+    seen = there(COLUMNS)
+    before = {name: value for name, value in seen.properties.items() if name != "gc.enabled"}
+    assert statements(by, replace(seen, properties=before)) == [
+        "ALTER TABLE lake.`nyc`.`t` SET TBLPROPERTIES ('gc.enabled' = 'false')"
+    ]
 
 
 @pytest.mark.parametrize(
