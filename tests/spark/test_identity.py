@@ -38,6 +38,7 @@ def test_a_submitted_job_has_its_role_s_tokens_and_leaves_none(guarded: Guarded,
     job = replace(staged.job, token_audience=AUDIENCE)
     lake.s3().put_object(Bucket=lake.bucket, Key=staged.uri.split("/", 3)[3], Body=to_json(job).encode())
     guarded.issuer.issued.clear()
+    before = {*keys(lake)}
     place = OfTheJob(nessie_uri=lake.nessie_uri, s3_endpoint=lake.s3_endpoint, sts=guarded.issuer.uri)
     events = tmp_path / "events"
     events.mkdir()
@@ -47,7 +48,7 @@ def test_a_submitted_job_has_its_role_s_tokens_and_leaves_none(guarded: Guarded,
     assert report_of(lake, job).rows == 2
     tokens = guarded.issuer.issued
     assert len(tokens) > 2
-    left = [done.stdout, done.stderr, *files(tmp_path), *objects(lake, branch)]
+    left = [done.stdout, done.stderr, *files(tmp_path), *objects(lake, before)]
     assert any("modifiedConfigs" in text and "catalog.lake.token" in text for text in left)  # so Spark does write it
     assert not [text[:200] for text in left if any(token in text for token in tokens)]
 
@@ -56,9 +57,13 @@ def files(folder: Path) -> Iterator[str]:
     return (path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file())
 
 
-def objects(lake: Lake, branch: str) -> Iterator[str]:
-    """What the job wrote to the service's bucket, and the lake's metadata."""
+def keys(lake: Lake) -> Iterator[str]:
     for page in lake.s3().get_paginator("list_objects_v2").paginate(Bucket=lake.bucket):
-        for entry in page.get("Contents", ()):
-            if branch in entry["Key"] or entry["Key"].endswith(".json"):
-                yield lake.s3().get_object(Bucket=lake.bucket, Key=entry["Key"])["Body"].read().decode("latin-1")
+        yield from (entry["Key"] for entry in page.get("Contents", ()))
+
+
+def objects(lake: Lake, before: set[str]) -> Iterator[str]:
+    """What the job wrote: reports and notes in the service's bucket, metadata and data files in the lake."""
+    for key in keys(lake):
+        if key not in before:
+            yield lake.s3().get_object(Bucket=lake.bucket, Key=key)["Body"].read().decode("latin-1")
