@@ -8,7 +8,7 @@ JOBS ?= 3
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-http test-spark test-synth test-local search bench bench-audit bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-http test-spark test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -83,6 +83,9 @@ bench-audit: setup ## what the audit costs on ten million rows, beside other eng
 
 chaos: setup ## break the real local cloud at twelve points of a year of flights; every flight must be on main once (a quarter of an hour)
 	$(BIN)/python -m tests.chaos
+
+bench-cold-start: setup ## how much faster a function imports its code for the zip's byte code (two minutes)
+	$(BIN)/python -m bench.cold_start
 
 bench-receipts: setup ## what a million decided files cost the next one, on a real Nessie (ten minutes)
 	$(BIN)/python -m bench.receipts
