@@ -12,9 +12,10 @@ from lakegate.cli.follow import sights
 from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
+from lakegate.ports import Decided
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.start import start_attempts
-from lakegate.workflow.notices.outbox import prepare
+from lakegate.workflow.notices.outbox import prepare_undecided
 from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
@@ -245,13 +246,13 @@ def test_nor_what_another_worker_has_discarded_by_a_contract_that_was_pushed_sin
     world.push_contract(reuploads="reject")
     again(world, "1b", deliver=False)
 
-    def overtaken(*given: Any) -> bool:
+    def overtaken(*given: Any) -> str:
         monkeypatch.undo()
         world.push_contract(reuploads="ignore")
         world.deliver(world.files["1b"])
-        return prepare(*given)
+        return prepare_undecided(*given)
 
-    monkeypatch.setattr("lakegate.workflow.receiving.untried.prepare", overtaken)
+    monkeypatch.setattr("lakegate.workflow.receiving.untried.prepare_undecided", overtaken)
     world.deliver(world.files["1b"])
     entry = world.entries()["1b"]
     assert entry
@@ -269,6 +270,32 @@ def test_what_was_rejected_though_its_worker_died_before_it_could_tell_is_told(
     [message] = world.messages()
     assert [file.key for file in message.files] == [world.key("1")]
     assert [command.split()[1] for command in message.commands] == ["show", "discard"]
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_rejection_is_told_though_a_sweep_forgets_an_older_message_of_it_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, dies: bool
+) -> None:
+    world.push_contract(reuploads="reject")
+    again(world, "1b", deliver=False)
+    receive_in_vain(world, "1b", monkeypatch)
+    world.clock.advance(2 * 3600)
+    decisions = world.service.ledger.decisions
+
+    def seen_before_its_event_came_again(*given: Any, **named: Any) -> list[Decided]:
+        found = list(decisions(*given, **named))
+        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            if dies:
+                patch.setattr("lakegate.workflow.receiving.untried._notify_rejected", lambda *_: None)
+            world.deliver(world.files["1b"])
+        return found
+
+    monkeypatch.setattr(world.service.ledger, "decisions", seen_before_its_event_came_again)
+    reconcile(world.service)
+    sweep(world)
+    assert world.rejected()["1"]
+    assert [[file.key for file in message.files] for message in world.messages()] == [[world.key("1")]]
 
 
 @pytest.mark.parametrize("word", ["reject", "ignore"])

@@ -24,6 +24,7 @@ OUTBOX = "notes/outbox/"
 SENT = "notes/sent/"
 LATE = timedelta(hours=1)
 NEVER = timedelta(hours=1)  # by then no worker is about to record the decision of a noted message
+OWN = "~"  # in the outbox, between a message's name and the worker that noted it before its decision
 UNANSWERED = 3  # messages, each of which may take as long as Slack's client waits
 
 
@@ -60,6 +61,15 @@ def prepare(service: Service, name: str, message: Message) -> bool:
         return True
     forget(service, name)
     return False
+
+
+def prepare_undecided(service: Service, name: str, message: Message) -> str:
+    """Put a message in the outbox before its decision is recorded. Return the name that it has there, which is this
+    worker's own: a sweep forgets an old message without a decision, and no other worker may rely on that one.
+    """
+    own = f"{name}{OWN}{service.clock.nonce()}"
+    service.store.create(OUTBOX + own, to_json(Outgoing(message=message, since=service.clock.now())).encode())
+    return own
 
 
 def forget(service: Service, name: str) -> None:
@@ -99,7 +109,7 @@ def _resend(service: Service, name: str) -> timedelta | None:
         return None
     outgoing = _read(Outgoing, OUTBOX + name, body)
     waits = service.clock.now() - outgoing.since
-    if service.store.read(SENT + name) is not None:
+    if service.store.read(_sent(name)) is not None:
         forget(service, name)
     elif waits > service.grace:
         return _send_late(service, name, outgoing, waits)
@@ -149,7 +159,7 @@ def send(service: Service, name: str, message: Message) -> None:
 
 
 def _mark_sent(service: Service, name: str) -> None:
-    service.store.create(SENT + name, to_json(Sent(at=service.clock.now())).encode())
+    service.store.create(_sent(name), to_json(Sent(at=service.clock.now())).encode())
     forget(service, name)
 
 
@@ -157,8 +167,12 @@ def notified_at(service: Service, name: str) -> datetime | None:
     """Return when the message of this name was sent, or None if it was not. Raise Misconfigured if the note of that
     cannot be read.
     """
-    body = service.store.read(SENT + name)
-    return None if body is None else _read(Sent, SENT + name, body).at
+    body = service.store.read(_sent(name))
+    return None if body is None else _read(Sent, _sent(name), body).at
+
+
+def _sent(name: str) -> str:
+    return SENT + name.partition(OWN)[0]
 
 
 def _read(kind: type[T], name: str, body: bytes) -> T:

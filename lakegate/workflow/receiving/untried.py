@@ -10,7 +10,7 @@ from lakegate.ports import Message, MessageFile
 from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.notices.messages import rejected_message, rejection
-from lakegate.workflow.notices.outbox import forget, prepare, send
+from lakegate.workflow.notices.outbox import forget, notified_at, prepare_undecided, send
 from lakegate.workflow.service import Service
 
 
@@ -29,17 +29,19 @@ def reject_untried(service: Service, table: str, findings: Sequence[Finding]) ->
         return
     attempt = _attempt(table, findings)
     name, message = rejection(attempt), _message(attempt, findings)
-    prepared = prepare(service, name, message)
+    noted = prepare_undecided(service, name, message)
     record(service, attempt, Decision.REJECTED, findings)
-    if prepared or prepare(service, name, message):  # an old note may be forgotten by now
-        _notify_rejected(service, attempt, name, findings)
+    if notified_at(service, name) is None:
+        _notify_rejected(service, attempt, noted, findings)
+    else:
+        forget(service, noted)
 
 
 def _attempt(table: str, findings: Sequence[Finding]) -> Attempt:
     return Attempt(table=table, batch=batch_id(table, [finding.file for finding in findings], tried=False), number=0)
 
 
-def _notify_rejected(service: Service, attempt: Attempt, name: str, findings: Sequence[Finding]) -> None:
+def _notify_rejected(service: Service, attempt: Attempt, noted: str, findings: Sequence[Finding]) -> None:
     """Send the message with the files that this worker or another has rejected as this batch. By a contract that was
     pushed since, another may have discarded them.
     """
@@ -47,9 +49,9 @@ def _notify_rejected(service: Service, attempt: Attempt, name: str, findings: Se
     decided = Decision.REJECTED, attempt.batch
     its = [it for it in findings if (e := entry_of(receipts, it.file)) and (e.decision, e.batch) == decided]
     if its:
-        send(service, name, _message(attempt, its))
+        send(service, noted, _message(attempt, its))
     else:
-        forget(service, name)
+        forget(service, noted)
 
 
 def _message(attempt: Attempt, findings: Sequence[Finding]) -> Message:
