@@ -618,3 +618,23 @@ def test_nothing_is_published_by_a_contract_that_is_replaced_during_a_rebase(
     monkeypatch.setattr(world.service.tables, "append", append_slowly)
     assert_needs_new_attempt(publish(world.service, second, second.claims), "contract")
     assert "2" not in world.rows_on_main()
+
+
+def test_a_branch_that_another_worker_deletes_while_it_is_pruned_breaks_no_settling(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.drop("1", rows=3, deliver=False)
+    world.drop("2", rows=4, bad="broken", deliver=False)
+    world.drop_together("1", "2")
+    [attempt] = world.attempts()
+    world.run(settle_after=False)
+    remove = world.service.tables.remove
+
+    def removed(table: str, branch: str, paths: frozenset[str]) -> None:
+        remove(table, branch, paths)
+        if branch == attempt.branch:
+            world.service.branches.delete_branch(branch)
+
+    monkeypatch.setattr(world.service.tables, "remove", removed)
+    settle(world.service, attempt)
+    assert (world.rows_on_main(), sorted(world.rejected())) == ({"0.parquet": 1, "1": 3}, ["2"])

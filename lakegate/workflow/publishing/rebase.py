@@ -4,6 +4,7 @@ files move by metadata alone.
 
 from collections.abc import Iterable
 
+from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import Ref
@@ -63,7 +64,9 @@ def drop_files(service: Service, audited: Audited, files: Iterable[FileVersion],
     """
     files = list(files)
     _drop_data_files(service, audited, files, branch)
-    head = service.branches.head(branch) or ""
+    head = service.branches.head(branch)
+    if head is None:
+        raise Conflict(f"branch {branch} was deleted before {audited.attempt.batch}'s files were dropped from it")
     service.ledger.restore_receipts(branch, head, [file.key for file in files], audited.report.base)
 
 
