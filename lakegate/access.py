@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lakegate.landing.attempts import PREFIX
+
 TAG = "lakegate"
 """Name of the IAM role's tag that holds its `Role`."""
 CLAIM = f'"https://sts.amazonaws.com/"/principal_tags/{TAG}'
@@ -65,7 +67,7 @@ class Where:
 
 ANYWHERE = Where(cel="", holds=lambda _: True)
 MAIN = Where(cel="ref == 'main'", holds=lambda ref: ref == "main")
-BRANCHES = Where(cel="ref.startsWith('wap-')", holds=lambda ref: ref.startswith("wap-"))
+BRANCHES = Where(cel=f"ref.startsWith('{PREFIX}')", holds=lambda ref: ref.startswith(PREFIX))
 MAIN_OR_BRANCHES = Where(
     cel=f"({MAIN.cel} || {BRANCHES.cel})", holds=lambda ref: MAIN.holds(ref) or BRANCHES.holds(ref)
 )

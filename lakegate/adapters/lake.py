@@ -14,7 +14,7 @@ from pyiceberg.table import ALWAYS_TRUE, Table
 
 from lakegate.adapters.aws import CONFIG
 from lakegate.adapters.http import TimeoutAdapter
-from lakegate.adapters.iceberg import ABSENT, RefCatalog, check_storage, iceberg_errors
+from lakegate.adapters.iceberg import RefCatalog, check_storage, iceberg_errors
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.ports import Ref
@@ -56,11 +56,7 @@ class IcebergLake:
 
     def _load(self, ref: Ref, table: str) -> Table | None:
         with reading(ref):
-            try:
-                found: Table = self._catalog(ref).load_table(table)
-            except ABSENT:
-                return None
-            return found
+            return self._catalog(ref).find_table(table)
 
     def _catalog(self, ref: Ref) -> RefCatalog:
         return RefCatalog(self._uri, self._warehouse, ref, storage(), http=self._http)

@@ -45,6 +45,15 @@ def is_open(receipts: Mapping[str, Receipt], file: FileVersion, attempt: Attempt
     return entry.decision is Decision.REJECTED and later
 
 
+def first_of_each_key(tried: Iterable[tuple[FileVersion, int]]) -> list[FileVersion]:
+    """Return one version of each key, because versions of a key are tried one after the other: the one that the
+    earliest attempt rejected last (0: none did), and of these the oldest. So a version that fails each time goes after
+    newer ones, and these are tried, too.
+    """
+    last_first = sorted(tried, key=lambda pair: (pair[1], pair[0].order), reverse=True)
+    return list({file.key: file for file, _ in last_first}.values())
+
+
 def standing(receipt: Receipt | None, file: FileVersion, table: str, reuploads: Reuploads) -> Standing:
     """Return the file's standing by the key's receipt on main. Its own entry does not count, nor do versions that were
     published to another table while that table's contract routed the key.

@@ -31,8 +31,8 @@ from lakegate.workflow.publishing.rebase import drop_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
-from lakegate.workflow.settlement.queue import successors, with_predecessor
-from lakegate.workflow.settlement.reader import end_of, observe
+from lakegate.workflow.settlement.queue import facts_of, successors
+from lakegate.workflow.settlement.reader import end_of
 from lakegate.workflow.settlement.rules import Supersede, settlement, superseded
 
 log = structlog.get_logger()
@@ -61,7 +61,7 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     ended = accept_end(service, attempt, job) if claims else None
     if ended is None:
         return False
-    facts = with_predecessor(service, observe(service, attempt, job, claims, ended))
+    facts = facts_of(service, attempt, job, claims, ended)
     todo = settlement(facts)
     _supersede(service, attempt, todo.superseded)
     if todo.wait and todo.wait.behind:

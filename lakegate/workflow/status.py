@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from lakegate.landing.lifecycle import State
+from lakegate.landing.lifecycle import State, state_of
 from lakegate.ports import Branch
 from lakegate.workflow.attempts.claims import list_open_branches
 from lakegate.workflow.backlog import seen_unclaimed, still_unrouted
@@ -78,11 +78,12 @@ def _landed(service: Service, flying: Sequence[Line]) -> tuple[list[Line], list[
     landed = [file for file in seen.files if file.version_id not in claimed]
     noted = still_unrouted(service)
     registry = Registry.read(service.store) if landed or noted else Registry(contracts=())
-    landed += [each.file for each in noted if registry.route(each.file.key)]
-    tables = {file: contract.table if (contract := registry.route(file.key)) else "" for file in landed}
-    states = {it: State.BLOCKED if (tables[it], it.key) in in_progress else State.QUEUED for it in landed}
+    routes = {file: registry.route(file.key) for file in (*landed, *(each.file for each in noted))}
+    unrouted = [each for each in noted if not routes[each.file]]
+    landed += [each.file for each in noted if routes[each.file]]
+    tables = {file: contract.table if (contract := routes[file]) else "" for file in landed}
+    states = {file: state_of(None, blocked=(tables[file], file.key) in in_progress) for file in landed}
     queued = [line_of_file(file, tables[file], states[file]) for file in landed]
-    unrouted = [each for each in noted if not registry.route(each.file.key)]
     return queued, [line_of_file(it.file, "", State.UNROUTED, (it.reason,)) for it in unrouted], seen.at
 
 

@@ -136,19 +136,26 @@ class Installation:
 def installation(lake: Lake, cluster: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
     for name, value in lake.environment.items():
         monkeypatch.setenv(name, value)
-    name = unique("flow")
+    return installed(
+        unique("flow"), lake, cluster, tmp_path, lambda landing: bootstrap.service(settings(lake, landing))
+    )
+
+
+def installed(
+    name: str, lake: Lake, cluster: SparkSession, folder: Path, service: Callable[[str], Service]
+) -> Installation:
+    """An installation with a landing bucket of its own, for which `service` is made. Its jobs run in the session."""
     landing = f"landing-{name}".replace("_", "-")
     s3 = lake.s3()
     s3.create_bucket(Bucket=landing)
     s3.put_bucket_versioning(Bucket=landing, VersioningConfiguration={"Status": "Enabled"})
     runner, notifier = SubmittedRuns(job=lambda uri: work(reaching(cluster, lake), uri)), MemoryNotifier()
-    service = replace(bootstrap.service(settings(lake, landing)), runner=runner, notifier=notifier)
     return Installation(
         lake=lake,
-        service=service,
+        service=replace(service(landing), runner=runner, notifier=notifier),
         runner=runner,
         notifier=notifier,
-        folder=tmp_path,
+        folder=folder,
         landing=landing,
         table=f"{name}.things",
         prefix=name,

@@ -25,14 +25,13 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Ref
-from lakegate.testing import MemoryNotifier
 from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.service import Service
 from spark_jobs.append_and_audit import append_and_audit, last_word, noted_if_cut_off
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.gateway import jvm
-from tests.flow.conftest import Installation, SubmittedRuns, settings, work
+from tests.flow.conftest import Installation, installed, settings
 from tests.support.guarded import AUDIENCE, Guarded, Held, act_as
 from tests.support.jobs import has_begun
 from tests.support.nessie import unique
@@ -60,36 +59,21 @@ def job_role(cluster: SparkSession, guarded: Guarded) -> Iterator[Any]:
 @pytest.fixture
 def own(guarded: Guarded, cluster: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
     """An installation whose service is ingest's; `as_publisher` is the other functions'."""
-    lake, name = guarded.lake, unique("own")
-    landing = f"landing-{name}".replace("_", "-")
-    s3 = lake.s3()
-    s3.create_bucket(Bucket=landing)
-    s3.put_bucket_versioning(Bucket=landing, VersioningConfiguration={"Status": "Enabled"})
-    runner, notifier = SubmittedRuns(job=lambda uri: work(reaching(cluster, lake), uri)), MemoryNotifier()
     act_as(Role.INGEST, guarded, monkeypatch)
-    return Installation(
-        lake=lake,
-        service=service(lake, landing, runner, notifier),
-        runner=runner,
-        notifier=notifier,
-        folder=tmp_path,
-        landing=landing,
-        table=f"{name}.things",
-        prefix=name,
-    )
+    return installed(unique("own"), guarded.lake, cluster, tmp_path, lambda landing: service(guarded.lake, landing))
 
 
-def service(lake: Any, landing: str, runner: SubmittedRuns, notifier: MemoryNotifier) -> Service:
+def service(lake: Any, landing: str) -> Service:
     """The service of the role that this process has now: it asks for its token at once, and keeps it."""
-    its = replace(settings(lake, landing), token_audience=AUDIENCE)
-    found = replace(bootstrap.service(its), runner=runner, notifier=notifier)
+    found = bootstrap.service(replace(settings(lake, landing), token_audience=AUDIENCE))
     assert found.branches.head(MAIN)
     return found
 
 
 def as_publisher(own: Installation, guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> Installation:
     act_as(Role.PUBLISH, guarded, monkeypatch)
-    return replace(own, service=service(own.lake, own.landing, own.runner, own.notifier))
+    its = replace(service(own.lake, own.landing), runner=own.runner, notifier=own.notifier)
+    return replace(own, service=its)
 
 
 def reads(own: Installation, guarded: Guarded, role: Role) -> list[int]:

@@ -351,7 +351,7 @@ def test_a_job_is_three_jars_one_zip_and_one_script_from_the_artifacts_bucket(st
 
 
 def properties_of_a_run(stack: Stack) -> dict[str, str]:
-    """What each job run of this stack is started with."""
+    """Return the Spark properties that each job run of this stack starts with."""
     outputs = {name: flat(body["Value"]) for name, body in stack.template["Outputs"].items()}
     return spark_defaults(Settings.from_outputs(outputs))
 

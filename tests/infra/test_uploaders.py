@@ -56,7 +56,7 @@ def covers(statement: dict[str, Any], arn: str) -> bool:
 
 
 def holds(statement: dict[str, Any], request: dict[str, str]) -> bool:
-    """Whether the statement's conditions are fulfilled. A value that the request lacks fulfils none but `Null`."""
+    """Return True if the request fulfils the statement's conditions. A value that it lacks fulfils none but `Null`."""
     tests = {
         "Bool": lambda there, wanted: there in wanted,
         "StringEquals": lambda there, wanted: there in wanted,
@@ -82,7 +82,7 @@ def effects(policy: list[dict[str, Any]], who: str, action: str, key: str, **mor
 
 
 def may(policy: list[dict[str, Any]], who: str, action: str, key: str, **more: str) -> bool:
-    """Whether somebody of another account may do it. Their own account allows them everything."""
+    """Return True if a principal of another account may do it. That account allows its principals everything."""
     return effects(policy, who, action, key, **more) == {"Allow"}
 
 

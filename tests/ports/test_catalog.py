@@ -1,4 +1,4 @@
-"""What every implementation of `Branches`, `Ledger` and `Publisher` promises."""
+"""Every implementation of `Branches`, `Ledger` and `Publisher` keeps these promises."""
 
 from __future__ import annotations
 

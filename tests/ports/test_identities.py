@@ -132,7 +132,7 @@ def contents(trees: Trees, token: str, ref: str, place: str) -> Iterator[tuple[t
 
 
 def allowed(role: str, operation: Operation, ref: str, place: str) -> bool:
-    """What the rules say of such a call: a change of a content is a commit, too."""
+    """Return True if the rules allow such a call. A change of a content is a commit, too."""
     if role not in set(Role):
         return False
     path = "" if place == "listed" else place

@@ -14,6 +14,7 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import EMPTY_DICT
 
 from lakegate.adapters.http import TimeoutAdapter, mount
+from lakegate.adapters.iceberg.errors import ABSENT
 from lakegate.adapters.iceberg.files import Files, MetadataIO
 from lakegate.adapters.refs import segment
 from lakegate.errors import Misconfigured
@@ -79,6 +80,14 @@ class RefCatalog(RestCatalog):
         if isinstance(io, MetadataIO):
             io.files = self._files
         return io
+
+    def find_table(self, name: str) -> Table | None:
+        """Return the table, or None if there is none."""
+        try:
+            found: Table = self.load_table(name)
+        except ABSENT:
+            return None
+        return found
 
     def set_schema(self, table: Table, schema: Schema, last_id: int, properties: Mapping[str, str]) -> None:
         """Give the table another schema, field ids included. PyIceberg omits the highest field id ever assigned, and

@@ -11,7 +11,7 @@ from pyiceberg.table import Table
 
 from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg.catalog import RefCatalog
-from lakegate.adapters.iceberg.errors import ABSENT, iceberg_errors
+from lakegate.adapters.iceberg.errors import iceberg_errors
 from lakegate.adapters.iceberg.files import Files
 from lakegate.adapters.iceberg.manifests import TableState
 from lakegate.audit.data_files import manifests
@@ -107,11 +107,8 @@ class IcebergTables:
         return found
 
     def _look(self, ref: Ref, table: str) -> Table | None:
-        try:
-            found: Table = self._catalog(ref).load_table(table)
-        except ABSENT:
-            return None
-        return found
+        catalog: RefCatalog = self._catalog(ref)
+        return catalog.find_table(table)
 
     def _open(self, ref: Ref) -> "RefCatalog":
         return RefCatalog(self._uri, self._warehouse, ref, http=self._http, files=self._files)

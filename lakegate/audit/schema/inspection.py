@@ -16,9 +16,9 @@ EMPTY, GONE, NO_ROWS = "it is empty: 0 bytes", "its staged copy is gone", "it ha
 
 @dataclass(frozen=True, kw_only=True)
 class Inspection:
-    """What a file shows without reading its rows; with faults it is not appended. Once the fit is known, `columns` are
-    those to read, and `evolves` and `discards` say what the file asks of the table and which of its columns are not
-    read.
+    """A file's facts that need no row read. A file with faults is not appended. Once the fit is known, `columns` are
+    those to read, `evolves` are changes that the file asks of the table, and `discards` are its columns that nobody
+    reads.
 
     `rows` of a text file are its lines, whether they parse or not; `layout` are all its columns as they stand in it;
     `sound` if all its bytes are known to be text of its encoding.

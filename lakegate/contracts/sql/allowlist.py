@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from lakegate.audit.model.plan import ROWS_VIEW
 from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.reserved import reserved_for
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import TYPES, Type, physical
 from lakegate.contracts.odcs.vocabulary import hint
@@ -186,7 +187,7 @@ class Reader:
         if isinstance(item, exp.Alias):
             only(item, "this", "alias")
             item.set("alias", exp.Identifier(this=item.alias, quoted=True))
-            if not item.alias or folded(item.alias).startswith("_lakegate"):
+            if not item.alias or reserved_for(item.alias) == "lakegate":
                 raise NotAllowed(f"{item.alias!r}: names that begin with _lakegate are lakegate's own")
             return item.alias
         return self._known(item)[0] if isinstance(item, exp.Column) else ""

@@ -4,7 +4,7 @@ Each step may be done again from the start. A number belongs to the files that i
 attempt's job, run and report are found by it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 
 import structlog
@@ -15,7 +15,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.landing.standing import is_open, standing
+from lakegate.landing.standing import first_of_each_key, is_open, standing
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.claims import base_of, claim_receipt, claims_since
 from lakegate.workflow.attempts.job import job_name
@@ -160,20 +160,8 @@ def _claim_on_new_branch(service: Service, attempt: Attempt, files: list[FileVer
 def _claims_of(
     receipts: dict[str, Receipt], attempt: Attempt, files: Iterable[FileVersion], reuploads: Reuploads
 ) -> list[Receipt]:
-    """Return receipts that claim one version of each key, of those that main's receipts let in. Versions of a key are
-    tried one after the other, the oldest first.
-    """
-    first: dict[str, Receipt] = {}
-    for file in sorted(files, key=lambda file: (_last_tried(receipts, file), file.order), reverse=True):
-        its = standing(receipts.get(file.key), file, attempt.table, reuploads)
-        if is_open(receipts, file, attempt) and not its.decision:
-            first[file.key] = claim_receipt(receipts, file, attempt, its.replaces)
-    return list(first.values())
-
-
-def _last_tried(receipts: Mapping[str, Receipt], file: FileVersion) -> int:
-    """Return the number of the last attempt that rejected the file, or 0. A version that fails each time goes after
-    newer ones, so that these are tried, too.
-    """
-    entry = entry_of(receipts, file)
-    return entry.attempt if entry else 0
+    """Return receipts that claim one version of each key, of those that main's receipts let in."""
+    stand = {file: standing(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
+    wanted = [file for file, its in stand.items() if is_open(receipts, file, attempt) and not its.decision]
+    first = first_of_each_key((it, entry.attempt if (entry := entry_of(receipts, it)) else 0) for it in wanted)
+    return [claim_receipt(receipts, file, attempt, stand[file].replaces) for file in first]

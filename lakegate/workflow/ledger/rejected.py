@@ -9,7 +9,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.landing.standing import standing
+from lakegate.landing.standing import first_of_each_key, standing
 from lakegate.ports import MAIN, Decided, Ref
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.ledger.receipts import receipts_at
@@ -32,12 +32,9 @@ class Rejected:
 
     @property
     def one_of_each_key(self) -> list[FileVersion]:
-        """One version of each key: the least tried, and of these the oldest. Others wait, because versions of one key
-        are tried one after the other.
-        """
-        tried = sorted(self.files, key=lambda pair: (pair[1].attempt, pair[0].order), reverse=True)
-        first = {file.key: file for file, _ in tried}
-        return sorted(first.values(), key=lambda file: file.order)
+        """The versions to try first, oldest first."""
+        first = first_of_each_key((file, entry.attempt) for file, entry in self.files)
+        return sorted(first, key=lambda file: file.order)
 
     def without_keys(self, keys: Container[str]) -> "Rejected":
         return replace(self, files=tuple(pair for pair in self.files if pair[0].key not in keys))

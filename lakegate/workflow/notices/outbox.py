@@ -53,11 +53,10 @@ def prepare(service: Service, name: str, message: Message) -> bool:
     """Put a message in the outbox, so that no crash loses it. Return False if one of this name was sent or is being
     sent.
     """
-    outgoing = Outgoing(message=message, since=service.clock.now())
-    if not service.store.create(OUTBOX + name, to_json(outgoing).encode()):
+    if not _note(service, name, message):
         return False
     # Read after the outbox: another worker marks a message as sent before it takes it out.
-    if service.store.read(SENT + name) is None:
+    if service.store.read(_sent(name)) is None:
         return True
     forget(service, name)
     return False
@@ -68,8 +67,13 @@ def prepare_undecided(service: Service, name: str, message: Message) -> str:
     worker's own: a sweep forgets an old message without a decision, and no other worker may rely on that one.
     """
     own = f"{name}{OWN}{service.clock.nonce()}"
-    service.store.create(OUTBOX + own, to_json(Outgoing(message=message, since=service.clock.now())).encode())
+    _note(service, own, message)
     return own
+
+
+def _note(service: Service, name: str, message: Message) -> bool:
+    outgoing = Outgoing(message=message, since=service.clock.now())
+    return service.store.create(OUTBOX + name, to_json(outgoing).encode())
 
 
 def forget(service: Service, name: str) -> None:

@@ -21,8 +21,8 @@ from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.backoff import ending
-from lakegate.workflow.settlement.queue import with_predecessor
-from lakegate.workflow.settlement.reader import crash_of, end_of, observe
+from lakegate.workflow.settlement.queue import facts_of
+from lakegate.workflow.settlement.reader import crash_of, end_of
 from lakegate.workflow.settlement.rules import Wait, settlement
 
 AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
@@ -138,7 +138,7 @@ def _wait(service: Service, line: Line) -> Wait | None:
         claims = files_claimed_on(service, attempt, job) if ended else []
         if job is None or ended is None or not claims:
             return None
-        return settlement(with_predecessor(service, observe(service, attempt, job, claims, ended))).wait
+        return settlement(facts_of(service, attempt, job, claims, ended)).wait
     except Retryable:
         raise
     except Exception as error:  # noqa: BLE001 (one attempt, whose line shows the error)

@@ -5,16 +5,15 @@ the queue when its first audit ends. It leaves while its last job has crashed, o
 files that it refers to; otherwise two batches could wait for each other. It reads other attempts and decides nothing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-import structlog
-
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.report import Report
-from lakegate.errors import PASSING, Misconfigured, Refused
+from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.job import readable_job_of
@@ -22,15 +21,18 @@ from lakegate.workflow.attempts.reports import report_in_force
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
-from lakegate.workflow.settlement.reader import first_look, with_references
+from lakegate.workflow.settlement.reader import answer_or_no, first_look, observe, with_references
 from lakegate.workflow.settlement.references import with_quarantined_rows
 from lakegate.workflow.settlement.rules import goes_first, settlement
 
-log = structlog.get_logger()
+UNREAD = "not_in_line"  # the log's event for an attempt that cannot be read
 
 
-def with_predecessor(service: Service, facts: Facts) -> Facts:
-    """Add the attempt that publishes first, if order matters for the table and these facts publish something."""
+def facts_of(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
+    """Return all facts of an attempt that claims these files and has this end. If order matters for the table, and the
+    attempt would publish something, the attempt that publishes first is among them.
+    """
+    facts = observe(service, attempt, job, claims, ended)
     if not facts.in_order or not settlement(facts).publish:
         return facts
     return replace(facts, predecessor=predecessor(service, facts.attempt))
@@ -40,23 +42,12 @@ def predecessor(service: Service, attempt: Attempt) -> Attempt | None:
     """Return an attempt at an older batch of the same table that publishes first, or None."""
     older = [other for other in _others(service, attempt) if other.batch < attempt.batch]
     asked = (_goes_first, _is_reaudited)
-    return next((other for other in older if any(_answer_or_no(ask, service, other) for ask in asked)), None)
+    return next((other for other in older if any(answer_or_no(ask, service, other, UNREAD) for ask in asked)), None)
 
 
 def successors(service: Service, attempt: Attempt) -> Iterator[Attempt]:
     """Yield the attempts at other batches of the table that are audited and have files to publish, oldest first."""
-    return (other for other in _others(service, attempt) if _answer_or_no(_goes_first, service, other))
-
-
-def _answer_or_no(ask: Callable[[Service, Attempt], bool], service: Service, attempt: Attempt) -> bool:
-    """Ask. An attempt that cannot be read counts as no, because it would keep all others of its table waiting."""
-    try:
-        return ask(service, attempt)
-    except PASSING:
-        raise
-    except Exception as error:  # noqa: BLE001 (one attempt; settling it tells more)
-        log.warning("not_in_line", branch=attempt.branch, error=str(error), kind=type(error).__name__)
-        return False
+    return (other for other in _others(service, attempt) if answer_or_no(_goes_first, service, other, UNREAD))
 
 
 def _others(service: Service, attempt: Attempt) -> list[Attempt]:

@@ -119,17 +119,27 @@ def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> frozen
     """Return those of the tables that another attempt has undecided files of."""
     found = set[str]()
     for other in list_open_attempts(service.branches):
-        if other.table in tables - found and other.branch != own.branch and _has_open_files(service, other):
+        if (
+            other.table in tables - found
+            and other.branch != own.branch
+            and answer_or_no(_has_open_files, service, other, "not_waited_for")
+        ):
             found.add(other.table)
     return frozenset(found)
 
 
 def _has_open_files(service: Service, other: Attempt) -> bool:
-    """Return True if the attempt has undecided files. Nobody waits for an attempt that can't be read."""
+    return bool(files_open_to(service, other, files_claimed_on(service, other)))
+
+
+def answer_or_no(ask: Callable[[Service, Attempt], bool], service: Service, attempt: Attempt, unread: str) -> bool:
+    """Ask about another attempt. One that cannot be read counts as no and is logged as the event `unread`: nobody waits
+    for it.
+    """
     try:
-        return bool(files_open_to(service, other, files_claimed_on(service, other)))
+        return ask(service, attempt)
     except PASSING:
         raise
     except Exception as error:  # noqa: BLE001 (one attempt; settling it tells more)
-        log.warning("not_waited_for", branch=other.branch, error=str(error), kind=type(error).__name__)
+        log.warning(unread, branch=attempt.branch, error=str(error), kind=type(error).__name__)
         return False
