@@ -11,7 +11,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState, MessageKind
 from lakegate.workflow import settle as settling
-from lakegate.workflow.attempts.reports import End, begun_name, note_end
+from lakegate.workflow.attempts.reports import End, begun_name, how_given_up, note_end
+from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
@@ -143,6 +144,21 @@ def test_one_that_never_began_rejects_nothing_though_as_many_crashed_as_may(worl
     crash(world, "no room", never_began=True)
     assert world.rejected() == {}
     wait(world, LONGEST.total_seconds())
+    world.run()
+    assert world.rows_on_main() == {"1": 3}
+
+
+def test_an_attempt_that_another_replaced_before_it_began_has_not_crashed(world: World) -> None:
+    """A sweep deleted its branch because a later attempt had claimed its file, so no note says how it ended."""
+    first = dropped(world)
+    start_attempt(world.service, first.next(), [world.file("1")])
+    crash(world, "no room", never_began=True)
+    wait(world, LONGEST.total_seconds())
+    assert how_given_up(world.service.store, first) is None
+    for _ in range(world.service.attempts - 1):
+        crash(world)
+        wait(world, LONGEST.total_seconds())
+    assert world.rejected() == {}
     world.run()
     assert world.rows_on_main() == {"1": 3}
 

@@ -15,7 +15,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.job import job_of
-from lakegate.workflow.attempts.reports import End, how_given_up, report_in_force
+from lakegate.workflow.attempts.reports import had_begun, report_in_force
 from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.service import Service
 
@@ -48,7 +48,7 @@ def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterab
         crashed.insert(0, earlier)
     return AttemptHistory(
         consecutive_crashes=tuple(each.number for each in crashed),
-        never_began=tuple(each.number for each in crashed if how_given_up(service.store, each) is End.NEVER_BEGAN),
+        never_began=tuple(each.number for each in crashed if not had_begun(service.store, each)),
         report=report,
     )
 

@@ -54,6 +54,14 @@ def how_given_up(store: Store, attempt: Attempt) -> End | None:
     return how if how in _GIVEN_UP else None
 
 
+def had_begun(store: Store, attempt: Attempt) -> bool:
+    """Return True if the attempt's job had begun on its files when the attempt was given up. The job may have gone on
+    since. An attempt that was never given up has begun if its job has by now.
+    """
+    how = how_given_up(store, attempt)
+    return how is End.GIVEN_UP if how else has_begun(store, attempt)
+
+
 def _noted_end(store: Store, attempt: Attempt) -> End | None:
     """Return the attempt's noted end, if there is one. Raise Misconfigured if the note is not one of lakegate's."""
     noted = store.read(_end_name(attempt))

@@ -19,7 +19,7 @@ from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN, JobRun, JobState, Store
 from lakegate.workflow.attempts.claims import files_claimed_on, files_open_to, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import readable_job_of
-from lakegate.workflow.attempts.reports import End, has_begun, how_given_up, read_report, report_in_force
+from lakegate.workflow.attempts.reports import had_begun, read_report, report_in_force
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -61,11 +61,8 @@ def _report_or_run(service: Service, attempt: Attempt, report_of: ReportOf) -> R
 
 
 def crash_of(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash | None:
-    """Return the crash of a run that has ended without a report, or None if a person cancelled it. If the attempt was
-    given up, the note says whether its job had begun: the job may have gone on since.
-    """
-    how = how_given_up(service.store, attempt)
-    began = how is End.GIVEN_UP if how else has_begun(service.store, attempt)
+    """Return the crash of a run that has ended without a report, or None if a person cancelled it."""
+    began = had_begun(service.store, attempt)
     return crash(job, run, began=began, shortest=service.grace, most=service.attempts)
 
 
