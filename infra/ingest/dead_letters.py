@@ -6,7 +6,7 @@ It delivers none of them again by itself, because a person must look first.
 from aws_cdk import Duration, RemovalPolicy, aws_sqs
 from constructs import Construct
 
-from infra.alarms import alarm
+from infra.ingest.alarms import alarm
 from infra.config import Config
 from infra.waivers import waive
 
