@@ -8,17 +8,17 @@ import structlog
 
 from handlers.runtime import service
 from lakegate.landing.attempts import Attempt
-from lakegate.workflow.settle import settle
+from lakegate.workflow.receive import settle_and_gather
 
 log = structlog.get_logger()
 
 
 def handler(event: dict[str, Any], _context: object) -> None:
-    """Settle the attempt whose job run ended; ignore runs that are not lakegate's."""
+    """Settle the attempt whose job run ended, and let queued files follow; ignore runs that are not lakegate's."""
     running = service()
     run = running.runner.get(event["detail"]["jobRunId"])
     attempt = Attempt.parse(run.branch)
     if attempt is None:
         log.info("not_ours", run=run.id, name=run.branch)
         return
-    settle(running, attempt)
+    settle_and_gather(running, attempt)

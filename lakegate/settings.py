@@ -39,6 +39,7 @@ class Settings:
     slack_channel: str = ""
     slack_api: str = ""
     job_timeout_minutes: int = 60
+    jobs_at_once: int = 2
     grace_seconds: int = 120
     compact_after_days: int = 14
     attempts: int = 3

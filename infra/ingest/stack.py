@@ -97,6 +97,7 @@ class IngestStack(Stack):
             grace_seconds=config.grace_seconds,
             compact_after_days=config.compact_after_days,
             attempts=config.attempts,
+            jobs_at_once=config.jobs_at_once,
         )
 
     def _nessie_parameter(self, scheme: str) -> str:

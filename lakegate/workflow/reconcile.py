@@ -22,8 +22,9 @@ from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
 from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
 from lakegate.workflow.notices.expiry import expire
 from lakegate.workflow.notices.outbox import resend
-from lakegate.workflow.receive import receive
+from lakegate.workflow.receive import gather, receive
 from lakegate.workflow.receiving.arrivals import Arrival, Failure
+from lakegate.workflow.receiving.queued import names_by_table, read_queued
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle
@@ -53,7 +54,7 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
             log.warning("branches_left", branches=len(branches) - number)
             break
         yield partial(_continue, service, branch)
-    yield from (partial(step, service) for step in (resend, _receive_routed, _receive_lost, compact))
+    yield from (partial(step, service) for step in (resend, _gather, _receive_routed, _receive_lost, compact))
 
 
 def _try(step: Callable[[], None]) -> Exception | None:
@@ -105,6 +106,10 @@ def _delete_left_behind(service: Service, rebase: Attempt) -> None:
         service.branches.delete_branch(rebase.branch)
 
 
+def _gather(service: Service) -> None:
+    _raise_first(gather(service))
+
+
 def _receive_routed(service: Service) -> None:
     """Receive unrouted files that a contract routes by now. Their notes stay until they are decided: the watermark does
     not wait for them, so nothing else finds them. Others may stay unrouted for ever, and cost no further request.
@@ -145,14 +150,22 @@ def _noting(versions: Iterable[FileVersion], wanted: Collection[str], seen: set[
 
 
 def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
-    """Receive the first of these files, as many as a sweep has time for. If some fail, they may fail in every sweep:
-    then receive other ones too, each sweep different ones.
+    """Receive the first of these files that are not noted as queued, as many as a sweep has time for. If some fail,
+    they may fail in every sweep: then receive other ones too, each sweep different ones.
     """
+    queued = _noted_as_queued(service) if files else set[tuple[str, str]]()
+    files = [file for file in files if (file.key, file.version_id) not in queued]
     failures = _receive(service, files[:AT_ONCE])
     if failures and len(files) > AT_ONCE:
         others = list(chunked(files[AT_ONCE:], AT_ONCE))
         failures += _receive(service, rotated(others, service.clock.now())[0])
     return failures
+
+
+def _noted_as_queued(service: Service) -> set[tuple[str, str]]:
+    """Return the keys and version ids of the files that are noted as queued: those are gathered."""
+    names = [name for its in names_by_table(service).values() for name in its]
+    return {(it.key, it.version_id) for its in read_queued(service, names).values() for it in its}
 
 
 def _receive(service: Service, files: Iterable[FileVersion]) -> list[Failure]:

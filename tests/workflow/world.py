@@ -33,11 +33,10 @@ from lakegate.testing import (
 from lakegate.testing.lake import Key, KeyKind, TableState
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.start import start_attempt
-from lakegate.workflow.receive import receive
+from lakegate.workflow.receive import receive, settle_and_gather
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
-from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
 from tests.support.identities import grown
 
@@ -104,6 +103,7 @@ class World:
     names: dict[str, str] = field(default_factory=dict)
     tables_made: int = 0
     reused: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
+    jobs_at_once: int = 1000  # so that no test but those of queued files meets a busy table
     depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
     rewritten: dict[str, dict[str, int]] = field(default_factory=dict)  # rows by file version, of data files of several
 
@@ -124,6 +124,7 @@ class World:
             nessie_uri="http://nessie",
             warehouse="lake",
             grace=timedelta(minutes=2),
+            jobs_at_once=self.jobs_at_once,
         )
         self.meddling: list[dict[Key, object]] = []
         self.push_contract()
@@ -282,7 +283,7 @@ class World:
             if not settle_after:
                 return
             for attempt in self.attempts():
-                settle(self.service, attempt)
+                settle_and_gather(self.service, attempt)
             if not self.runner.running():
                 return
 
