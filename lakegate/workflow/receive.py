@@ -29,11 +29,11 @@ from lakegate.workflow.receiving.arrivals import Arrival, Failure, look_up, try_
 from lakegate.workflow.receiving.queued import (
     AT_ONCE,
     Notes,
-    forget_queued,
     names_by_table,
     note_queued,
     oldest,
     read_queued,
+    take_off,
 )
 from lakegate.workflow.receiving.shares import shares
 from lakegate.workflow.receiving.slots import jobs_under_way
@@ -130,7 +130,7 @@ def _take_up(
         if failure := try_step(its, partial(ingest, service, contract, its, index, opens.get(contract.table, 0))):
             failures.append(failure)
     failed = {arrival for failure in failures for arrival in failure.arrivals}
-    forget_queued(service, [name for name, its in noted.items() if failed.isdisjoint(its)])
+    take_off(service, noted, failed)
     return failures
 
 

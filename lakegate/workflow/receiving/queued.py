@@ -4,7 +4,7 @@ listing the landing bucket.
 A note is a hint: a file whose note is lost is found by the sweep, which lists. Notes of one file may be several.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 
 import structlog
@@ -24,11 +24,16 @@ Notes = Mapping[str, Sequence[Arrival]]
 """Noted arrivals, by the note's name."""
 
 
-def note_queued(service: Service, table: str, files: Iterable[FileVersion]) -> None:
+def note_queued(service: Service, table: str, files: Sequence[FileVersion]) -> None:
     """Note files of a table, which are given oldest first."""
-    for some in chunked(files, MOST):
-        name = _name(table, some[0].landed_at, len(some), service.clock.nonce())
-        service.store.write(name, to_json([Arrival.of(file) for file in some]).encode())
+    if files:
+        _note(service, table, [Arrival.of(file) for file in files], files[0].landed_at)
+
+
+def _note(service: Service, table: str, arrivals: Iterable[Arrival], since: datetime) -> None:
+    for some in chunked(arrivals, MOST):
+        name = _name(table, since, len(some), service.clock.nonce())
+        service.store.write(name, to_json(some).encode())
 
 
 def _name(table: str, since: datetime, count: int, nonce: str) -> str:
@@ -57,16 +62,19 @@ def read_queued(service: Service, names: Iterable[str]) -> Notes:
             found[name] = from_json(tuple[Arrival, ...], body)
         except BROKEN as error:
             log.warning("queued_note_not_read", note=name, error=str(error), kind=type(error).__name__)
-            forget_queued(service, [name])
+            service.store.delete(name)
     return found
 
 
-def forget_queued(service: Service, names: Iterable[str]) -> None:
-    """Delete notes whose files are claimed, decided, gone or noted anew."""
-    for name in names:
+def take_off(service: Service, notes: Notes, failed: Container[Arrival]) -> None:
+    """Delete notes that were taken up. Arrivals that failed are noted anew, behind all others, because they may fail
+    each time.
+    """
+    for name, arrivals in notes.items():
         try:
+            _note(service, _table(name), [each for each in arrivals if each in failed], service.clock.now())
             service.store.delete(name)
-        except LakegateError as error:  # it is taken up once more, for nothing
+        except LakegateError as error:  # it is taken up once more, and what is decided or claimed by then is dropped
             log.warning("queued_note_kept", note=name, error=str(error), kind=type(error).__name__)
 
 
@@ -80,4 +88,4 @@ def _age(name: str) -> str:
 
 def _count(name: str) -> int:
     count = name.rpartition("/")[2].split("-")[1:2]
-    return int(count[0]) if count and count[0].isdecimal() else MOST
+    return int(count[0]) if count and count[0].isdecimal() else 1
