@@ -53,7 +53,7 @@ def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
     registry = Registry.read(service.store)
     found, failures = look_up(service, arrivals)
     tables = {contract.table for file in found if (contract := registry.route(file.key))}
-    failures += _take_up(service, registry, found, tables, _queue(service, tables))
+    failures += _take_up(service, registry, found, *_look_or_nothing(service, tables))
     foreseen(failure.error for failure in failures)
     return failures
 
@@ -66,7 +66,7 @@ def gather(service: Service, ended: Attempt | None = None) -> list[Failure]:
     if not names:
         return []
     queue = Queue(names=names, jobs=jobs_under_way(service, names, ended))
-    failures = _take_up(service, Registry.read(service.store), [], names, queue)
+    failures = _take_up(service, Registry.read(service.store), [], queue, queue.taken(service, names))
     foreseen(failure.error for failure in failures)
     return failures
 
@@ -102,25 +102,27 @@ class Queue:
         )
 
 
-def _queue(service: Service, tables: Collection[str]) -> Queue:
-    """Return what is queued and under way, for tables that have arrivals. While that cannot be known, their files are
-    queued, and the sweep takes them up.
+def _look_or_nothing(service: Service, tables: Collection[str]) -> tuple[Queue, Notes]:
+    """Return what is queued and under way, for tables that have arrivals, and the notes that are taken along. While
+    that cannot be known, nothing is opened: arrivals are queued, and the sweep takes them up.
     """
+    if not tables:
+        return Queue(), {}
     try:
-        names = names_by_table(service) if tables else {}
-        return Queue(names=names, jobs=jobs_under_way(service, {*tables, *names}) if tables else {})
+        names = names_by_table(service)
+        queue = Queue(names=names, jobs=jobs_under_way(service, {*tables, *names}))
+        return queue, queue.taken(service, tables)
     except LakegateError as error:
         log.warning("jobs_not_known", error=str(error), kind=type(error).__name__)
-        return Queue()
+        return Queue(), {}
 
 
 def _take_up(
-    service: Service, registry: Registry, found: Iterable[FileVersion], tables: Collection[str], queue: Queue
+    service: Service, registry: Registry, found: Iterable[FileVersion], queue: Queue, noted: Notes
 ) -> list[Failure]:
-    """Take these files, and the queued ones of these tables, to their next step."""
-    noted = queue.taken(service, tables)
+    """Take these files and the noted ones to their next step."""
     more, failures = look_up(service, chain(*noted.values())) if noted else ([], [])
-    files = {file.id: file for file in (*found, *more)}
+    files = {file.id: file for file in (*more, *found)}
     by_table, unrouted = _route(registry, sorted(files.values(), key=lambda file: file.order))
     failures += _note_all_unrouted(service, registry, unrouted)
     index = ClaimIndex(service, [file.key for _, its in by_table for file in its])

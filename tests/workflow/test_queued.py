@@ -1,6 +1,7 @@
 """Files that wait for a job of their table, and how they are taken up together once it has ended."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NoReturn
 
 import pytest
 
@@ -201,7 +202,7 @@ def test_a_queued_file_that_fails_each_time_goes_to_the_end_of_the_line(
     assert len(notes(world)) == 1
 
 
-def refuse(*_: object) -> None:
+def refuse(*_: object) -> NoReturn:
     raise Retryable("not now")
 
 
@@ -215,6 +216,22 @@ def test_while_the_runner_cannot_be_asked_a_file_is_queued_and_the_sweep_fails(
         assert [str(error) for error in reconcile(world.service)] == ["not now"]
     assert reconcile(world.service) == []
     assert claimed(world) == [["1"]]
+
+
+def test_while_notes_cannot_be_read_a_file_is_queued_all_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(world.store, "names", refuse_below_notes(world))
+        world.drop("1", rows=1)
+    assert claimed(world) == []
+    assert gather(world.service) == []
+    assert claimed(world) == [["1"]]
+
+
+def refuse_below_notes(world: World) -> Callable[[str], list[str]]:
+    names = world.store.names
+    return lambda prefix: refuse() if prefix == PREFIX else names(prefix)
 
 
 def test_settling_that_fails_keeps_no_queued_file_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,6 +308,13 @@ def test_an_attempt_that_cannot_be_started_holds_back_its_table_for_an_hour_at_t
     world.drop("3", rows=1)
     world.run()
     assert world.on_main() == {"2", "3"}
+
+
+def test_a_strangers_branch_with_a_name_like_ours_holds_back_nothing_for_long(world: World) -> None:
+    world.service.branches.create_branch(f"wap-{TABLE}-99999999T9999-0123abcd-a1", world.lake.branches["main"])
+    world.drop("1", rows=1)
+    assert reconcile(world.service) == []
+    assert claimed(world) == [["1"]]
 
 
 def test_branches_that_are_kept_for_rejected_files_hold_back_nothing(world: World) -> None:

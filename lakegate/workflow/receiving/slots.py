@@ -27,7 +27,7 @@ def jobs_under_way(service: Service, tables: Container[str], ended: Attempt | No
     for table, attempts in _opened(service, tables, {*running, gone}).items():
         starting = [it for it in attempts if answer_or_no(_is_starting, service, it, "job_not_counted")]
         # An attempt that cannot be started, such as one with a broken job, must not hold back its table for ever.
-        found[table] += len(starting) - any(_is_late(service, it) for it in starting)
+        found[table] += len(starting) - any(answer_or_no(_is_late, service, it, "job_not_counted") for it in starting)
     return found
 
 
