@@ -82,6 +82,7 @@ class LakegateStack(Stack):
         return Settings(
             landing_bucket=self.storage.landing.bucket_name,
             service_bucket=self.storage.service.bucket_name,
+            lake_bucket=self.storage.lake.bucket_name,
             nessie_uri=config.nessie_uri or self._nessie_parameter("https" if config.token_audience else "https?"),
             warehouse=config.warehouse,
             token_audience=config.token_audience,
@@ -116,7 +117,6 @@ class LakegateStack(Stack):
     def _outputs(self) -> None:
         """Export the settings under their CamelCase names, and names for people and tests. Leave out empty ones."""
         others = {
-            "LakeBucket": self.storage.lake.bucket_name,
             "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,
             "ReadQuarantinePolicy": self.readers.read_quarantine.managed_policy_arn,
             "IngestFunction": self.ingest.function.function_name,
