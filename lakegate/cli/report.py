@@ -1,0 +1,37 @@
+"""A report for people: its files and checks in the order in which they are read, and how they are counted. It draws
+nothing and interprets no verdict.
+"""
+
+from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.counts import count
+from lakegate.operations.batch import VERDICTS
+
+
+def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
+    """Return the file's checks, the worst first; passed ones only with `every_check`."""
+    shown = [check for check in file.checks if every_check or check.verdict is not Verdict.PASS]
+    return sorted(shown, key=lambda check: VERDICTS.index(check.verdict))
+
+
+def tally(report: Report) -> str:
+    """Return `50 files: 1 failed, 1 with warnings, 48 passed`."""
+    said = {Verdict.FAIL: "failed", Verdict.QUARANTINE: "with rows in quarantine", Verdict.WARN: "with warnings"}
+    said |= {Verdict.PASS: "passed"}
+    numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in VERDICTS}
+    parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
+    return f"{count(len(report.files), 'file')}: {', '.join(parts) or 'none'}"
+
+
+def columns_of(report: Report, check: CheckResult) -> list[str]:
+    """Return the columns of a check's failing rows: the key, the check's own columns, and the others in the table's
+    order.
+    """
+    there = {name for row in check.sample for name in row}
+    first = [name for name in (*report.key, *check.columns, *report.columns) if name in there]
+    return list(dict.fromkeys([*first, *sorted(there)]))
+
+
+def shown(check: CheckResult, rows: int) -> str:
+    """Return `5 shown of 38 failing rows`. A sample of duplicate keys includes rows that did not fail."""
+    failing = count(check.failing_rows, "failing row")
+    return f"{rows:,} shown of {failing}" if rows < check.failing_rows else failing
