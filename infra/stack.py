@@ -10,6 +10,7 @@ from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import Secret
 from constructs import Construct
 
+from infra.choices import choices
 from infra.config import Config
 from infra.function import Function
 from infra.identity import identify
@@ -56,6 +57,7 @@ class LakegateStack(Stack):
         if config.token_audience:
             self._identify(config.token_audience)
         self._outputs()
+        self.template_options.metadata = choices(config).to_metadata()
 
     def _grant(self, config: Config) -> None:
         # Each of the three may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost.
