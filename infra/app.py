@@ -15,10 +15,11 @@ from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from infra.config import Config
+from infra.data.stack import DataStack
+from infra.ingest.spark import Artifacts
+from infra.ingest.stack import IngestStack
 from infra.packaging import package
 from infra.settings_file import SettingsFile
-from infra.spark import Artifacts
-from infra.stack import LakegateStack
 from lakegate.errors import Misconfigured
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,7 +38,7 @@ FLAGS = {
 
 
 def build(context: Mapping[str, object] | None = None, outdir: Path | None = None) -> App:
-    """Return the app with its one stack; values that the cdk command passes with `-c` override `context`."""
+    """Return the app with its stacks; values that the cdk command passes with `-c` override `context`."""
     app = App(
         context={**FLAGS, **(context or {})},
         outdir=str(outdir) if outdir else None,
@@ -50,7 +51,8 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         py_files=bundles.py_files,
         jars=tuple(ROOT / ".local/jars" / jar for jar in JARS),
     )
-    LakegateStack(app, config.name, config=config, functions=bundles.functions, artifacts=artifacts)
+    data = DataStack(app, config=config)
+    IngestStack(app, config=config, data=data, functions=bundles.functions, artifacts=artifacts)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app
 
