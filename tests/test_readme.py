@@ -26,7 +26,7 @@ def test_the_readmes_contract_loads() -> None:
 def test_the_readmes_settings_file_is_right(tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
     (tmp_path / "prod.toml").write_text(text)
-    assert SettingsFile.read(tmp_path / "prod.toml").config({}.get).nessie_uri == "https://nessie.example.com"
+    assert SettingsFile.read(tmp_path / "prod.toml").config(lambda _: None).nessie_uri == "https://nessie.example.com"
 
 
 def test_the_readme_lists_every_command() -> None:
