@@ -127,7 +127,15 @@ def _published(now: Status, at: datetime) -> list[RenderableType]:
     for line in lines[:SHOWN]:
         numbers = [f"{number:,}" if (number := getattr(line, name)) else "" for name in more]
         made.add_row(clean(line.table), f"{line.rows:,}", *numbers, ago(line.since, at), _named(line))
-    return [made, *_more(lines)] if lines else []
+    return [made, *_more(lines), *_billed(lines)] if lines else []
+
+
+def _billed(lines: Sequence[Line]) -> list[Text]:
+    """Return what the jobs of these lines are billed for, each job once: a batch may have several lines."""
+    usages = {(line.batch, line.attempt): line.usage for line in lines if line.usage}.values()
+    hours = [sum(it.vcpu_hours for it in usages), sum(it.memory_gb_hours for it in usages)]
+    said = "Their jobs are billed {:,.2f} vCPU-hours, {:,.2f} GB-hours\n".format(*hours)
+    return [Text(said, style="dim")] if usages else []
 
 
 def _files(lines: Sequence[Line]) -> str:

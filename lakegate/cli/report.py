@@ -5,6 +5,7 @@ nothing and interprets no verdict.
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
 from lakegate.operations.batch import VERDICTS
+from lakegate.ports import Usage
 
 
 def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
@@ -20,6 +21,13 @@ def tally(report: Report) -> str:
     numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in VERDICTS}
     parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
     return f"{count(len(report.files), 'file')}: {', '.join(parts) or 'none'}"
+
+
+def took(usage: Usage) -> str:
+    """Return `job ran for 90 s, billed 0.100 vCPU-hours, 0.400 GB-hours`, and the disk's if there is any."""
+    hours = f"{usage.vcpu_hours:,.3f} vCPU-hours, {usage.memory_gb_hours:,.3f} GB-hours"
+    disk = f", {usage.storage_gb_hours:,.3f} GB-hours of disk" if usage.storage_gb_hours else ""
+    return f"job ran for {usage.seconds:,} s, billed {hours}{disk}"
 
 
 def columns_of(report: Report, check: CheckResult) -> list[str]:

@@ -10,9 +10,10 @@ from lakegate.audit.model.plan import MetricKind
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
-from lakegate.ports import Decided
+from lakegate.ports import Decided, Usage
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.attempts.usage import usage_of
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.ledger.rejected import Rejected, rejections
 from lakegate.workflow.ledger.superseded import superseded_files
@@ -25,13 +26,14 @@ VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in 
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """One attempt as it stands: its branch (kept or not), its job, its report."""
+    """One attempt as it stands: its branch (kept or not), its job, what its run took, its report."""
 
     attempt: int
     branch: str
     kept: bool
     claims: tuple[str, ...]
     job: str
+    usage: Usage | None
     report: Report | None
 
 
@@ -77,6 +79,9 @@ def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
     """Return one attempt's view. A part that can't be read shows its error in its place, and hides no other attempt."""
     run = service.runner.find(attempt.branch)
     job, report, claims = "" if run is None else f"{run.state} {run.id}", None, tuple[str, ...]()
+    usage = usage_of(service.store, attempt)
+    if usage is None and run and run.ended_at:
+        usage = service.runner.get(run.id).usage  # nobody has noted it, or it was not reckoned yet
     said = [run.reason] if run and run.reason else []
     try:
         report = read_report(service.store, attempt)
@@ -84,7 +89,9 @@ def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
     except (Refused, Misconfigured) as why:
         said.append(str(why))
     job = ": ".join([*([job] if job else []), *said])
-    return Try(attempt=attempt.number, branch=attempt.branch, kept=kept, claims=claims, job=job, report=report)
+    return Try(
+        attempt=attempt.number, branch=attempt.branch, kept=kept, claims=claims, job=job, usage=usage, report=report
+    )
 
 
 def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from lakegate.ports import Branch
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.registry import Registry, contract_of
-from lakegate.workflow.status import Status, status
+from lakegate.workflow.status import Status, status, with_usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class ShowStatus(Operation[Status]):
     changes = False
 
     def on(self, installation: Direct) -> Status:
-        return status(installation.service)
+        return with_usage(installation.service, status(installation.service))
 
 
 @dataclass(frozen=True, kw_only=True)
