@@ -11,9 +11,10 @@ from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
-from lakegate.ports import Decided
+from lakegate.ports import Decided, Usage
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.attempts.usage import usage_of
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.ledger.rejected import Rejected, rejections
 from lakegate.workflow.ledger.superseded import superseded_files
@@ -26,13 +27,14 @@ VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in 
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """One attempt as it stands: its branch (kept or not), its job, its report."""
+    """One attempt as it stands: its branch (kept or not), its job, what its run took, its report."""
 
     attempt: int
     branch: str
     kept: bool
     claims: tuple[str, ...]
     job: str
+    usage: Usage | None
     report: Report | None
 
 
@@ -78,6 +80,9 @@ def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
     """Return one attempt's view. A part that can't be read shows its error in its place, and hides no other attempt."""
     run = service.runner.find(attempt.branch)
     job, report, claims = "" if run is None else f"{run.state} {run.id}", None, tuple[str, ...]()
+    usage = usage_of(service.store, attempt)
+    if usage is None and run and run.ended_at:
+        usage = service.runner.get(run.id).usage  # nobody has noted it, or it was not reckoned yet
     said = [run.reason] if run and run.reason else []
     try:
         report = read_report(service.store, attempt)
@@ -85,7 +90,9 @@ def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
     except (Refused, Misconfigured) as why:
         said.append(str(why))
     job = ": ".join([*([job] if job else []), *said])
-    return Try(attempt=attempt.number, branch=attempt.branch, kept=kept, claims=claims, job=job, report=report)
+    return Try(
+        attempt=attempt.number, branch=attempt.branch, kept=kept, claims=claims, job=job, usage=usage, report=report
+    )
 
 
 def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[str, ...]:
@@ -177,6 +184,13 @@ def tally(report: Report) -> str:
     numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in VERDICTS}
     parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
     return f"{count(len(report.files), 'file')}: {', '.join(parts) or 'none'}"
+
+
+def took(usage: Usage) -> str:
+    """Return `job ran for 90 s, billed 0.100 vCPU-hours, 0.400 GB-hours`, and the disk's if there is any."""
+    hours = f"{usage.vcpu_hours:,.3f} vCPU-hours, {usage.memory_gb_hours:,.3f} GB-hours"
+    disk = f", {usage.storage_gb_hours:,.3f} GB-hours of disk" if usage.storage_gb_hours else ""
+    return f"job ran for {usage.seconds:,} s, billed {hours}{disk}"
 
 
 def columns_of(report: Report, check: CheckResult) -> list[str]:

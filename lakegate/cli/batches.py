@@ -20,7 +20,7 @@ from lakegate.counts import count
 from lakegate.workflow.approve import approve as publish_approved
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.retry import discard as give_up
-from lakegate.workflow.status import Status
+from lakegate.workflow.status import Status, with_usage
 from lakegate.workflow.status import status as read_status
 
 SHOWN = 20  # lines of a list; --json has all
@@ -31,7 +31,7 @@ LATE = timedelta(minutes=15)  # within this time sweeps list all but the largest
 
 def status(installation: Installation, *, as_json: bool) -> Exit:
     with busy("reading branches, notes and main's log"):
-        now = read_status(installation.service)
+        now = with_usage(installation.service, read_status(installation.service))
     if as_json:
         say_json(now)
         return Exit.DONE
@@ -130,7 +130,15 @@ def _published(now: Status, at: datetime) -> list[RenderableType]:
     for line in lines[:SHOWN]:
         numbers = [f"{number:,}" if (number := getattr(line, name)) else "" for name in more]
         made.add_row(clean(line.table), f"{line.rows:,}", *numbers, ago(line.since, at), _named(line))
-    return [made, *_more(lines)] if lines else []
+    return [made, *_more(lines), *_billed(lines)] if lines else []
+
+
+def _billed(lines: Sequence[Line]) -> list[Text]:
+    """Return what the jobs of these lines are billed for, each job once: a batch may have several lines."""
+    usages = {(line.batch, line.attempt): line.usage for line in lines if line.usage}.values()
+    hours = [sum(it.vcpu_hours for it in usages), sum(it.memory_gb_hours for it in usages)]
+    said = "Their jobs are billed {:,.2f} vCPU-hours, {:,.2f} GB-hours\n".format(*hours)
+    return [Text(said, style="dim")] if usages else []
 
 
 def _files(lines: Sequence[Line]) -> str:

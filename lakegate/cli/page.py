@@ -18,7 +18,7 @@ from lakegate.cli.terminal import busy, clean, complain
 from lakegate.counts import count
 
 PRINTED = Path("-")
-TOOLS = ("checks_of", "columns_of", "files_of", "has_rows", "rows_command", "shown", "tally")
+TOOLS = ("checks_of", "columns_of", "files_of", "has_rows", "rows_command", "shown", "tally", "took")
 
 
 def write(installation: Installation, batch: str, to: Path) -> Exit:

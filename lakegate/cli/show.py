@@ -18,6 +18,7 @@ from lakegate.cli.batch import (
     rows_command,
     shown,
     tally,
+    took,
 )
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
@@ -85,6 +86,8 @@ def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[Re
     yield Text(f"\nAttempt a{attempt.attempt}", style="bold")
     yield f"  branch: {attempt.branch} ({fate})"
     report = attempt.report
+    if attempt.usage:
+        yield Text(f"  its {took(attempt.usage)}", style="dim")
     if report is None:
         yield indented(f"no report; job: {attempt.job or 'not started'}", 2)
         yield from (f"  {key}" for key in attempt.claims)

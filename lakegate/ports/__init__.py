@@ -28,7 +28,7 @@ from lakegate.ports.catalog import (
     Publisher,
 )
 from lakegate.ports.clock import Clock
-from lakegate.ports.jobs import JobRun, JobRunner, JobState
+from lakegate.ports.jobs import JobRun, JobRunner, JobState, Usage
 from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
 from lakegate.ports.store import Store
@@ -61,4 +61,5 @@ __all__ = [
     "TableIdentity",
     "Tables",
     "Tokens",
+    "Usage",
 ]
