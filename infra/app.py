@@ -5,7 +5,7 @@ It needs no account and no Docker. Deploying is the cdk command's part.
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 # jsii looks for `node` when aws_cdk is imported, and set-up has put a pinned one into the environment.
@@ -15,9 +15,11 @@ from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from infra.config import Config
+from infra.data.stack import DataStack
+from infra.ingest.spark import Artifacts
+from infra.ingest.stack import IngestStack
 from infra.packaging import package
-from infra.spark import Artifacts
-from infra.stack import LakegateStack
+from infra.settings_file import SettingsFile
 from lakegate.errors import Misconfigured
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,22 +38,30 @@ FLAGS = {
 
 
 def build(context: Mapping[str, object] | None = None, outdir: Path | None = None) -> App:
-    """Return the app with its one stack; values that the cdk command passes with `-c` override `context`."""
-    bundles = package(ROOT, ROOT / ".local/build")
+    """Return the app with its stacks; values that the cdk command passes with `-c` override `context`."""
     app = App(
         context={**FLAGS, **(context or {})},
         outdir=str(outdir) if outdir else None,
         analytics_reporting=False,
     )
-    config = Config.read(app.node.try_get_context, _region())
+    config = _config(app.node.try_get_context)
+    bundles = package(ROOT, ROOT / ".local/build")
     artifacts = Artifacts(
         entry_point=ROOT / "spark_jobs/append_and_audit.py",
         py_files=bundles.py_files,
         jars=tuple(ROOT / ".local/jars" / jar for jar in JARS),
     )
-    LakegateStack(app, config.name, config=config, functions=bundles.functions, artifacts=artifacts)
+    data = DataStack(app, config=config)
+    IngestStack(app, config=config, data=data, functions=bundles.functions, artifacts=artifacts)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app
+
+
+def _config(context: Callable[[str], object]) -> Config:
+    """Return the choices of `-c settings=<file>`, if there is one, and of single values, which go before it."""
+    if given := context("settings"):
+        return SettingsFile.read(Path(str(given))).config(context, _region())
+    return Config.read(context, _region())
 
 
 def _region() -> str:

@@ -1,5 +1,7 @@
 """Waivers of cdk-nag's rules. Each accepts one finding on one resource and gives the reason."""
 
+from collections.abc import Mapping
+
 from aws_cdk import Acknowledgment, CfnResource, Stack, Validations
 from constructs import IConstruct
 
@@ -16,5 +18,13 @@ def waive_below(identity: IConstruct, *, resource: IConstruct, suffix: str, reas
     child = resource if isinstance(resource, CfnResource) else resource.node.default_child
     if not isinstance(child, CfnResource):
         raise TypeError(f"{resource.node.path} has no CloudFormation resource")
-    name = Stack.of(resource).resolve(child.logical_id)
-    waive(identity, rule=f"IAM5[Resource::<{name}.Arn>{suffix}]", reason=reason)
+    waive(identity, rule=f"IAM5[Resource::{_named(child, Stack.of(identity))}{suffix}]", reason=reason)
+
+
+def _named(resource: CfnResource, reader: Stack) -> str:
+    """Return the resource's ARN as cdk-nag writes it in findings of a stack: another stack reads it by its export."""
+    owner = Stack.of(resource)
+    if owner.node.path == reader.node.path:
+        return f"<{owner.resolve(resource.logical_id)}.Arn>"
+    imported: Mapping[str, str] = reader.resolve(owner.export_value(resource.get_att("Arn")))
+    return imported["Fn::ImportValue"]

@@ -99,7 +99,7 @@ def test_every_module_s_name_is_a_word_of_the_architecture(folder: str) -> None:
     assert names - headwords() == set()
 
 
-@pytest.mark.parametrize("package", ["lakegate", "lakegate/workflow", "lakegate/contracts", "spark_jobs"])
+@pytest.mark.parametrize("package", ["lakegate", "lakegate/workflow", "lakegate/contracts", "spark_jobs", "infra"])
 def test_the_architecture_names_every_room(package: str) -> None:
     rooms = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
     text = (ROOT / "ARCHITECTURE.md").read_text()

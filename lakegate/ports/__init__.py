@@ -28,7 +28,7 @@ from lakegate.ports.catalog import (
     Publisher,
 )
 from lakegate.ports.clock import Clock
-from lakegate.ports.jobs import JobRun, JobRunner, JobState, Reach
+from lakegate.ports.jobs import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
 from lakegate.ports.store import Store
@@ -62,4 +62,5 @@ __all__ = [
     "TableIdentity",
     "Tables",
     "Tokens",
+    "Usage",
 ]

@@ -19,14 +19,27 @@ class JobState(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Usage:
+    """The seconds that a run took, and what it is billed for: hours of vCPUs, of GB of memory, and of GB of disk."""
+
+    seconds: int
+    vcpu_hours: float
+    memory_gb_hours: float
+    storage_gb_hours: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobRun:
-    """A run of an attempt's job; `reason` is the runner's word on a failure, `ended_at` is None while it runs."""
+    """A run of an attempt's job; `reason` is the runner's word on a failure, `ended_at` is None while it runs. `usage`
+    is None until the runner knows it, and in a run that was found by its branch.
+    """
 
     id: str
     branch: str
     state: JobState
     reason: str = ""
     ended_at: datetime | None = None
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from lakegate.ports import Branch
 from lakegate.workflow.attempts.claims import files_claimed_at
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.reports import report_name
+from lakegate.workflow.attempts.usage import note_usage_of_lost_event
 from lakegate.workflow.backlog import note_unclaimed, still_unrouted, unclaimed
 from lakegate.workflow.ledger.compaction import compact
 from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
@@ -89,6 +90,7 @@ def _continue(service: Service, branch: Branch) -> None:
 def _go_on(service: Service, branch: Branch, attempt: Attempt, claims: list[FileVersion], *, undecided: bool) -> None:
     if service.store.read(report_name(attempt)) is not None or service.runner.find(attempt.branch) is not None:
         settle(service, attempt)
+        note_usage_of_lost_event(service, attempt)
     elif undecided:
         launch(service, attempt)
     elif keeps_nothing(service, attempt, claims):

@@ -1,9 +1,11 @@
-"""One synthesised template for all tests of the stack, and one build of the zips. Nothing here needs an account."""
+"""One synthesised app for all tests of the stacks, and one build of the zips. Nothing here needs an account."""
 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,13 +27,25 @@ CONTEXT = {
 }
 
 
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Stack:
-    """The stack with everything chosen that a test may look for."""
+def synthesised(context: Mapping[str, object], outdir: Path) -> Stack:
+    """All stacks of an app as one."""
     from infra.app import build
 
-    app = build(CONTEXT, outdir=tmp_path_factory.mktemp("cdk.out"))
-    return Stack(app.synth().get_stack_by_name("lakegate").template)
+    return Stack.of(stack.template for stack in build(context, outdir=outdir).synth().stacks)
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The cloud assembly of an app with everything chosen that a test may look for."""
+    from infra.app import build
+
+    return build(CONTEXT, outdir=tmp_path_factory.mktemp("cdk.out")).synth()
+
+
+@pytest.fixture(scope="session")
+def stack(app: Any) -> Stack:
+    """All stacks of that app as one, because most questions do not depend on where the walls are."""
+    return Stack.of(stack.template for stack in app.stacks)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,8 @@
-"""Reads a CloudFormation template the way the tests ask: resources by kind, rights by role. It knows nothing of CDK."""
+"""Reads CloudFormation templates the way the tests ask: resources by kind, rights by role. It knows nothing of CDK."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,11 +27,39 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def replaced(value: Any, exports: dict[str, Any]) -> Any:
+    """A value with what another stack exports in the place of each import."""
+    match value:
+        case {"Fn::ImportValue": name}:
+            return exports[name]
+        case dict():
+            return {key: replaced(inner, exports) for key, inner in value.items()}
+        case list():
+            return [replaced(inner, exports) for inner in value]
+        case _:
+            return value
+
+
 @dataclass(frozen=True)
 class Stack:
     """A template and questions to it. A part is named by how its logical id starts: `StorageLanding`, `IngestRole`."""
 
     template: dict[str, Any]
+
+    @classmethod
+    def of(cls, templates: Iterable[dict[str, Any]]) -> Stack:
+        """The templates of one app as one, as if a single stack had all resources. Outputs are those for people."""
+        every = list(templates)
+        outputs = [pair for template in every for pair in template.get("Outputs", {}).items()]
+        exports = {output["Export"]["Name"]: output["Value"] for _, output in outputs if "Export" in output}
+        resources = [pair for template in every for pair in template["Resources"].items()]
+        assert len({name for name, _ in resources}) == len(resources)
+        whole = {
+            "Parameters": {name: body for template in every for name, body in template["Parameters"].items()},
+            "Resources": dict(resources),
+            "Outputs": {name: output for name, output in outputs if "Export" not in output},
+        }
+        return cls(replaced(whole, exports))
 
     def resources(self, kind: str) -> dict[str, dict[str, Any]]:
         """All resources of a kind with their properties."""

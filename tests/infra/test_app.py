@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from infra.choices import choices
+from infra.config import Config
+from lakegate.deployment.choices import Choices
 from lakegate.errors import Misconfigured
-from tests.infra.conftest import CONTEXT
+from tests.infra.conftest import CONTEXT, synthesised
 from tests.infra.template import Stack
 
 pytestmark = pytest.mark.synth
@@ -30,7 +33,7 @@ def cdk(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 def test_cdk_synth_needs_no_account_and_no_choice_but_a_network(tmp_path: Path) -> None:
     done = cdk("synth", "--quiet", "--output", tmp_path, "-c", "subnets=subnet-0a", "-c", "security_groups=sg-0a")
     assert done.returncode == 0, done.stderr
-    stack = Stack(json.loads((tmp_path / "lakegate.template.json").read_text()))
+    stack = Stack.of(json.loads(path.read_text()) for path in tmp_path.glob("*.template.json"))
     address = stack.template["Parameters"]["NessieAddress"]
     assert "Default" not in address
     assert re.fullmatch(address["AllowedPattern"], "https://nessie.example.com:19120/lake")
@@ -45,6 +48,16 @@ def test_wrong_choices_are_all_named_before_anything_is_made(tmp_path: Path) -> 
     assert "batch_window" in done.stderr
     assert "reconcile_minutes=often" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_environment_s_file_is_the_choices_and_the_template_records_them(tmp_path: Path) -> None:
+    from infra.app import build
+
+    (tmp_path / "dev.toml").write_text('name = "dev"\nephemeral = true\nvcpus = 32\n')
+    app = build({"settings": str(tmp_path / "dev.toml"), "jobs_at_once": "4"}, outdir=tmp_path / "out")
+    recorded = Choices.of_template(app.synth().get_stack_by_name("dev").template)
+    config = Config(name="dev", ephemeral=True, vcpus=32, jobs_at_once=4)
+    assert recorded == choices(config)
 
 
 def test_the_region_that_the_cdk_command_deploys_to_is_the_topics(
@@ -75,10 +88,8 @@ def test_a_finding_without_a_waiver_stops_synth(tmp_path: Path) -> None:
 
 
 def test_subnets_are_for_the_functions_and_the_jobs(tmp_path: Path) -> None:
-    from infra.app import build
-
     context = {"name": "other", "subnets": "subnet-0a,subnet-0b", "security_groups": "sg-0123abcd", "ephemeral": "true"}
-    stack = Stack(build(context, outdir=tmp_path).synth().get_stack_by_name("other").template)
+    stack = synthesised(context, tmp_path)
     network = {"SecurityGroupIds": ["sg-0123abcd"], "SubnetIds": ["subnet-0a", "subnet-0b"]}
     assert [each["VpcConfig"] for each in stack.resources("AWS::Lambda::Function").values()] == [network] * 3
     assert stack.one("AWS::EMRServerless::Application", "Spark")["NetworkConfiguration"] == network
@@ -88,23 +99,15 @@ def test_subnets_are_for_the_functions_and_the_jobs(tmp_path: Path) -> None:
 
 def test_other_workers_and_properties_of_spark_leave_the_application_as_it_is(stack: Stack, tmp_path: Path) -> None:
     """AWS changes no application that is started."""
-    from infra.app import build
-
-    other = build(CONTEXT | {"vcpus": "32", "spark_conf": ""}, outdir=tmp_path).synth().get_stack_by_name("lakegate")
-    changed = Stack(other.template)
+    changed = synthesised(CONTEXT | {"vcpus": "32", "spark_conf": ""}, tmp_path)
     kind = "AWS::EMRServerless::Application"
     assert changed.one(kind, "Spark") == stack.one(kind, "Spark")
-    assert (stack.template["Outputs"]["Executors"]["Value"], other.template["Outputs"]["Executors"]["Value"]) == (
-        "3",
-        "7",
-    )
+    assert [each.template["Outputs"]["Executors"]["Value"] for each in (stack, changed)] == ["3", "7"]
 
 
 def test_the_release_and_the_image_are_the_applications(tmp_path: Path) -> None:
-    from infra.app import build
-
     image = "123456789012.dkr.ecr.eu-central-1.amazonaws.com/lakegate:7.12"
     context = {"release": "emr-7.12.0", "image": image, "ephemeral": "true"}
-    stack = Stack(build(context, outdir=tmp_path).synth().get_stack_by_name("lakegate").template)
+    stack = synthesised(context, tmp_path)
     application = stack.one("AWS::EMRServerless::Application", "Spark")
     assert (application["ReleaseLabel"], application["ImageConfiguration"]) == ("emr-7.12.0", {"ImageUri": image})

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.infra.template import Stack, flat, listed
+from tests.infra.conftest import synthesised
+from tests.infra.template import flat, listed
 
 pytestmark = pytest.mark.synth
 ACME, GLOBEX, ETL = "210987654321", "321098765432", "123456789012"  # the last one is the stack's own account
@@ -23,11 +24,7 @@ OVER_TLS = {"aws:SecureTransport": "true", "s3:TlsVersion": "1.3"}
 @pytest.fixture(scope="module")
 def policy(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The statements of the landing bucket's policy, with the bucket's ARN as `landing`."""
-    from infra.app import build
-
-    context = {"uploaders": CHOSEN, "ephemeral": "true"}
-    app = build(context, outdir=tmp_path_factory.mktemp("cdk.out"))
-    stack = Stack(app.synth().get_stack_by_name("lakegate").template)
+    stack = synthesised({"uploaders": CHOSEN, "ephemeral": "true"}, tmp_path_factory.mktemp("cdk.out"))
     bucket = stack.name("AWS::S3::Bucket", "StorageLanding")
     (found,) = [each for each in stack.resources("AWS::S3::BucketPolicy").values() if {"Ref": bucket} == each["Bucket"]]
     statements: list[dict[str, Any]] = found["PolicyDocument"]["Statement"]

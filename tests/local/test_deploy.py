@@ -1,6 +1,8 @@
-"""What a deployment does with a stack that it finds, on a CloudFormation of this test's own."""
+"""What a deployment does with a stack that it finds, on a CloudFormation of this test's own, and in which order."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,7 +71,7 @@ def change(monkeypatch: pytest.MonkeyPatch) -> Callable[[Aws], list[str]]:
 
     def run(aws: Aws) -> list[str]:
         monkeypatch.setattr(deploy, "client", lambda *_: aws)
-        Stack(LocalSettings(), lambda _: None).change("template")
+        Stack(LocalSettings(), "lakegate", lambda _: None).change("template")
         return aws.asked
 
     return run
@@ -116,3 +118,16 @@ def test_nothing_is_changed_while_jobs_of_the_application_run(change: Callable[[
         change(aws)
 
     assert "execute" not in aws.asked
+
+
+def test_a_stack_is_deployed_after_those_that_it_needs(tmp_path: Path) -> None:
+    kind = "aws:cloudformation:stack"
+    artifacts = {
+        "lakegate": {"type": kind, "dependencies": ["lakegate.assets", "lakegate-data"]},
+        "lakegate-data": {"type": kind, "dependencies": ["lakegate-data.assets"]},
+        "lakegate.assets": {"type": "cdk:asset-manifest"},
+        "lakegate-data.assets": {"type": "cdk:asset-manifest"},
+    }
+    (tmp_path / "manifest.json").write_text(json.dumps({"artifacts": artifacts}))
+
+    assert deploy.stacks(tmp_path) == ["lakegate-data", "lakegate"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,12 +15,12 @@ from botocore.stub import ANY, Stubber
 from moto import mock_aws
 
 from lakegate.adapters import emr as adapter
-from lakegate.adapters.emr import STATES, EmrJobRunner
+from lakegate.adapters.emr import STATES, EmrJobRunner, tag
 from lakegate.adapters.job_policy import job_policy
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import JobRun, JobRunner, JobState, Reach
+from lakegate.ports import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.settings import Settings
 from lakegate.testing import MemoryJobRunner, MemoryStore
 
@@ -64,7 +65,7 @@ def runner(request: pytest.FixtureRequest) -> JobRunner:
 def test_a_started_run_is_found_by_its_branch(runner: JobRunner) -> None:
     run = runner.start(ATTEMPT, JOB, REACH)
     found = runner.find(ATTEMPT.branch)
-    assert found == runner.get(run)
+    assert found == replace(runner.get(run), usage=None)
     assert (found.id, found.branch) == (run, ATTEMPT.branch)
 
 
@@ -152,6 +153,7 @@ ASKED = {
     },
     "executionTimeoutMinutes": 45,
     "retryPolicy": {"maxAttempts": 1},
+    "tags": {"table": "nyc.flights", "batch": BATCH},
     "configurationOverrides": {
         "applicationConfiguration": [
             {
@@ -217,6 +219,33 @@ def test_a_job_is_started_once_with_the_attempts_token_and_frozen_arguments(emr:
     runner, stub = emr
     stub.add_response("start_job_run", STARTED, ASKED)
     assert runner.start(ATTEMPT, JOB, REACH) == "00run"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("nyc.flights", "nyc.flights"),
+        ("shop.amount (EUR) ä漢", "shop.amount _EUR_ __"),
+        ("x" * 300, "x" * 256),
+        ("AWS:batch:1", "AWS_batch:1"),
+        ("", ""),
+    ],
+)
+def test_a_tag_is_what_the_service_takes_whatever_a_table_is_called(text: str, value: str) -> None:
+    shape = boto3.client("emr-serverless", region_name="us-east-1").meta.service_model.shape_for("TagValue")
+    assert tag(text) == value
+    assert re.fullmatch(shape.metadata["pattern"], value)
+    assert len(value) <= shape.metadata["max"]
+
+
+def test_a_run_that_has_ended_says_what_it_took_and_is_billed_for(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    billed = {"vCPUHour": 0.2, "memoryGBHour": 0.8, "storageGBHour": 5.5}
+    ended = described(listed(1, state="SUCCESS")) | {"totalExecutionDurationSeconds": 180}
+    stub.add_response("get_job_run", {"jobRun": ended})
+    stub.add_response("get_job_run", {"jobRun": ended | {"billedResourceUtilization": billed}})
+    assert runner.get("00run1").usage is None  # not reckoned yet
+    assert runner.get("00run1").usage == Usage(seconds=180, vcpu_hours=0.2, memory_gb_hours=0.8, storage_gb_hours=5.5)
 
 
 def test_a_token_used_before_a_new_deployment_is_the_run_that_it_started(emr: tuple[EmrJobRunner, Stubber]) -> None:

@@ -2,7 +2,7 @@
 
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Reach
-from lakegate.workflow.attempts.reach import reach_of
+from lakegate.workflow.attempts.job import reach_of
 from lakegate.workflow.settle import settle
 from tests.workflow.world import PLANES, TABLE, World
 

@@ -2,6 +2,6 @@
 
 Begin reading at `start` (a branch and its claims), then `launch` (the job is frozen and started). `claims`, `job` and
 `reports` read what an attempt has left behind. A job also depends on earlier files: `replaced` versions, data files for
-`reuse`, the `history` of attempts and the table's `baseline`. Its `reach` is the storage that it may touch. An attempt
-writes to no other attempt's branch, and a number is never used twice.
+`reuse`, the `history` of attempts and the table's `baseline`. An attempt writes to no other attempt's branch, and a
+number is never used twice.
 """

@@ -18,8 +18,7 @@ from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.claims import Claim, claims_since
 from lakegate.workflow.attempts.history import attempt_history
-from lakegate.workflow.attempts.job import job_name, job_of
-from lakegate.workflow.attempts.reach import reach_of
+from lakegate.workflow.attempts.job import job_name, job_of, reach_of
 from lakegate.workflow.attempts.replaced import MainSnapshot, remove_replaced
 from lakegate.workflow.attempts.reports import begun_name, report_name
 from lakegate.workflow.attempts.reuse import reusable_data_files, reuse_data_files

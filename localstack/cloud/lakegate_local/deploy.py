@@ -1,10 +1,13 @@
-"""Deployment of a synthesised app to the local cloud: its assets, then one change set, without bootstrap or cdk."""
+"""Deployment of a synthesised app to the local cloud, without bootstrap or cdk: of each stack, in the order in which
+they need each other, the assets and then a change set.
+"""
 
 import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +21,7 @@ BOOTSTRAP_VERSION = {"Name": "/cdk-bootstrap/hnb659fds/version", "Value": "30", 
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 NEW = {None, "REVIEW_IN_PROGRESS", "DELETE_COMPLETE"}  # None: there is no stack
 WELL = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
+STACK = "aws:cloudformation:stack"  # a stack among the artifacts of an app
 APPLICATION = "AWS::EMRServerless::Application"
 AFRESH = "A new start loses the local cloud's data. Run: lakegate local down, then: lakegate local up"
 AGAIN = "Run again: lakegate local up"
@@ -38,12 +42,21 @@ class Asset:
 
 
 def deploy(settings: LocalSettings, app: Path, tell: Tell) -> Mapping[str, str]:
-    """Deploy the app and return the stack's outputs. A second deployment of the same app changes nothing."""
-    template = publish(settings, assets(app, settings.stack), tell)
+    """Deploy the app and return the outputs of its last stack, which is the installation's. A second deployment of the
+    same app changes nothing.
+    """
     client(settings, "ssm").put_parameter(**BOOTSTRAP_VERSION)
-    stack = Stack(settings, tell)
-    stack.change(f"{settings.endpoint}/{template.bucket}/{template.key}")
-    return stack.outputs()
+    for name in stacks(app):
+        template = publish(settings, assets(app, name), tell)
+        Stack(settings, name, tell).change(f"{settings.endpoint}/{template.bucket}/{template.key}")
+    return Stack(settings, settings.stack, tell).outputs()
+
+
+def stacks(app: Path) -> list[str]:
+    """Return the names of the app's stacks, each after those that it needs."""
+    artifacts = json.loads((app / "manifest.json").read_text())["artifacts"]
+    needed = {name: artifact.get("dependencies", ()) for name, artifact in artifacts.items()}
+    return [name for name in TopologicalSorter(needed).static_order() if artifacts[name]["type"] == STACK]
 
 
 def assets(app: Path, stack: str) -> list[Asset]:
@@ -88,8 +101,8 @@ def keys(s3: Any, bucket: str) -> Iterator[str]:
 class Stack:
     """A stack in the local cloud's CloudFormation."""
 
-    def __init__(self, settings: LocalSettings, tell: Tell) -> None:
-        self._name = settings.stack
+    def __init__(self, settings: LocalSettings, name: str, tell: Tell) -> None:
+        self._name = name
         self._cloudformation = client(settings, "cloudformation")
         self._emr = client(settings, "emr-serverless")
         self._tell = tell
@@ -165,7 +178,7 @@ class Stack:
     def _progress(self) -> str:
         resources = self._cloudformation.describe_stack_resources(StackName=self._name)["StackResources"]
         done = sum(resource["ResourceStatus"].endswith("_COMPLETE") for resource in resources)
-        return f"{done} of {len(resources)} resources"
+        return f"{done} of {len(resources)} resources of {self._name}"
 
     def _failures(self) -> list[str]:
         events = self._cloudformation.describe_stack_events(StackName=self._name)["StackEvents"]

@@ -1,4 +1,4 @@
-"""A stack that composes the constructs and grants each the rights that its work needs."""
+"""A stack that composes the constructs of ingestion and grants each the rights that its work needs."""
 
 import json
 from dataclasses import asdict
@@ -10,34 +10,33 @@ from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import Secret
 from constructs import Construct
 
+from infra.choices import choices
 from infra.config import Config
-from infra.function import Function
-from infra.identity import identify
-from infra.inbox import Inbox
-from infra.readers import Readers
-from infra.spark import Artifacts, Spark
-from infra.storage import Storage
+from infra.data.stack import DataStack
+from infra.ingest.function import Function
+from infra.ingest.identity import identify
+from infra.ingest.inbox import Inbox
+from infra.ingest.spark import Artifacts, Spark
 from lakegate.access import Role
 from lakegate.settings import Settings, output_name
 
 SHORT, LONG = Duration.minutes(5), Duration.minutes(10)
 
 
-class LakegateStack(Stack):
-    """One installation."""
+class IngestStack(Stack):
+    """One installation's service."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, config: Config, functions: Path, artifacts: Artifacts
+        self, scope: Construct, *, config: Config, data: DataStack, functions: Path, artifacts: Artifacts
     ) -> None:
         super().__init__(
             scope,
-            construct_id,
+            config.name,
             description="lakegate: write, audit, publish for Apache Iceberg",
             # The account's stacks share one bucket of assets, and jobs may read below this prefix only.
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
-        self.storage = Storage(self, "Storage", config=config)
-        self.readers = Readers(self, "Readers", lake=self.storage.lake)
+        self.storage, self.readers = data.storage, data.readers
         self.spark = Spark(self, "Spark", config=config, artifacts=artifacts)
         self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
         self.settings = self._settings(config)
@@ -56,6 +55,7 @@ class LakegateStack(Stack):
         if config.token_audience:
             self._identify(config.token_audience)
         self._outputs()
+        self.template_options.metadata = choices(config).to_metadata()
 
     def _grant(self, config: Config) -> None:
         # Each of the three may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost.

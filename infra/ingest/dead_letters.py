@@ -6,8 +6,8 @@ It delivers none of them again by itself, because a person must look first.
 from aws_cdk import Duration, RemovalPolicy, aws_sqs
 from constructs import Construct
 
-from infra.alarms import alarm
 from infra.config import Config
+from infra.ingest.alarms import alarm
 from infra.waivers import waive
 
 KEPT = Duration.days(14)  # the longest retention of a queue

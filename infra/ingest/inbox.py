@@ -8,10 +8,10 @@ from aws_cdk.aws_events_targets import SqsQueue
 from aws_cdk.aws_lambda_event_sources import SqsEventSource
 from constructs import Construct
 
-from infra.alarms import alarm
 from infra.config import Config
-from infra.dead_letters import KEPT, DeadLetters
-from infra.function import Function
+from infra.ingest.alarms import alarm
+from infra.ingest.dead_letters import KEPT, DeadLetters
+from infra.ingest.function import Function
 
 BATCH_SIZE = 1000
 MAX_RECEIVES = 5

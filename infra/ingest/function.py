@@ -7,9 +7,9 @@ from aws_cdk.aws_events_targets import LambdaFunction
 from aws_cdk.aws_lambda_destinations import SqsDestination
 from constructs import Construct
 
-from infra.alarms import alarm
 from infra.config import Config
-from infra.dead_letters import DeadLetters
+from infra.ingest.alarms import alarm
+from infra.ingest.dead_letters import DeadLetters
 from infra.waivers import waive
 from lakegate.counts import count
 from lakegate.settings import Settings

@@ -1,0 +1,22 @@
+"""A stack of the buckets and of the policies to read them."""
+
+from aws_cdk import Stack
+from constructs import Construct
+
+from infra.config import Config
+from infra.data.readers import Readers
+from infra.data.storage import Storage
+
+
+class DataStack(Stack):
+    """One installation's data. CloudFormation refuses to delete the stack until somebody ends its protection."""
+
+    def __init__(self, scope: Construct, *, config: Config) -> None:
+        super().__init__(
+            scope,
+            f"{config.name}-data",
+            description="lakegate: the buckets, and the policies to read them",
+            termination_protection=not config.ephemeral,
+        )
+        self.storage = Storage(self, "Storage", config=config)
+        self.readers = Readers(self, "Readers", lake=self.storage.lake)
