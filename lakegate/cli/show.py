@@ -7,23 +7,13 @@ from rich.text import Text
 
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.cli import terminal
-from lakegate.cli.batch import (
-    BatchView,
-    Try,
-    checks_of,
-    columns_of,
-    files_of,
-    has_rows,
-    look,
-    rows_command,
-    shown,
-    tally,
-    took,
-)
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
+from lakegate.cli.report import checks_of, columns_of, shown, tally, took
 from lakegate.cli.terminal import busy, clean, console, indented, say, say_json
 from lakegate.counts import count
+from lakegate.operations.batch import BatchView, Try, files_of, has_rows, rows_command
+from lakegate.operations.questions import ShowBatch
 from lakegate.ports import Decided
 
 SAMPLE = 5  # rows of a check; the page and --json have all of the report's
@@ -32,7 +22,7 @@ PASSED = 5  # files; --all lists every one
 
 def show(installation: Installation, batch: str, *, every_check: bool, as_json: bool) -> Exit:
     with busy(f"reading what is known of {batch}"):
-        view = look(installation.service, batch)
+        view = installation.operations.run(ShowBatch(batch=batch))
     if as_json:
         say_json(view)
     else:

@@ -60,7 +60,7 @@ def test_the_example_gives_every_setting() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_whatever_is_forgotten_stops_the_deployment(name: str) -> None:
-    forgotten: dict[str, Any] = {name: choices(Config()).values[name]}
+    forgotten: dict[str, Any] = {name: getattr(Config(), name)}
     assert found(DEPLOYED, replace(DEPLOYED, **forgotten)) == {name: (Kind.DROPPED, DROPPED.get(name, ""), True)}
 
 
