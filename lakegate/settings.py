@@ -34,6 +34,7 @@ class Settings:
     job_entry_point: str
     job_py_files: str
     job_jars: str
+    name: str = "lakegate"  # of the installation, in what CloudWatch shows
     token_audience: str = ""
     executors: int = 3  # of a job at most, beside its driver
     spark_conf: str = ""  # JSON: a job's Spark properties by name, beside lakegate's

@@ -85,6 +85,7 @@ class IngestStack(Stack):
             lake_bucket=self.storage.lake.bucket_name,
             nessie_uri=config.nessie_uri or self._nessie_parameter("https" if config.token_audience else "https?"),
             warehouse=config.warehouse,
+            name=config.name,
             token_audience=config.token_audience,
             application_id=self.spark.application_id,
             job_role_arn=self.spark.role.role_arn,

@@ -9,6 +9,7 @@ here.
 - `notices`: messages to people
 - `clock`: time and randomness
 - `tokens`: who this process is to the catalog
+- `telemetry`: signals for whoever watches the service
 
 Every method may raise `Retryable` (nothing happened) or `OutcomeUnknown` (it may have happened). `lakegate.testing` has
 an in-memory implementation of each port; the same contract tests run on it and on the real adapter.
@@ -33,6 +34,7 @@ from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
 from lakegate.ports.store import Store
 from lakegate.ports.tables import FileChanges, TableIdentity, Tables
+from lakegate.ports.telemetry import Signal, Telemetry
 from lakegate.ports.tokens import Tokens
 
 __all__ = [
@@ -58,9 +60,11 @@ __all__ = [
     "Publisher",
     "Reach",
     "Ref",
+    "Signal",
     "Store",
     "TableIdentity",
     "Tables",
+    "Telemetry",
     "Tokens",
     "Usage",
 ]

@@ -10,7 +10,7 @@ import structlog
 
 from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import JobRun, Store, Usage
+from lakegate.ports import JobRun, Signal, Store, Usage
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -21,7 +21,15 @@ def note_usage(service: Service, attempt: Attempt, run: JobRun) -> None:
     if run.ended_at is None or run.usage is None:
         return
     if service.store.create(_name(attempt), to_json(run.usage).encode()):
-        log.info("job_ended", branch=attempt.branch, run=run.id, state=run.state, seconds=run.usage.seconds)
+        took = run.usage
+        values = {
+            Signal.JOB_SECONDS: took.seconds,
+            Signal.VCPU_HOURS: took.vcpu_hours,
+            Signal.MEMORY_GB_HOURS: took.memory_gb_hours,
+            Signal.STORAGE_GB_HOURS: took.storage_gb_hours,
+        }
+        service.telemetry.emit(values, attempt.table)
+        log.info("job_ended", branch=attempt.branch, run=run.id, state=run.state)
 
 
 def note_usage_of_lost_event(service: Service, attempt: Attempt) -> None:
