@@ -1,4 +1,4 @@
-"""An installation for the command line: the service, and the parts that only people use. It connects to nothing."""
+"""An installation for the command line: its operations, and what a person reads and uploads. It connects to nothing."""
 
 import logging
 import sys
@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import structlog
 
-from lakegate.ports import Ref
+from lakegate.operations.operation import Operations
+from lakegate.ports import Branches, Clock, Landing, Ref
 from lakegate.settings import CommandLine
-from lakegate.workflow.service import Service
 
 
 class Lake(Protocol):
@@ -31,11 +31,15 @@ class Lake(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """A service with the tools that every command works on. Tests pass theirs as the command line's context object."""
+    """All that commands work on. Uploads and rows are a matter of the person's own rights, and operations are the
+    installation's. Tests pass theirs as the command line's context object.
+    """
 
-    service: Service
-    sweep: Callable[[], None]  # runs reconcile once, in the installation itself
+    operations: Operations
+    landing: Landing
     lake: Lake
+    branches: Branches
+    clock: Clock
     pause: Callable[[float], None] = time.sleep
 
 

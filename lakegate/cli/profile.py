@@ -5,6 +5,8 @@ format. It overrides the environment, and may set only the variables in NAMES: s
 stranger packed, and other AWS settings run programs.
 """
 
+import getpass
+import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -20,6 +22,7 @@ from lakegate.adapters.lake import IcebergLake
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
+from lakegate.operations.operation import Direct
 from lakegate.settings import ENV_FILE, CommandLine, Settings, adopt, adopt_region
 
 HERE = ".lakegate.env"
@@ -45,11 +48,22 @@ def connect() -> Installation:
     found = outputs(CommandLine.from_env().stack)
     settings = Settings.from_outputs(found)
     service = bootstrap.service(settings)
+    sweep = partial(invoke, found.get("ReconcileFunction", ""))
     return Installation(
-        service=service,
-        sweep=partial(invoke, found.get("ReconcileFunction", "")),
+        operations=Direct(service=service, by=person(), sweep=sweep),
+        landing=service.landing,
         lake=IcebergLake(service.nessie_uri, service.warehouse, bootstrap.nessie_door(settings)),
+        branches=service.branches,
+        clock=service.clock,
     )
+
+
+def person() -> str:
+    """Return the name for main's log; in a container a user may have none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 def load_profile() -> None:

@@ -13,6 +13,7 @@ from lakegate.testing.landing import MemoryLanding
 from lakegate.testing.notices import MemoryNotifier
 from lakegate.testing.store import MemoryStore
 from lakegate.testing.tables import MemoryTables
+from lakegate.testing.telemetry import MemoryTelemetry
 from lakegate.testing.tokens import MemoryTokens
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "MemoryNotifier",
     "MemoryStore",
     "MemoryTables",
+    "MemoryTelemetry",
     "MemoryTokens",
     "TableState",
 ]

@@ -17,7 +17,7 @@ from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
-from lakegate.ports import MessageFile
+from lakegate.ports import MessageFile, Signal
 from lakegate.workflow.attempts.claims import ClaimIndex
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.start import start_attempt
@@ -197,6 +197,7 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], i
     wanted = list(_batches(contract, found))
     for batch in wanted[:opens]:
         start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
+        service.telemetry.emit({Signal.FILES_RECEIVED: len(batch)}, table)
     note_queued(service, table, [file for batch in wanted[opens:] for file in batch])
     for receipt in found.unreadable:
         receipt.refuse_unreadable()

@@ -14,7 +14,9 @@ from typer.testing import CliRunner, Result
 
 from lakegate.cli.app import app
 from lakegate.cli.installation import Installation
+from lakegate.cli.profile import person
 from lakegate.landing.files import FileVersion
+from lakegate.operations.operation import Direct
 from lakegate.ports import Ref
 from lakegate.workflow.reconcile import reconcile
 from tests.workflow.world import CONTRACT, Story, World
@@ -59,7 +61,15 @@ class Desk:
 
     @property
     def installation(self) -> Installation:
-        return Installation(service=self.world.service, sweep=self.sweep, lake=self.rows, pause=self.pause)
+        service = self.world.service
+        return Installation(
+            operations=Direct(service=service, by=person(), sweep=self.sweep),
+            landing=service.landing,
+            lake=self.rows,
+            branches=service.branches,
+            clock=service.clock,
+            pause=self.pause,
+        )
 
     def run(self, *args: str | Path) -> Result:
         return CliRunner().invoke(app, [str(arg) for arg in args], obj=self.installation)

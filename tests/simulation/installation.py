@@ -18,7 +18,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Ref, Tables
+from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Reach, Ref, Tables
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
@@ -28,6 +28,7 @@ from lakegate.testing import (
     MemoryNotifier,
     MemoryStore,
     MemoryTables,
+    MemoryTelemetry,
 )
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
@@ -179,8 +180,8 @@ class WatchedRunner(MemoryJobRunner):
         super().__init__(world.store, clock=world.clock)
         self._world = world
 
-    def start(self, attempt: Attempt, job_uri: str) -> str:
-        run = super().start(attempt, job_uri)
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
+        run = super().start(attempt, job_uri, reach)
         self._world.started_after.setdefault(run, self._world.calls)
         return run
 
@@ -218,6 +219,7 @@ class Installation:
             landing=self.landing,
             store=self.store,
             notifier=self.notifier,
+            telemetry=MemoryTelemetry(),
             clock=self.clock,
             nessie_uri="http://nessie",
             warehouse="lake",

@@ -8,7 +8,7 @@ import pytest
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State
-from lakegate.ports import JobRun, JobState
+from lakegate.ports import JobRun, JobState, Reach
 from lakegate.workflow.receive import gather, settle_and_gather
 from lakegate.workflow.receiving import queued
 from lakegate.workflow.receiving.queued import PREFIX
@@ -293,10 +293,10 @@ def test_an_attempt_that_cannot_be_started_holds_back_its_table_for_an_hour_at_t
     broken = world.drop("1", rows=1, deliver=False)
     start = world.runner.start
 
-    def started(attempt: Attempt, job_uri: str) -> str:
+    def started(attempt: Attempt, job_uri: str, reach: Reach) -> str:
         if broken in world.claims(attempt):
             raise Misconfigured("its job is too large")
-        return start(attempt, job_uri)
+        return start(attempt, job_uri, reach)
 
     monkeypatch.setattr(world.service.runner, "start", started)
     with pytest.raises(Misconfigured):
