@@ -1,6 +1,6 @@
 """A day on which ten times more lands than could be ingested file by file: twenty tables, two jobs at a time.
 
-Minutes go by one after the other. Jobs take their turns in the order in which they were started, as the real ones do.
+Time goes by in steps of five minutes. Jobs take their turns in the order in which they were started, as real ones do.
 """
 
 from collections.abc import Iterator
@@ -18,18 +18,20 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import push
 from tests.workflow.world import CONTRACT, World
 
-TABLES, SLOTS, JOB = 20, 2, 5  # minutes of a job
-DAY = 24 * 60  # minutes
+STEP = timedelta(minutes=5)
+TABLES, SLOTS, JOB = 20, 2, 3  # steps of a job
+DAY = 24 * 12  # steps
 CAPACITY = SLOTS * DAY // JOB  # jobs of a day
 FILES = 10 * CAPACITY
-CYCLE = JOB * (TABLES + SLOTS) / SLOTS  # minutes: every table has had its turn
-"""A file waits for its table's job, then for its own, each at the end of the line, and is decided a minute later."""
-LONGEST = timedelta(minutes=2 * (CYCLE + JOB))
+TURN = JOB * (TABLES + SLOTS) // SLOTS * STEP
+"""In this time every table has had its turn."""
+LONGEST = 2 * TURN + JOB * STEP
+"""A file waits for its table's job and then for its own, each at the end of the line."""
 
 
 @dataclass(kw_only=True)
 class Day:
-    """The world, and what was seen of it minute by minute. Some events of jobs are lost."""
+    """The world, and what was seen of it step by step. Some events of jobs are lost."""
 
     lost: float = 0.0
     world: World = field(default_factory=lambda: World(jobs_at_once=SLOTS))
@@ -46,19 +48,16 @@ class Day:
 
     def go_by(self) -> None:
         """All that lands on the day, and then what is left of it."""
-        minutes = sorted(self.chance.randrange(DAY) for _ in range(FILES))
-        tables = self.chance.choices(range(TABLES), [1 / (n + 1) for n in range(TABLES)], k=FILES)
         landing: dict[int, list[int]] = {}
-        for minute, table in zip(minutes, tables, strict=True):
-            landing.setdefault(minute, []).append(table)
-        for minute in range(2 * DAY):
-            self._minute(minute, landing.get(minute, []))
-            if minute > DAY and not self.undecided:
+        for table in self.chance.choices(range(TABLES), [1 / (n + 1) for n in range(TABLES)], k=FILES):
+            landing.setdefault(self.chance.randrange(DAY), []).append(table)
+        for step in range(2 * DAY):
+            self._step(step, landing.get(step, []))
+            if step > DAY and not self.undecided:
                 return
 
-    def _minute(self, minute: int, tables: list[int]) -> None:
-        now = self.world.clock.now()
-        for branch in self._ended(minute):
+    def _step(self, step: int, tables: list[int]) -> None:
+        for branch in self._ended(step):
             self._decide(branch)
             if self.chance.random() >= self.lost:
                 attempt = Attempt.parse(branch)
@@ -67,10 +66,12 @@ class Day:
         files = [self._land(table) for table in tables]
         if files:
             self.world.deliver(*files)
-        if self.lost and minute % 60 == 0:
+        if self.lost and step % 12 == 0:
             assert reconcile(self.world.service) == []
+        for run in self.world.runner.running()[:SLOTS]:
+            self.began.setdefault(run.branch, step)
         self.most_open = max(self.most_open, len(self.world.runner.running()))
-        self.world.clock.advance(60 - (self.world.clock.now() - now).total_seconds())
+        self.world.clock.advance(STEP.total_seconds())
 
     def _land(self, table: int) -> FileVersion:
         file = self.world.drop(f"nyc/t{table}/{len(self.world.files)}", rows=1, deliver=False, absolute=True)
@@ -78,10 +79,10 @@ class Day:
         self.undecided[file.id] = file
         return file
 
-    def _ended(self, minute: int) -> Iterator[str]:
-        """The first jobs in the line run; those that began long enough ago end."""
-        for run in self.world.runner.running()[:SLOTS]:
-            if minute - self.began.setdefault(run.branch, minute) >= JOB:
+    def _ended(self, step: int) -> Iterator[str]:
+        """Those that began long enough ago."""
+        for run in self.world.runner.running():
+            if step - self.began.get(run.branch, step) >= JOB:
                 self.world.runner.finish(run.id)
                 yield run.branch
 
@@ -117,7 +118,7 @@ def test_the_oldest_undecided_file_waits_for_two_turns_of_all_tables_at_the_most
 
 
 def test_a_table_with_few_files_waits_no_longer_than_one_with_a_third_of_all(day: Day) -> None:
-    assert day.ages[f"nyc.t{TABLES - 1}"] <= day.ages["nyc.t0"] + timedelta(minutes=CYCLE)
+    assert day.ages[f"nyc.t{TABLES - 1}"] <= day.ages["nyc.t0"] + TURN
 
 
 def test_a_days_jobs_are_those_that_there_is_time_for_and_not_one_for_each_file(day: Day) -> None:

@@ -478,7 +478,8 @@ class World:
     def _of_table_scope(self, job: Job, file: str) -> tuple[CheckResult, ...]:
         """What the job finds of a file by the checks that depend on tables, at its base."""
         plan, story = of_table_scope(job.plan), self.stories[file]
-        taken = {self.stories[it].holds for it in self.stories if self.names.get(it) in self._rows(Ref(MAIN, job.base))}
+        there = self._rows(Ref(MAIN, job.base)) if plan.checks else {}
+        taken = {self.stories[it].holds for it in self.stories if self.names.get(it) in there}
         ids = [it.id for it in job.files]
         before = {self.stories[it].holds for it in ids[: ids.index(file)]}
         repeats = story.holds and story.holds in taken | before
