@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mypy_boto3_emr_serverless.literals import JobRunStateType
     from mypy_boto3_emr_serverless.type_defs import JobRunSummaryTypeDef, JobRunTypeDef
 
-UNDER_WAY: Sequence["JobRunStateType"] = ("SUBMITTED", "PENDING", "SCHEDULED", "QUEUED", "RUNNING", "CANCELLING")
+UNDER_WAY: list["JobRunStateType"] = ["SUBMITTED", "PENDING", "SCHEDULED", "QUEUED", "RUNNING", "CANCELLING"]
 STATES = {
     **dict.fromkeys(UNDER_WAY, JobState.RUNNING),
     "SUCCESS": JobState.SUCCEEDED,

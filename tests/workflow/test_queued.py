@@ -81,6 +81,8 @@ def test_with_a_free_slot_the_next_file_starts_at_once() -> None:
 def test_the_batches_of_one_large_delivery_take_the_free_slots_and_the_rest_follows_oldest_first() -> None:
     world = World(jobs_at_once=2)
     world.push_contract(batchFiles=2)
+    world.drop("first", rows=1)
+    end_job(world)  # which makes the table
     names = [str(number) for number in range(7)]
     for name in names:
         world.drop(name, rows=1, deliver=False)

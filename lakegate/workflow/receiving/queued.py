@@ -24,21 +24,16 @@ Notes = Mapping[str, Sequence[Arrival]]
 """Noted arrivals, by the note's name."""
 
 
-def note_queued(service: Service, table: str, files: Sequence[FileVersion]) -> None:
+def note_queued(service: Service, table: str, files: Iterable[FileVersion]) -> None:
     """Note files of a table, which are given oldest first."""
-    if files:
-        _note(service, table, [Arrival.of(file) for file in files], files[0].landed_at)
+    for some in chunked(files, MOST):
+        _note(service, table, [Arrival.of(file) for file in some], some[0].landed_at)
 
 
-def _note(service: Service, table: str, arrivals: Iterable[Arrival], since: datetime) -> None:
-    for some in chunked(arrivals, MOST):
-        name = _name(table, since, len(some), service.clock.nonce())
-        service.store.write(name, to_json(some).encode())
-
-
-def _name(table: str, since: datetime, count: int, nonce: str) -> str:
-    """Return a note's name: names sort by age, and say how many files there are, so that few notes need be read."""
-    return f"{PREFIX}{table}/{since:%Y%m%dT%H%M%S}-{count}-{nonce}.json"
+def _note(service: Service, table: str, arrivals: Sequence[Arrival], since: datetime) -> None:
+    """Write a note. Names sort by age, and say how many files there are, so that few notes need be read."""
+    name = f"{PREFIX}{table}/{since:%Y%m%dT%H%M%S}-{len(arrivals)}-{service.clock.nonce()}.json"
+    service.store.write(name, to_json(arrivals).encode())
 
 
 def names_by_table(service: Service) -> dict[str, list[str]]:
@@ -72,7 +67,8 @@ def take_off(service: Service, notes: Notes, failed: Container[Arrival]) -> None
     """
     for name, arrivals in notes.items():
         try:
-            _note(service, _table(name), [each for each in arrivals if each in failed], service.clock.now())
+            if again := [each for each in arrivals if each in failed]:
+                _note(service, _table(name), again, service.clock.now())
             service.store.delete(name)
         except LakegateError as error:  # it is taken up once more, and what is decided or claimed by then is dropped
             log.warning("queued_note_kept", note=name, error=str(error), kind=type(error).__name__)
