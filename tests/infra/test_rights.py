@@ -183,6 +183,13 @@ def test_ingest_alone_takes_from_the_queue(stack: Stack, role: str, actions: set
     assert {action for action, _ in stack.rights_in(role, "AWS::SQS::Queue", "InboxQueue")} == actions
 
 
+@pytest.mark.parametrize("queue", ["InboxDeadLetters", "SettleDeadLetters"])
+def test_the_sweep_alone_reads_dead_letters_and_deletes_those_that_it_has_handled(stack: Stack, queue: str) -> None:
+    drained = {("sqs:ReceiveMessage", ""), ("sqs:DeleteMessage", "")}
+    rights = {role: stack.rights_in(role, "AWS::SQS::Queue", queue) - {("sqs:SendMessage", "")} for role in ROLES}
+    assert rights == {role: drained if role == "ReconcileRole" else set() for role in ROLES}
+
+
 @pytest.mark.parametrize("role", FUNCTIONS)
 def test_a_function_writes_to_its_own_log_alone(stack: Stack, role: str) -> None:
     log = stack.name("AWS::Logs::LogGroup", role.replace("Role", "Log"))
