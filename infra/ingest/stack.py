@@ -98,6 +98,7 @@ class IngestStack(Stack):
         return Settings(
             landing_bucket=self.storage.landing.bucket_name,
             service_bucket=self.storage.service.bucket_name,
+            lake_bucket=self.storage.lake.bucket_name,
             nessie_uri=config.nessie_uri or self._nessie_parameter("https" if config.token_audience else "https?"),
             warehouse=config.warehouse,
             name=config.name,
@@ -135,7 +136,6 @@ class IngestStack(Stack):
     def _outputs(self) -> None:
         """Export the settings under their CamelCase names, and names for people and tests. Leave out empty ones."""
         others = {
-            "LakeBucket": self.storage.lake.bucket_name,
             "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,
             "ReadQuarantinePolicy": self.readers.read_quarantine.managed_policy_arn,
             "IngestFunction": self.ingest.function.function_name,

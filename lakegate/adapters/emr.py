@@ -17,9 +17,10 @@ import boto3
 from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, aws_errors, code
+from lakegate.adapters.job_policy import job_policy
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt, earliest_time
-from lakegate.ports import JobRun, JobState, Usage
+from lakegate.ports import JobRun, JobState, Reach, Usage
 from lakegate.settings import LONGEST_QUEUE, WORKER_CORES, Settings
 
 if TYPE_CHECKING:
@@ -71,11 +72,11 @@ class EmrJobRunner:
     def _emr(self) -> "EMRServerlessClient":
         return boto3.client("emr-serverless", config=CONFIG)
 
-    def start(self, attempt: Attempt, job_uri: str) -> str:
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
         self._listing = None
         with aws_errors(f"starting the job of {attempt.branch}"):
             try:
-                return self._start(attempt, job_uri)
+                return self._start(attempt, job_uri, reach)
             except ClientError as exc:
                 if code(exc) != "ConflictException":
                     raise
@@ -85,12 +86,13 @@ class EmrJobRunner:
                     raise Conflict(f"another worker is starting the job of {attempt.branch}") from exc
                 return run.id
 
-    def _start(self, attempt: Attempt, job_uri: str) -> str:
+    def _start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
         settings = self._settings
         started = self._emr.start_job_run(
             applicationId=settings.application_id,
             clientToken=attempt.token,
             executionRoleArn=settings.job_role_arn,
+            executionIamPolicy={"policy": job_policy(settings, attempt, reach)},
             name=attempt.branch,
             jobDriver={
                 "sparkSubmit": {

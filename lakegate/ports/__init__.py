@@ -31,7 +31,7 @@ from lakegate.ports.catalog import (
 )
 from lakegate.ports.clock import Clock
 from lakegate.ports.dead_letters import DeadLetter, DeadLetters
-from lakegate.ports.jobs import JobRun, JobRunner, JobState, Usage
+from lakegate.ports.jobs import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
 from lakegate.ports.store import Store
@@ -62,6 +62,7 @@ __all__ = [
     "Note",
     "Notifier",
     "Publisher",
+    "Reach",
     "Ref",
     "Signal",
     "Store",

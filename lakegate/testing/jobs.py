@@ -8,7 +8,7 @@ from lakegate.audit.model.job import CUT_OFF, Job, parse_job
 from lakegate.audit.model.report import Report
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import JobRun, JobState, Usage
+from lakegate.ports import JobRun, JobState, Reach, Usage
 from lakegate.testing.clock import MemoryClock
 from lakegate.testing.store import MemoryStore
 
@@ -26,13 +26,14 @@ class MemoryJobRunner:
         self.store, self.work, self.clock = store, work, clock or MemoryClock()
         self.runs: dict[str, JobRun] = {}
         self.jobs: dict[str, str] = {}
+        self.reaches: dict[str, Reach] = {}
 
-    def start(self, attempt: Attempt, job_uri: str) -> str:
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
         found = self.find(attempt.branch)
         if found:
             return found.id
         run = JobRun(id=f"run-{len(self.runs) + 1:04d}", branch=attempt.branch, state=JobState.RUNNING)
-        self.runs[run.id], self.jobs[run.id] = run, job_uri
+        self.runs[run.id], self.jobs[run.id], self.reaches[run.id] = run, job_uri, reach
         return run.id
 
     def get(self, run_id: str) -> JobRun:

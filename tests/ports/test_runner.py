@@ -16,20 +16,23 @@ from moto import mock_aws
 
 from lakegate.adapters import emr as adapter
 from lakegate.adapters.emr import STATES, EmrJobRunner, tag
+from lakegate.adapters.job_policy import job_policy
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import JobRun, JobRunner, JobState, Usage
+from lakegate.ports import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.settings import Settings
 from lakegate.testing import MemoryJobRunner, MemoryStore
 
 BATCH = "20130131T0405-1a2b3c4d"
 ATTEMPT = Attempt(table="nyc.flights", batch=BATCH, number=1)
 JOB = "s3://service/attempts/x/job.json"
+REACH = Reach(reads=(JOB,), writes=("s3://service/reports/x.json",), tables={"nyc.flights": "s3://lake/flights"})
 LISTING = {"applicationId": "00app", "maxResults": 50, "createdAtAfter": ANY}
 SETTINGS = Settings(
     landing_bucket="landing",
     service_bucket="service",
+    lake_bucket="lake",
     nessie_uri="http://nessie",
     warehouse="lake",
     application_id="00app",
@@ -60,14 +63,14 @@ def runner(request: pytest.FixtureRequest) -> JobRunner:
 
 
 def test_a_started_run_is_found_by_its_branch(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB)
+    run = runner.start(ATTEMPT, JOB, REACH)
     found = runner.find(ATTEMPT.branch)
     assert found == replace(runner.get(run), usage=None)
     assert (found.id, found.branch) == (run, ATTEMPT.branch)
 
 
 def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
-    first, second = runner.start(ATTEMPT, JOB), runner.start(ATTEMPT.next(), JOB)
+    first, second = runner.start(ATTEMPT, JOB, REACH), runner.start(ATTEMPT.next(), JOB, REACH)
     assert first != second
     found = runner.find(ATTEMPT.next().branch)
     assert found is not None
@@ -75,13 +78,13 @@ def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
 
 
 def test_a_branch_whose_job_never_started_has_no_run(runner: JobRunner) -> None:
-    runner.start(ATTEMPT.next(), JOB)
+    runner.start(ATTEMPT.next(), JOB, REACH)
     assert runner.find(ATTEMPT.branch) is None
 
 
 def test_runs_of_attempts_whose_names_begin_alike_are_told_apart(runner: JobRunner) -> None:
     attempt = Attempt(table=f"{'n' * 120}.{'t' * 120}", batch=BATCH, number=1)
-    runner.start(attempt, JOB)
+    runner.start(attempt, JOB, REACH)
     assert runner.find(attempt.next().branch) is None
 
 
@@ -96,7 +99,7 @@ def test_a_run_that_nobody_started_is_a_mistake(runner: JobRunner) -> None:
 
 
 def test_a_run_that_has_ended_says_when(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB)
+    run = runner.start(ATTEMPT, JOB, REACH)
     cancel(runner, run)
     ended = runner.get(run).ended_at
     assert ended is not None
@@ -112,14 +115,14 @@ def cancel(runner: JobRunner, run_id: str) -> None:
 
 
 def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB)
+    run = runner.start(ATTEMPT, JOB, REACH)
     cancel(runner, run)
     assert runner.get(run).state is JobState.CANCELLED
 
 
 def test_starting_again_is_the_same_run_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
-    assert runner.start(ATTEMPT, JOB) == runner.start(ATTEMPT, JOB)
+    assert runner.start(ATTEMPT, JOB, REACH) == runner.start(ATTEMPT, JOB, REACH)
 
 
 # What is particular to EMR Serverless. Its emulator ignores the token and ends every run well at once.
@@ -139,6 +142,7 @@ ASKED = {
     "applicationId": "00app",
     "clientToken": ATTEMPT.token,
     "executionRoleArn": "arn:aws:iam::123456789012:role/job",
+    "executionIamPolicy": {"policy": job_policy(SETTINGS, ATTEMPT, REACH)},
     "name": ATTEMPT.branch,
     "jobDriver": {
         "sparkSubmit": {
@@ -214,7 +218,7 @@ def described(entry: dict[str, Any]) -> dict[str, Any]:
 def test_a_job_is_started_once_with_the_attempts_token_and_frozen_arguments(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_response("start_job_run", STARTED, ASKED)
-    assert runner.start(ATTEMPT, JOB) == "00run"
+    assert runner.start(ATTEMPT, JOB, REACH) == "00run"
 
 
 @pytest.mark.parametrize(
@@ -248,7 +252,7 @@ def test_a_token_used_before_a_new_deployment_is_the_run_that_it_started(emr: tu
     runner, stub = emr
     stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
     stub.add_response("list_job_runs", {"jobRuns": [listed(1)]}, LISTING)
-    assert runner.start(ATTEMPT, JOB) == "00run1"
+    assert runner.start(ATTEMPT, JOB, REACH) == "00run1"
 
 
 def test_a_job_that_is_being_started_elsewhere_is_a_conflict(emr: tuple[EmrJobRunner, Stubber]) -> None:
@@ -256,7 +260,7 @@ def test_a_job_that_is_being_started_elsewhere_is_a_conflict(emr: tuple[EmrJobRu
     stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
     stub.add_response("list_job_runs", {"jobRuns": []}, LISTING)
     with pytest.raises(Conflict):
-        runner.start(ATTEMPT, JOB)
+        runner.start(ATTEMPT, JOB, REACH)
 
 
 def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner, Stubber]) -> None:

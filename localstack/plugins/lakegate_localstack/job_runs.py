@@ -97,7 +97,14 @@ class JobRun:
 
     def describe(self) -> dict[str, Any]:
         """Return GetJobRun's answer."""
-        asked = ("jobDriver", "configurationOverrides", "tags", "retryPolicy", "networkConfiguration")
+        asked = (
+            "jobDriver",
+            "configurationOverrides",
+            "executionIamPolicy",
+            "tags",
+            "retryPolicy",
+            "networkConfiguration",
+        )
         described = self._common() | {name: self.request[name] for name in asked if name in self.request}
         described |= {"jobRunId": self.job_run_id, "executionTimeoutMinutes": self.timeout_minutes}
         if self.started_at:
