@@ -6,25 +6,26 @@ from constructs import Construct
 from infra.config import Config
 from infra.ingest.alarms import Missing, alarm
 from infra.ingest.function import Function
-from lakegate.adapters.emf import INSTALLATION, NAMESPACE
+from lakegate.adapters.emf import INSTALLATION, NAMESPACE, TABLE
+from lakegate.landing import canary
 from lakegate.ports import Signal
 
 HOUR = Duration.hours(1)
 CRASHES = 3  # in an hour; one alone is tried again
 UNREACHED = 2  # sweeps in a row
+CANARY_MINUTES = 60  # for a canary to reach main
 
 
 def metric(
-    config: Config, signal: Signal, period: Duration, statistic: str = "Sum", label: str = ""
+    config: Config, signal: Signal, period: Duration, statistic: str = "Sum", table: str = ""
 ) -> aws_cloudwatch.Metric:
-    """Return the metric of an installation's signal."""
+    """Return the metric of an installation's signal; that of one table if the functions tell it apart."""
     return aws_cloudwatch.Metric(
         namespace=NAMESPACE,
         metric_name=str(signal),
-        dimensions_map={INSTALLATION: config.name},
+        dimensions_map={INSTALLATION: config.name, **({TABLE: table} if table else {})},
         period=period,
         statistic=statistic,
-        label=label or None,
     )
 
 
@@ -39,6 +40,8 @@ class Signals(Construct):
         self._watch_files()
         self._watch_jobs()
         self._watch_sweeps(sweep.timeout)
+        if config.canary_hours:
+            self._watch_canary()
 
     def _watch_files(self) -> None:
         config = self._config
@@ -94,6 +97,19 @@ class Signals(Construct):
             says="Listing the landing bucket takes half of the time that a sweep has.",
             threshold=time.to_seconds() / 2,
             missing=Missing.IGNORE,
+        )
+
+    def _watch_canary(self) -> None:
+        hours = self._config.canary_hours
+        period = Duration.minutes(hours * 60 + CANARY_MINUTES)
+        alarm(
+            self,
+            "Canary",
+            metric(self._config, Signal.FILES_PUBLISHED, period, table=canary.TABLE),
+            config=self._config,
+            page="canary",
+            says=f"No canary has reached main for {hours} hours and {CANARY_MINUTES} minutes.",
+            below=True,
         )
 
 

@@ -1,6 +1,7 @@
 """A stack that composes the constructs of ingestion and grants each the rights that its work needs."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -59,17 +60,29 @@ class IngestStack(Stack):
         self._grant(config)
         if config.token_audience:
             self._identify(config.token_audience)
+        watched = [self.ingest, self.settle, self.reconcile]
+        if config.canary_hours:
+            watched.append(self._canary(config, function))
         self.ingest.watch_calls()
         Signals(self, "Signals", config=config, sweep=self.reconcile)
         Dashboard(
             self,
             "Dashboard",
             config=config,
-            functions=(self.ingest, self.settle, self.reconcile),
+            functions=watched,
             inbox=self.inbox,
         )
         self._outputs()
         self.template_options.metadata = choices(config).to_metadata()
+
+    def _canary(self, config: Config, function: Callable[..., Function]) -> Function:
+        """Return the function that lands a canary on a schedule. The canary's own alarm tells of one that fails."""
+        made = function("Canary", timeout=SHORT)
+        schedule = aws_events.Schedule.rate(Duration.hours(config.canary_hours))
+        due = aws_events.Rule(self, "CanaryDue", schedule=schedule)
+        made.call_on(due, DeadLetters(self, "CanaryDeadLetters", of="canary", config=config))
+        self.storage.drop_canary(made.role)
+        return made
 
     def _grant(self, config: Config) -> None:
         # Each of the three may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost.

@@ -25,6 +25,7 @@ DEPLOYED = Config(
     runbook="https://wiki.example.com/lakegate",
     undecided_minutes=60,
     rejected_percent=20,
+    canary_hours=6,
     batch_window=60,
     reconcile_minutes=10,
     job_timeout_minutes=50,

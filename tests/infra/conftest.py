@@ -21,6 +21,7 @@ CONTEXT = {
     "alarm_topic": "arn:aws:sns:eu-central-1:123456789012:lake-alarms",
     "runbook": "https://wiki.example.com/lakegate",
     "rejected_percent": "20",
+    "canary_hours": "6",
     "uploaders": "arn:aws:iam::210987654321:root,arn:aws:iam::123456789012:role/etl",
     "landing_days": "90",
     "spark_conf": "spark.network.timeout=300s,spark.driver.extraJavaOptions=-Da=b -Dc=d",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lakegate.adapters.emf import INSTALLATION, NAMESPACE
+from lakegate.landing import canary
 from lakegate.ports import Signal
 from tests.infra.conftest import CONTEXT
 from tests.infra.template import Stack, flat
@@ -52,14 +53,17 @@ def test_a_page_says_what_it_means_what_to_look_at_what_to_run_and_when_it_clear
 def test_a_page_names_metrics_and_links_that_there_are(path: Path) -> None:
     text = path.read_text()
     named = set(re.findall(r"`([A-Z][a-z]+(?:[A-Z][a-z]+)+)`", text)) - {"IngestDeadLetterQueueUrl"}
-    assert named - {"SettleDeadLetterQueueUrl", "Misconfigured"} <= set(Signal)
+    assert named - {"SettleDeadLetterQueueUrl", "Misconfigured", "CanaryDue"} <= set(Signal)
     links = re.findall(r"\]\(([^)#]+)", text)
     assert [link for link in links if not (RUNBOOK / link).is_file()] == []
 
 
 def test_every_signal_that_an_alarm_is_about_is_emitted_by_a_flow_that_provokes_it(stack: Stack) -> None:
     ours = [it for alarm in alarms(stack).values() for it in metrics_of(alarm) if it["Namespace"] == NAMESPACE]
-    assert [it["Dimensions"] for it in ours] == [DIMENSION] * len(ours)
+    told_apart = [it for it in ours if it["Dimensions"] != DIMENSION]
+    assert [(it["MetricName"], it["Dimensions"]) for it in told_apart] == [
+        ("FilesPublished", [*DIMENSION, {"Name": "table", "Value": canary.TABLE}])
+    ]
     provoked = {str(signal) for _, signal, values in FLOWS if any(values)}
     assert {it["MetricName"] for it in ours} - provoked == set()
     assert len(ours) >= 6
@@ -94,6 +98,13 @@ def test_the_share_of_rejected_files_is_told_where_a_threshold_is_given(stack: S
         "rejected": "FilesRejected",
         "published": "FilesPublished",
     }
+
+
+def test_a_canary_that_has_not_arrived_an_hour_after_its_time_is_told(stack: Stack) -> None:
+    alarm = alarms(stack)["canary"]
+    assert (alarm["Statistic"], alarm["Period"], alarm["EvaluationPeriods"]) == ("Sum", 7 * 3600, 1)
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("LessThanThreshold", 1)
+    assert alarm["TreatMissingData"] == "breaching"
 
 
 def dashboard(stack: Stack) -> list[dict[str, Any]]:

@@ -93,6 +93,7 @@ def may_read(stack: Stack, policy: str, key: str) -> bool:
         ("warehouse/z9/a_0f3a/metadata/00000.metadata.json", {"ReadLake"}),
         ("warehouse/_quarantine/nyc_flights_0f3a/data/00000.parquet", {"ReadQuarantine"}),
         ("warehouse/_lakegate/receipts", set()),
+        ("warehouse/_canary/heartbeat_0f3a/data/00000.parquet", set()),
         ("elsewhere/nyc/flights", set()),
     ],
 )
@@ -237,4 +238,15 @@ def test_emr_takes_the_jobs_role_for_this_application_of_this_account_alone(stac
 
 
 def test_there_are_no_roles_but_these(stack: Stack) -> None:
-    assert len(stack.resources("AWS::IAM::Role")) == len(ROLES)
+    assert len(stack.resources("AWS::IAM::Role")) == len(ROLES) + 1  # the canary's
+
+
+def test_the_canary_lands_under_its_own_key_and_pushes_its_own_contract_and_may_nothing_else(stack: Stack) -> None:
+    key = "/_canary/heartbeat.jsonl"
+    landing = {(action, key) for action in (*READ, *WRITE, "s3:GetObjectVersion")}
+    assert stack.rights_in("CanaryRole", BUCKET, "StorageLanding") == landing
+    contract = {(action, "/contracts/_canary.heartbeat.yaml") for action in WRITE}
+    assert stack.rights_in("CanaryRole", BUCKET, "StorageService") == FIND | below("contracts", actions=READ) | contract
+    services = {action.split(":")[0] for action, _ in stack.rights("CanaryRole")}
+    assert services == {"s3", "logs", "sqs", "ec2"}
+    assert {action for action, _ in stack.rights("CanaryRole") if action.startswith("sqs:")} == {"sqs:SendMessage"}

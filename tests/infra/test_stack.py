@@ -17,9 +17,9 @@ from tests.infra.template import Stack, flat
 pytestmark = pytest.mark.synth
 ROOT = Path(__file__).resolve().parents[2]
 BUCKETS = ("Landing", "Lake", "Service")
-FUNCTIONS = ("Ingest", "Settle", "Reconcile")
-QUEUES = ("InboxQueue", "InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters")
-RULES = ("InboxLanded", "SparkJobEnded", "Sweep")
+FUNCTIONS = ("Ingest", "Settle", "Reconcile", "Canary")
+QUEUES = ("InboxQueue", "InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters", "CanaryDeadLetters")
+RULES = ("InboxLanded", "SparkJobEnded", "Sweep", "CanaryDue")
 FUNCTION, QUEUE, RULE = "AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Events::Rule"
 
 
@@ -92,7 +92,8 @@ def test_nothing_expires_but_staged_copies_and_logs_and_what_was_replaced(stack:
     replaced = (None, 30, True)
     assert expiring(stack, "Service") == {"staging/": (14, 1, False), "logs/": (90, 1, False), "": replaced}
     assert expiring(stack, "Lake") == {"": replaced}
-    assert expiring(stack, "Landing") == {"": (90, 90, False)}
+    canaries = {"_canary/heartbeat.jsonl": (None, 30, False)}  # the last one stays
+    assert expiring(stack, "Landing") == {"": (90, 90, False), **canaries}
 
 
 def test_uploaders_may_put_files_in_the_landing_bucket_and_nothing_else(stack: Stack) -> None:
@@ -112,6 +113,7 @@ def test_without_uploaders_and_landing_days_nobody_else_may_upload_and_nothing_t
     policy = policy_of(stack, "AWS::S3::BucketPolicy", "Bucket", stack.name("AWS::S3::Bucket", "StorageLanding"))
     assert {each["Effect"] for each in policy} == {"Deny"}
     assert expiring(stack, "Landing") == {}
+    assert not [name for kind in (FUNCTION, RULE) for name in stack.resources(kind) if "Canary" in name]
 
 
 @pytest.mark.parametrize("what", BUCKETS)
@@ -177,6 +179,7 @@ def test_a_message_stays_hidden_for_six_times_what_ingest_may_take(stack: Stack)
         ("InboxLanded", "InboxDeadLetters"),
         ("SparkJobEnded", "SettleDeadLetters"),
         ("Sweep", "ReconcileDeadLetters"),
+        ("CanaryDue", "CanaryDeadLetters"),
     ],
 )
 def test_an_event_that_cannot_be_delivered_goes_to_the_dead_letters(stack: Stack, rule: str, dead_letters: str) -> None:
@@ -276,7 +279,13 @@ def test_reconcile_runs_by_the_clock(stack: Stack) -> None:
     assert [flat(target["Arn"]) for target in rule["Targets"]] == [f"<{stack.name(FUNCTION, 'ReconcileFunction')}.Arn>"]
 
 
-@pytest.mark.parametrize(("what", "timeout"), [("Ingest", 300), ("Settle", 300), ("Reconcile", 600)])
+def test_a_canary_lands_by_the_clock(stack: Stack) -> None:
+    rule = stack.one(RULE, "CanaryDue")
+    assert rule["ScheduleExpression"] == "rate(6 hours)"
+    assert [flat(target["Arn"]) for target in rule["Targets"]] == [f"<{stack.name(FUNCTION, 'CanaryFunction')}.Arn>"]
+
+
+@pytest.mark.parametrize(("what", "timeout"), [("Ingest", 300), ("Settle", 300), ("Reconcile", 600), ("Canary", 300)])
 def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(stack: Stack, what: str, timeout: int) -> None:
     function = stack.one(FUNCTION, f"{what}Function")
     assert function["Handler"] == f"handlers.{what.lower()}.handler"
