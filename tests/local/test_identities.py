@@ -150,7 +150,7 @@ def test_a_file_s_way_is_committed_by_each_part_s_role_and_leaves_no_token(
 
 def role(commit: Any) -> str:
     """Which of the stack's roles committed it."""
-    names = ("IngestRole", "SettleRole", "ReconcileRole", "SparkRole", "operator")
+    names = ("IngestRole", "SettleRole", "ReconcileRole", "SparkRole")
     return next((name for name in names if name in commit["committer"]), commit["committer"])
 
 

@@ -7,7 +7,7 @@ from lakegate.access import TAG, Role
 from lakegate_local.services import ACCOUNT, client
 from lakegate_local.settings import LocalSettings
 
-SESSION, SECONDS = "person", 12 * 60 * 60
+SESSION, SECONDS = "command-line", 12 * 60 * 60
 TRUST = {
     "Version": "2012-10-17",
     "Statement": [
@@ -18,7 +18,7 @@ TRUST = {
 
 def credentials(settings: LocalSettings) -> dict[str, str]:
     """Return the profile's credentials, by their variables: a new session of the person's role, which is made once."""
-    name, iam = f"{settings.stack}-operator", client(settings, "iam")
+    name, iam = f"{settings.stack}-person", client(settings, "iam")
     with contextlib.suppress(iam.exceptions.EntityAlreadyExistsException):
         part = {"Key": TAG, "Value": str(Role.PUBLISH)}
         iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(TRUST), Tags=[part])

@@ -11,7 +11,9 @@ PREFIX = "LAKEGATE_LOCALSTACK_"
 
 @dataclass(frozen=True, kw_only=True)
 class PackSettings:
-    """Interpreters, jars, folders for the processes, and the issuer's address. The folders `jobs` and `cache` outlive a local cloud."""
+    """Interpreters, jars and folders for the processes, and the address of the account's issuer. The folders `jobs` and
+    `cache` outlive a local cloud.
+    """
 
     work: Path
     jobs: Path

@@ -44,7 +44,7 @@ def _document(document: Any, _request: Any, **_: Any) -> Any:
     return document
 
 
-def _token(  # noqa: PLR0913 (the operation's own parameters)
+def _token(
     issuer: Issuer,
     _original: Any,
     _provider: Any,
