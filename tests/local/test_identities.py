@@ -14,8 +14,9 @@ import pytest
 import requests
 from botocore.exceptions import ClientError
 from dotenv import dotenv_values
+from lakegate_local.person import credentials
 from lakegate_local.processes import Processes
-from lakegate_local.services import REGION
+from lakegate_local.services import ACCOUNT, REGION
 from lakegate_local.settings import LocalSettings
 
 from examples.bad_files import parquet
@@ -94,6 +95,11 @@ def test_only_a_role_that_exists_has_tokens(cloud: LocalSettings, aws: Aws) -> N
         token(cloud, aws("sts"))
     with pytest.raises(ClientError, match=r"AccessDenied.* a role that does not exist"):
         token(cloud, sts_as(aws, cloud, ROLE))
+
+
+def test_whoever_brings_the_cloud_up_again_is_the_same_person(cloud: LocalSettings) -> None:
+    callers = {sts_of(cloud, *credentials(cloud).values()).get_caller_identity()["Arn"] for _ in range(2)}
+    assert callers == {f"arn:aws:sts::{ACCOUNT}:assumed-role/lakegate-person/command-line"}
 
 
 def test_each_role_of_the_stack_has_its_part(installation: Installation, aws: Aws) -> None:
