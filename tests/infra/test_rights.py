@@ -6,7 +6,8 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from tests.infra.template import Stack, flat, listed
+from tests.infra.template import Stack, flat
+from tests.support.iam import listed
 
 pytestmark = pytest.mark.synth
 FUNCTIONS = ("IngestRole", "SettleRole", "ReconcileRole")
