@@ -26,7 +26,7 @@ class Inbox(Construct):
         self, scope: Construct, construct_id: str, *, config: Config, bucket: aws_s3.IBucket, timeout: Duration
     ) -> None:
         super().__init__(scope, construct_id)
-        self.dead_letters = DeadLetters(self, "DeadLetters", name=f"{config.name}-ingest-dead-letters", config=config)
+        self.dead_letters = DeadLetters(self, "DeadLetters", of="ingest", config=config)
         self.dead_letters.alarm()
         self._window = Duration.seconds(config.batch_window)
         # Lambda's rule: six times the function's time-out, plus the batching window.
@@ -52,15 +52,13 @@ class Inbox(Construct):
         """Create an alarm on the oldest message's age. An older message was received twice without being handled, or is
         not received at all.
         """
-        ingest = f"{config.name}-ingest"
         alarm(
             self,
             "Waiting",
             self.queue.metric_approximate_age_of_oldest_message(period=Duration.minutes(1)),
             config=config,
-            name=f"{ingest}-waiting",
-            description=f"Files landed over an hour ago, and {ingest} has not handled them. "
-            f"Read its log, /aws/lambda/{ingest}.",
+            page="ingest-waiting",
+            says="Events of files are over an hour old, and ingest has not handled them.",
             threshold=twice,
         )
 
