@@ -98,9 +98,9 @@ class Storage(Construct):
         return {"server_access_logs_bucket": self.service, "server_access_logs_prefix": f"logs/access/{what}/"}
 
     def read_landing(self, role: aws_iam.Role) -> None:
-        """Allow a role to look up and read any version of a landed object."""
+        """Allow a role to look up and read any version of a landed object. It never asks for the latest one."""
         _allow(role, ("s3:ListBucket", "s3:ListBucketVersions"), self.landing.bucket_arn)
-        _allow(role, (*READ, "s3:GetObjectVersion"), self.landing.arn_for_objects("*"))
+        _allow(role, ("s3:GetObjectVersion",), self.landing.arn_for_objects("*"))
         waive_below(role, resource=self.landing, suffix="/*", reason="Files land under any key.")
 
     def drop_canary(self, role: aws_iam.Role) -> None:

@@ -5,7 +5,6 @@ It does not read the events, because the handler decides about each file.
 
 from aws_cdk import Duration, aws_events, aws_s3, aws_sqs
 from aws_cdk.aws_events_targets import SqsQueue
-from aws_cdk.aws_lambda_event_sources import SqsEventSource
 from constructs import Construct
 
 from infra.config import Config
@@ -17,6 +16,7 @@ BATCH_SIZE = 1000
 MAX_RECEIVES = 5
 # Lambda's minimum: with fewer readers on the queue, more files that landed together form one batch.
 READERS = 2
+TAKE = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")  # as Lambda for the function
 
 
 class Inbox(Construct):
@@ -64,11 +64,12 @@ class Inbox(Construct):
 
     def feed(self, function: Function) -> None:
         """Call the function with gathered messages. Messages that it reports as failed are delivered again."""
-        source = SqsEventSource(
-            self.queue,
+        self.queue.grant(function.role, *TAKE)
+        function.function.add_event_source_mapping(
+            "Inbox",
+            event_source_arn=self.queue.queue_arn,
             batch_size=BATCH_SIZE,
             max_batching_window=self._window,
             report_batch_item_failures=True,
             max_concurrency=READERS,
         )
-        function.function.add_event_source(source)

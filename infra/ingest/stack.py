@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from aws_cdk import CfnOutput, CfnParameter, DefaultStackSynthesizer, Duration, Stack, aws_events
+from aws_cdk.aws_iam import PolicyStatement
 from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import Secret
 from constructs import Construct
@@ -91,13 +92,19 @@ class IngestStack(Stack):
             self.storage.use_service(function.role)
             self.spark.run_jobs(function.role)
             if config.slack_secret:
-                Secret.from_secret_name_v2(function, "SlackSecret", config.slack_secret).grant_read(function.role)
+                self._read_secret(function, config.slack_secret)
         # Opening an attempt takes replaced data files off its branch by metadata, and settling adds files that way.
         for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.spark.role):
             self.storage.write_warehouse(role)
         self.storage.run_job(self.spark.role)
         for dead_letters in (self.inbox.dead_letters, self.settle_dead_letters):
             dead_letters.let_drain(self.reconcile.role)
+
+    def _read_secret(self, function: Function, name: str) -> None:
+        """Allow a function to read a secret's value, whose ARN ends with six characters that AWS adds to its name."""
+        secret = Secret.from_secret_name_v2(function, "SlackSecret", name)
+        resources = [f"{secret.secret_arn}-??????"]
+        function.role.add_to_policy(PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=resources))
 
     def _identify(self, audience: str) -> None:
         """Give each role its part in the catalog. Reconcile settles what settle was not called for."""
